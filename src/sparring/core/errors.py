@@ -1,0 +1,36 @@
+"""What can go wrong, as one tree. Every message says what was expected, what was found and what to do.
+
+SparringError
+├── ConfigError   a setting, a flag or a combination of them
+├── GameError     a game breaks its contract, or is not known
+└── RunError      a run directory is missing, foreign, damaged or cannot be written
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class SparringError(Exception):
+    """The root: the command line prints its message as one sentence and exits with `exit_code`."""
+
+    exit_code = 1
+
+
+class ConfigError(SparringError):
+    exit_code = 2
+
+
+class GameError(SparringError):
+    exit_code = 2
+
+
+class RunError(SparringError):
+    exit_code = 3
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """The sentence for a name that is not in a closed list, with the nearest one that is."""
+    choices = sorted(known)
+    near = get_close_matches(name, choices, n=1, cutoff=0.5)
+    hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices) or 'none'}."
+    return f"Unknown {kind} {name!r}. {hint}"

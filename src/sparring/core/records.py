@@ -1,0 +1,37 @@
+"""The records that games, policies and learners exchange. All are pytrees of arrays; letters as in ARCHITECTURE.md."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # core loads without jax
+    from jax import Array
+
+
+class Action(NamedTuple):
+    discrete_SD: Array
+    """Choice of each head, int32."""
+    continuous_SC: Array
+    """Raw sample of each dimension; only what the game receives is clipped to the bounds."""
+
+
+class Observation(NamedTuple):
+    features_SF: Array
+    legal_SA: Array
+    """True where an entry may be chosen. Never empty: a seat that does not act has entry 0 of each head alone."""
+    present_S: Array
+    """Seats that are still in the game: their critic trains."""
+    acting_S: Array
+    """Seats whose choice counts now: their actor trains."""
+
+
+class Step(NamedTuple):
+    reward_S: Array
+    left_S: Array
+    """This seat's credit ends now, though the game may go on."""
+    over: Array
+    """Ended by the rules: nothing follows."""
+    cut: Array
+    """Ended by a time limit that is not part of the rules: the value of the final observation follows."""
+    outcome_K: Array
+    """1 won, 0 drawn, -1 lost for each side; read only where the game ended."""

@@ -1,0 +1,102 @@
+"""What a game looks like from outside: seats, sides, shapes. Hashable, without arrays, so it can be static under jit."""
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionSpec:
+    """One action of a seat: any number of discrete heads and any number of continuous dimensions."""
+
+    heads: tuple[int, ...] = ()
+    """Number of choices of each discrete head."""
+    low: tuple[float, ...] = ()
+    """Lower bound of each continuous dimension; the game receives actions clipped to the bounds."""
+    high: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.low) != len(self.high):
+            raise ValueError(f"low has {len(self.low)} bounds, high has {len(self.high)}: give one pair per dimension")
+        if not self.heads and not self.low:
+            raise ValueError("an action needs at least one discrete head or one continuous dimension")
+
+    @property
+    def entries(self) -> int:
+        """A: length of a legal row, all heads one after another."""
+        return sum(self.heads)
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.low)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A named block of the feature vector."""
+
+    name: str
+    shape: tuple[int, ...]
+    others: bool = False
+    """True where the first axis lists the other seats in seat order, so that permuting seats permutes it."""
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Central:
+    """What a centralised critic may see: one view for the world, one for each side, or one for each seat."""
+
+    kind: Literal["world", "side", "seat"]
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameSpec:
+    seats: int
+    side_of_seat: tuple[int, ...]
+    action: ActionSpec
+    layout: tuple[Feature, ...]
+    central: Central
+    longest: int
+    """No game lasts more steps than this."""
+    shortest: int = 1
+    """No game lasts fewer steps than this: it bounds how many starts a rollout can need."""
+    exchangeable: tuple[tuple[int, ...], ...] = ()
+    """Groups of seats that may be permuted without changing the game."""
+    zero_sum: bool = False
+    score: Literal["outcome", "return"] = "return"
+    """What a game is judged by: win, draw or loss, or the sum of rewards."""
+    seat_names: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if len(self.side_of_seat) != self.seats:
+            raise ValueError(f"side_of_seat names {len(self.side_of_seat)} seats, the game has {self.seats}")
+        if sorted(set(self.side_of_seat)) != list(range(self.sides)):
+            raise ValueError(f"side_of_seat must number the sides from 0 without gaps, found {self.side_of_seat}")
+        if not self.seat_names:
+            object.__setattr__(self, "seat_names", tuple(f"seat_{s}" for s in range(self.seats)))
+
+    @property
+    def sides(self) -> int:
+        return max(self.side_of_seat) + 1
+
+    @property
+    def features(self) -> int:
+        return sum(block.size for block in self.layout)
+
+    @property
+    def seats_of_side(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(s for s, k in enumerate(self.side_of_seat) if k == side) for side in range(self.sides))
+
+    @property
+    def critic_views(self) -> int:
+        return {"world": 1, "side": self.sides, "seat": self.seats}[self.central.kind]
+
+    @property
+    def exchangeable_sides(self) -> bool:
+        """Whether any side may take any other's place, so that one policy can drive them all."""
+        first_seats = {seats[0] for seats in self.seats_of_side}
+        return any(first_seats <= set(group) for group in self.exchangeable)

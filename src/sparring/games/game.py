@@ -1,0 +1,85 @@
+"""The rules of one world. Every method is pure and written for one world; the library plays thousands with vmap."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.core.records import Action, Observation, Step
+from sparring.core.spec import GameSpec
+
+State = Any
+Chance = Any
+Rules = Any
+
+
+class Bots(eqx.Module):
+    """The scripted players of a game: one function and a table with a row of parameters for each.
+
+    `act(parameters_J, features_NF, legal_NA)` gives one side's action scores: `logits_NA` for the discrete heads and
+    `mean_NC` for the continuous dimensions (with zero columns where there are none). It sees what a policy sees.
+    """
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    table_PJ: Array
+
+
+class Game(eqx.Module):
+    """A game: override `start`, `observe` and `step`; the rest has defaults.
+
+    Fields of states, chances and rules end in their shape letters (`position_SX`): `permute` reads the S in them.
+    """
+
+    spec: eqx.AbstractVar[GameSpec]
+    rules: eqx.AbstractVar[Rules]
+
+    def start(self, key: Array) -> State:
+        """A fresh state."""
+        raise NotImplementedError
+
+    def chance(self, key: Array) -> Chance:
+        """All random numbers of one step, drawn before it; fields with a seat axis belong to that seat."""
+        del key
+        return ()
+
+    def observe(self, state: State) -> Observation:
+        raise NotImplementedError
+
+    def step(self, state: State, action: Action, chance: Chance) -> tuple[State, Step]:
+        raise NotImplementedError
+
+    def central(self, state: State) -> Array:
+        """central_CG: what a critic may see and a policy may not. Default: all features, each seat's own first."""
+        features_SF = self.observe(state).features_SF
+        seats = self.spec.seats
+        order_SS = (jnp.arange(seats)[:, None] + jnp.arange(seats)) % seats
+        return features_SF[order_SS].reshape(seats, -1)
+
+    def permute(self, tree: Any, order_S: Array) -> Any:
+        """The same record with seats reordered: new seat i is old seat order_S[i]."""
+        return permute_seats(tree, order_S)
+
+    def bots(self) -> Bots:
+        """The scripted players besides `random`, which every game has."""
+        return Bots((), jnp.zeros((0, 1)))
+
+    def bot_scores(self, parameters_J: Array, features_NF: Array, legal_NA: Array) -> tuple[Array, Array]:
+        """Action scores of a scripted player: logits_NA and mean_NC."""
+        raise NotImplementedError
+
+
+def permute_seats(tree: Any, order_S: Array) -> Any:
+    """Reorder every axis whose letter in the field's name is S. Leaves that hold seat numbers need their own rule."""
+
+    def reorder(path: tuple, leaf: Array) -> Array:
+        named = [key.name for key in path if isinstance(key, jax.tree_util.GetAttrKey)]
+        letters = named[-1].rpartition("_")[2] if named else ""
+        if not letters.isupper():
+            return leaf
+        for axis, letter in enumerate(letters):
+            leaf = jnp.take(leaf, order_S, axis=axis) if letter == "S" else leaf
+        return leaf
+
+    return jax.tree_util.tree_map_with_path(reorder, tree)
