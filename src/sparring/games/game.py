@@ -16,14 +16,20 @@ Rules = Any
 
 
 class Bots(eqx.Module):
-    """The scripted players of a game: one function and a table with a row of parameters for each.
+    """The scripted players of a game: a row of parameters for each; `Game.bot_scores` is the one function they share.
 
-    `act(parameters_J, features_NF, legal_NA)` gives one side's action scores: `logits_NA` for the discrete heads and
-    `mean_NC` for the continuous dimensions (with zero columns where there are none). It sees what a policy sees.
+    One parametrised function, because a vmapped choice between functions computes every branch.
     """
 
     names: tuple[str, ...] = eqx.field(static=True)
     table_PJ: Array
+    side: tuple[int | None, ...] | None = eqx.field(static=True, default=None)
+    """The side each bot is written for, None for any; without the tuple all play any side."""
+
+    def fitting(self, side: int) -> tuple[str, ...]:
+        """The bots that can drive a side."""
+        sides = self.side or (None,) * len(self.names)
+        return tuple(name for name, own in zip(self.names, sides, strict=True) if own in (None, side))
 
 
 class Game(eqx.Module):
@@ -66,7 +72,8 @@ class Game(eqx.Module):
         return Bots((), jnp.zeros((0, 1)))
 
     def bot_scores(self, parameters_J: Array, features_NF: Array, legal_NA: Array) -> tuple[Array, Array]:
-        """Action scores of a scripted player: logits_NA and mean_NC."""
+        """What a scripted player does for one side, from what a policy sees: logits_NA of the discrete heads (illegal
+        entries are masked afterwards) and mean_NC of the continuous dimensions; either may have no columns."""
         raise NotImplementedError
 
 

@@ -1,0 +1,25 @@
+"""Sparring: self-play for multi-agent reinforcement learning. The public list, loaded when a name is first used."""
+
+from importlib import import_module
+from typing import Any
+
+_PUBLIC = {
+    "Game": "sparring.games.game",
+    "RunConfig": "sparring.training.config",
+    "available": "sparring.games.registry",
+    "build": "sparring.training.build",
+    "check_game": "sparring.games.contract",
+    "collect": "sparring.play.collect",
+    "make": "sparring.games.registry",
+    "prepare_match": "sparring.evaluation.match",
+    "resume": "sparring.training.runs",
+    "start": "sparring.training.runs",
+}
+
+__all__ = list(_PUBLIC)  # noqa: PLE0605 - the table above is the list
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"sparring has no public name {name!r}; it has {', '.join(_PUBLIC)}")
+    return getattr(import_module(_PUBLIC[name]), name)

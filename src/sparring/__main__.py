@@ -1,0 +1,3 @@
+from sparring.cli.main import main
+
+raise SystemExit(main())

@@ -1,0 +1,51 @@
+"""sparring eval RUN: complete games of a run's learners, among themselves, against the bots, and the bots alone."""
+
+import json as json_text
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+
+from sparring.cli.flags import lift_positional, parse
+from sparring.cli.machine import MachineConfig, prepare
+from sparring.core.errors import ConfigError
+from sparring.reports.tables import score_table, scores_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class Eval:
+    run: Path
+    """Folder of the run."""
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    games: int = 100
+    """Complete games of each line-up."""
+    deterministic: bool = False
+    """Take the most likely action instead of sampling."""
+    seed: int = 1
+    """Seed of the games."""
+    json: bool = False
+    """Print the result as one JSON object."""
+
+
+def command(words: list[str]) -> None:
+    arguments = parse(Eval, lift_positional(words, "--run"), command="eval")
+    if arguments.games < 1:
+        raise ConfigError(f"games must be at least 1, found {arguments.games}.")
+    prepare(arguments.machine)
+    from sparring.evaluation.scoring import score_sides
+    from sparring.store.run_dir import RunDir
+    from sparring.training.examine import examination, exploitability
+    from sparring.training.runs import trained_state
+
+    run = RunDir.open(arguments.run)
+    built, state = trained_state(run)
+    examine = examination(built, games=arguments.games, deterministic=arguments.deterministic, with_bots_alone=True)
+    scores = score_sides(built.game.spec, examine.teams, examine.play(state, seed=arguments.seed))
+    exact = exploitability(built, state)
+    if arguments.json:
+        print(json_text.dumps({"run": str(arguments.run), "scores": scores_json(scores), "exploitability": exact}))
+        return
+    console = Console()
+    console.print(score_table(scores, run.read_manifest()))
+    if exact is not None:
+        console.print(f"Exploitability (0 is a Nash equilibrium): {', '.join(f'{x:.4f}' for x in exact)}")

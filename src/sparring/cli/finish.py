@@ -1,0 +1,43 @@
+"""How a training command ends: a table, a picture, a report, and what to do next."""
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+
+from sparring.reports.page import write_report
+from sparring.reports.tables import score_table, scores_json
+from sparring.store.run_dir import RunDir
+from sparring.training.train import Summary
+
+
+def conclude(path: Path, summary: Summary, *, as_json: bool) -> None:
+    run = RunDir.open(path)
+    files = write_report(run) if summary.finished else None
+    if as_json:
+        print(json.dumps(result(path, summary, files)))
+        return
+    console = Console()
+    if not summary.finished:
+        console.print(f"Stopped after iteration {summary.iteration}; nothing is lost. Go on: sparring resume {path}")
+        return
+    console.print(score_table(summary.scores, run.read_manifest()))
+    if summary.exploitability is not None:
+        mean = sum(summary.exploitability) / len(summary.exploitability)
+        console.print(f"Exploitability (0 is a Nash equilibrium): {mean:.4f}")
+    assert files is not None
+    console.print(f"picture  {files.curves}\nreport   {files.page}", soft_wrap=True)
+    console.print(f"next     sparring eval {path} --games 500", soft_wrap=True)
+
+
+def result(path: Path, summary: Summary, files) -> dict:
+    return {
+        "run": str(path),
+        "iteration": summary.iteration,
+        "finished": summary.finished,
+        "compilations": summary.compilations,
+        "exploitability": summary.exploitability,
+        "scores": scores_json(summary.scores),
+        "report": None if files is None else str(files.page),
+        "picture": None if files is None else str(files.curves),
+    }

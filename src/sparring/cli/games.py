@@ -1,0 +1,65 @@
+"""sparring games [NAME]: list the games, or describe one with its options and bots."""
+
+import json as json_text
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from sparring.cli.flags import lift_positional, parse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Games:
+    name: str = ""
+    """A game to describe; empty: list them all."""
+    json: bool = False
+    """Print the result as one JSON object."""
+
+
+def command(words: list[str]) -> None:
+    arguments = parse(Games, lift_positional(words, "--name"), command="games")
+    from sparring.games.registry import available, describe
+
+    if arguments.name:
+        return tell(arguments.name, arguments.json)
+    lines = {name: describe(name).line for name in available()}
+    if arguments.json:
+        print(json_text.dumps(lines))
+        return None
+    table = Table("game", "what it is", box=None)
+    for name, line in lines.items():
+        table.add_row(name, line)
+    Console().print(table)
+    print("\nOne in detail: sparring games NAME")
+    return None
+
+
+def tell(name: str, as_json: bool) -> None:
+    from sparring.games.registry import describe, make
+    from sparring.play.scripted import bot_names
+
+    about, game = describe(name), make(name)
+    spec = game.spec
+    fields = {
+        "game": about.name,
+        "description": about.line,
+        "options": {option.name: option.default for option in about.options},
+        "seats": list(spec.seat_names),
+        "side of each seat": list(spec.side_of_seat),
+        "features": {feature.name: list(feature.shape) for feature in spec.layout},
+        "discrete heads": list(spec.action.heads),
+        "continuous dimensions": spec.action.dimensions,
+        "longest game": spec.longest,
+        "judged by": spec.score,
+        "bots": list(bot_names(game)),
+    }
+    if as_json:
+        print(json_text.dumps(fields))
+        return
+    table = Table(show_header=False, box=None)
+    for key, value in fields.items():
+        text = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else str(value).strip("[]")
+        table.add_row(key, text.replace("'", ""))
+    Console().print(table)
+    print(f"\nTrain on it: sparring train {name}")

@@ -1,0 +1,46 @@
+"""Which device and how many threads, set before JAX starts; and where compiled programs are kept."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sparring.core.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineConfig:
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    """Where programs run; auto takes an accelerator where there is one."""
+    threads: int = 0
+    """CPU threads to use; 0: all this process may use."""
+    compile_cache: bool = True
+    """Keep compiled programs in the user's cache folder, so that the next start is quick."""
+
+
+def prepare(machine: MachineConfig) -> None:
+    """Must run before the first JAX computation."""
+    if machine.threads < 0:
+        raise ConfigError(f"threads must be at least 0, found {machine.threads}.")
+    if machine.threads:
+        os.environ["NPROC"] = str(machine.threads)  # read by XLA when it makes its thread pool
+    import jax
+
+    if machine.device == "cpu":
+        jax.config.update("jax_platforms", "cpu")
+    if machine.compile_cache:
+        jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    platform = jax.default_backend()
+    if machine.device == "gpu" and platform not in ("gpu", "cuda", "rocm"):
+        raise ConfigError(
+            f"device=gpu, but JAX finds only {platform}. Install an accelerator's JAX (pip install 'sparring[cuda]') "
+            "or use --device cpu."
+        )
+
+
+def cache_folder() -> Path:
+    """Where compiled programs stay; SPARRING_CACHE moves it."""
+    chosen = os.environ.get("SPARRING_CACHE")
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(chosen) if chosen else home / "sparring" / "programs"

@@ -1,0 +1,76 @@
+"""How a person watches training: a live bar on a terminal, plain lines elsewhere, and a clean stop on Ctrl-C."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from sparring.training.train import Progress as Moment
+
+LINES = 20
+"""Plain lines over a whole run when standard error is not a terminal."""
+
+
+class Watch:
+    """Shows progress on standard error; standard output stays for results."""
+
+    def __init__(self, *, quiet: bool, steps_per_iteration: int, seeds: int, start: int = 0) -> None:
+        self.quiet, self.start = quiet, start
+        self.steps_per_iteration, self.seeds = steps_per_iteration, seeds
+        self.console = Console(stderr=True)
+        self.bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total} iterations"),
+            TimeRemainingColumn(), TextColumn("{task.fields[note]}"), console=self.console,
+            disable=quiet or not self.console.is_terminal,
+        )  # fmt: skip
+        self.task = self.bar.add_task("compiling", total=None, note="")
+        self.speed = 0.0
+
+    def __call__(self, moment: Moment) -> None:
+        now = self.steps_per_iteration * self.seeds / max(moment.seconds, 1e-9)
+        self.speed = now if not self.speed else 0.9 * self.speed + 0.1 * now
+        note = f"{self.speed:,.0f} steps/s  {headline(moment.lines)}"
+        self.bar.update(
+            self.task, description="training", total=moment.iterations, completed=moment.iteration, note=note
+        )
+        every = max(1, (moment.iterations - self.start) // LINES)
+        if not self.quiet and not self.console.is_terminal and (moment.iteration - self.start) % every == 0:
+            print(f"iteration {moment.iteration}/{moment.iterations}  {note}", file=sys.stderr, flush=True)
+
+
+def headline(lines: list[dict[str, Any]]) -> str:
+    """Mean return of every seat over the seeds, as far as games ended."""
+    keys = [key for key in lines[0] if key.startswith("return/")]
+    parts = []
+    for key in keys[:4]:
+        values = [line[key] for line in lines if line[key] is not None]
+        if values:
+            parts.append(f"{key.removeprefix('return/')} {sum(values) / len(values):.2f}")
+    return "  ".join(parts)
+
+
+@contextmanager
+def stop_politely() -> Iterator[Any]:
+    """Yields a function that tells whether a stop was asked for. A second signal stops at once."""
+    asked = False
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        del frame
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        print(f"stopping after this iteration ({signal.Signals(number).name}); once more to stop now", file=sys.stderr)
+
+    names = [name for name in ("SIGINT", "SIGTERM") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), ask) for name in names}
+    try:
+        yield lambda: asked
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)

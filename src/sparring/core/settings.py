@@ -1,0 +1,260 @@
+"""Dataclass <-> TOML, strictly: a key that is not a setting and a value of another type are errors, never ignored.
+
+A setting may be int, float, bool, str, a Literal, a Schedule, a tuple of these, any of them `| None`, or a dataclass of
+settings, which becomes a table. TOML has no null: None is left out where it is the default, and else the text "none".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from difflib import get_close_matches
+from functools import cache
+from math import isnan
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from sparring.core.errors import ConfigError
+from sparring.core.schedules import Schedule
+
+C = TypeVar("C")
+
+_NONE = "none"
+_SCALARS: dict[type, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "a text in quotes"}
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """Nested plain data: numbers, texts, lists and dictionaries. `from_dict` gives the same config back."""
+    plain: dict[str, Any] = {}
+    for name, field in _settings(type(config)).items():
+        value = getattr(config, name)
+        if value is not None:
+            plain[name] = _plain(value, name)
+        elif field.default is not None:
+            plain[name] = _NONE
+    return plain
+
+
+def to_toml(config: Any) -> str:
+    """The TOML text of a config: settings of a table first, then its tables."""
+    return "\n".join(_table_lines(to_dict(config), ())).strip("\n") + "\n"
+
+
+def load_toml(cls: type[C], path: str | Path, *, base: C | None = None) -> C:
+    """Read a file of settings; those it does not name keep the value of `base`, or else their default."""
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"No file of settings at {path}. Check the path.") from None
+    except OSError as error:
+        raise ConfigError(f"Cannot read the settings in {path}: {error.strerror}. Give a readable TOML file.") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not a text file in UTF-8, as TOML is. Give a TOML file.") from None
+    except (ValueError, RecursionError) as error:  # ValueError: bad TOML, or a number of thousands of digits
+        raise ConfigError(f"{path} is not valid TOML: {error}. Correct that line.") from None
+    return from_dict(cls, data, where=path, base=base)
+
+
+def from_dict(cls: type[C], data: Mapping[str, Any], *, where: str | Path, base: C | None = None) -> C:
+    """Build `cls` from nested plain data. `where` names the source in errors; `base` gives what `data` leaves out."""
+    return _read_table(cls, data, _Place(str(where), cls), base)
+
+
+class _Place(NamedTuple):
+    """Where in which source a value stands."""
+
+    where: str
+    root: type
+    path: tuple[str, ...] = ()
+
+    def at(self, key: str) -> _Place:
+        return self._replace(path=(*self.path, key))
+
+    def wrong(self, expected: str, found: Any, advice: str) -> ConfigError:
+        name = ".".join(self.path) or "the file"
+        return ConfigError(f"{self.where}: {name} must be {expected}, found {_describe(found)}. {advice}")
+
+    def example(self, value: Any) -> str:
+        return f"Write for example: {self.path[-1]} = {_toml_value(value)}"
+
+
+def _read_table(cls: type[C], data: Any, place: _Place, base: C | None) -> C:
+    if not isinstance(data, Mapping):
+        raise place.wrong("a table of settings", data, f"Write its settings below a line [{'.'.join(place.path)}].")
+    known = _settings(cls)
+    for key in data:
+        if key not in known:
+            raise _unknown_setting(cls, str(key), place)
+    hints = _hints(cls)
+    values: dict[str, Any] = {}
+    for name, field in known.items():
+        default = _default(field) if base is None else getattr(base, name)
+        if name in data:
+            values[name] = _read(hints[name], data[name], place.at(name), default)
+        elif default is MISSING:
+            missing = ".".join(place.at(name).path)
+            raise ConfigError(f"{place.where}: {missing} is missing and has no default. Add it.")
+        else:
+            values[name] = default
+    try:
+        return cls(**values)
+    except (ConfigError, ValueError) as error:  # raised by the dataclass, which knows its rules but not its file
+        raise ConfigError(f"{place.where}: {error}") from error
+
+
+def _read(hint: Any, value: Any, place: _Place, default: Any) -> Any:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        inner = [argument for argument in arguments if argument is not NoneType]
+        if len(inner) == 1 and len(arguments) == 2:
+            return None if value == _NONE else _read(inner[0], value, place, default)
+    if origin is Literal:
+        return _read_literal(arguments, value, place)
+    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+        return _read_tuple(arguments[0], value, place, default)
+    if hint is Schedule:
+        return _read_schedule(value, place)
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _read_table(hint, value, place, default if isinstance(default, hint) else None)
+    if hint in _SCALARS:
+        return _read_scalar(hint, value, place, default)
+    raise TypeError(
+        f"a setting cannot have the type {hint} ({'.'.join(place.path)}): see the list in sparring.core.settings"
+    )
+
+
+def _read_literal(choices: tuple[Any, ...], value: Any, place: _Place) -> Any:
+    for choice in choices:
+        if type(choice) is type(value) and choice == value:  # 1 == True in Python, but not in a file of settings
+            return choice
+    listed = ", ".join(_toml_value(choice) for choice in choices)
+    near = get_close_matches(str(value), [str(choice) for choice in choices], n=1, cutoff=0.5)
+    wanted = next((choice for choice in choices if near and str(choice) == near[0]), choices[0])
+    raise place.wrong(f"one of {listed}", value, place.example(wanted))
+
+
+def _read_tuple(hint: Any, value: Any, place: _Place, default: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        example = [value] if isinstance(value, bool | int | float | str) else _plain(default or (), place.path[-1])
+        raise place.wrong("a list", value, place.example(example))
+    return tuple(
+        _read(hint, item, place._replace(path=(*place.path[:-1], f"{place.path[-1]}[{position}]")), None)
+        for position, item in enumerate(value)
+    )
+
+
+def _read_schedule(value: Any, place: _Place) -> Schedule:
+    try:
+        return Schedule.parse(value)
+    except ConfigError as error:
+        raise ConfigError(f"{place.where}: {'.'.join(place.path)}: {error}") from None
+
+
+def _read_scalar(kind: type, value: Any, place: _Place, default: Any) -> Any:
+    if type(value) is kind and not (kind is float and isnan(value)):
+        return value
+    if kind is float and type(value) is int and abs(value) <= 2**1023:
+        return float(value)
+    raise place.wrong(_SCALARS[kind], value, place.example(_nearest_value(kind, value, default)))
+
+
+def _nearest_value(kind: type, value: Any, default: Any) -> Any:
+    """What the writer probably meant, or else an example of the right type."""
+    if kind is int and type(value) is float and value.is_integer():
+        return int(value)
+    if kind in (int, float) and isinstance(value, str):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    if kind is bool and isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if kind is str and type(value) in (bool, int, float):
+        return _toml_value(value)
+    return default if type(default) is kind else {int: 1, float: 0.5, bool: True, str: "text"}[kind]
+
+
+def _unknown_setting(cls: type, key: str, place: _Place) -> ConfigError:
+    near = get_close_matches(key, _settings(cls), n=1, cutoff=0.6)
+    if near:
+        hint = f"Did you mean {'.'.join(place.at(near[0]).path)!r}?"
+    else:
+        elsewhere = {path[-1]: ".".join(path) for path in _paths(place.root)}  # the right word in the wrong table
+        near = get_close_matches(key, elsewhere, n=1, cutoff=0.6)
+        hint = f"Did you mean {elsewhere[near[0]]!r}?" if near else f"Known here: {', '.join(sorted(_settings(cls)))}."
+    return ConfigError(f"{place.where}: unknown setting {'.'.join(place.at(key).path)!r}. {hint}")
+
+
+def _paths(cls: type, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name in _settings(cls):
+        yield (*above, name)
+        hint = _hints(cls)[name]
+        for inner in (hint, *get_args(hint)):
+            if isinstance(inner, type) and is_dataclass(inner) and inner is not Schedule:
+                yield from _paths(inner, (*above, name))
+
+
+@cache
+def _settings(cls: type) -> dict[str, Field[Any]]:
+    return {field.name: field for field in fields(cls) if field.init}
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+def _plain(value: Any, name: str) -> Any:
+    if isinstance(value, Schedule):
+        return value.start if value.shape == "constant" else str(value)
+    if is_dataclass(value):
+        return to_dict(value)
+    if isinstance(value, tuple | list):
+        return [_plain(item, name) for item in value]
+    if type(value) in _SCALARS:
+        return value
+    raise TypeError(f"the setting {name} holds {value!r}, which TOML cannot: see the list in sparring.core.settings")
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, list | tuple):
+        return "a list"
+    kind = {bool: "", int: "the whole number ", float: "the number ", str: "the text "}.get(type(value))
+    return repr(value) if kind is None else kind + _toml_value(value)
+
+
+def _table_lines(table: dict[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+    for key, value in table.items():
+        if not isinstance(value, dict):
+            yield f"{_toml_key(key)} = {_toml_value(value)}"
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield ""
+            yield f"[{'.'.join(_toml_key(step) for step in (*path, key))}]"
+            yield from _table_lines(value, (*path, key))
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key, re.ASCII) else _toml_value(key)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):  # JSON's escapes are TOML's, but for DEL, which only TOML forbids
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_toml_value(item) for item in value)}]"
+    raise TypeError(f"TOML lists hold numbers, texts, true, false and lists, found {value!r}")

@@ -1,0 +1,59 @@
+"""What a set of games shows: for each side of each line-up a score with its interval. NumPy only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sparring.core.spec import GameSpec
+from sparring.statistics.intervals import Interval, mean_interval, wilson
+
+
+class MatchGames(NamedTuple):
+    """The games of one line-up."""
+
+    return_GS: np.ndarray
+    length_G: np.ndarray
+    outcome_GK: np.ndarray
+
+
+@dataclass(frozen=True)
+class SideScore:
+    """How one side did in one line-up."""
+
+    side: int
+    team: str
+    """Who drove the side."""
+    opponents: str
+    """Who drove the others."""
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    length: float
+    """Mean number of steps of a game."""
+    mean_return: Interval
+    """Of a seat of the side over a game; over seeds where there are several, else over games."""
+    points: Interval | None
+    """Share of points, a draw counting one half; None where games are not won or lost."""
+
+
+def score_sides(
+    spec: GameSpec, lineups: Sequence[tuple[str, ...]], games_of_seed: Sequence[Sequence[MatchGames]]
+) -> list[SideScore]:
+    """games_of_seed[r][b]: the games of line-up b with the players of seed r."""
+    scores = []
+    for b, teams in enumerate(lineups):
+        played = [games[b] for games in games_of_seed]
+        length = float(np.concatenate([games.length_G for games in played]).mean())
+        for side, seats in enumerate(spec.seats_of_side):
+            returns = [games.return_GS[:, list(seats)].mean(axis=1) for games in played]
+            outcome_G = np.concatenate([games.outcome_GK[:, side] for games in played])
+            count, wins, losses = len(outcome_G), int((outcome_G > 0).sum()), int((outcome_G < 0).sum())
+            draws = count - wins - losses
+            mean_return = mean_interval([r.mean() for r in returns] if len(returns) > 1 else returns[0])
+            points = wilson(wins + draws / 2, count) if spec.score == "outcome" else None
+            others = ", ".join(team for k, team in enumerate(teams) if k != side)
+            scores.append(SideScore(side, teams[side], others, count, wins, draws, losses, length, mean_return, points))
+    return scores

@@ -1,0 +1,144 @@
+"""Which games there are, by name. Listing them imports none: a game is loaded when it is made or described."""
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+
+from sparring.core.errors import ConfigError, GameError, unknown
+
+if TYPE_CHECKING:  # listing games loads no jax
+    from sparring.games.game import Game
+
+GAMES = {
+    "kuhn": "sparring.games.kuhn:kuhn",
+    "matrix:biased_rock_paper_scissors": "sparring.games.matrix:biased_rock_paper_scissors",
+    "matrix:chicken": "sparring.games.matrix:chicken",
+    "matrix:coordination": "sparring.games.matrix:coordination",
+    "matrix:matching_pennies": "sparring.games.matrix:matching_pennies",
+    "matrix:prisoners_dilemma": "sparring.games.matrix:prisoners_dilemma",
+    "matrix:rock_paper_scissors": "sparring.games.matrix:rock_paper_scissors",
+    "matrix:stag_hunt": "sparring.games.matrix:stag_hunt",
+    "particles:spread": "sparring.games.particles.spread:spread",
+    "particles:tag": "sparring.games.particles.tag:tag",
+}
+"""Name to "module:function". The function returns a Game; its keyword options have types and defaults, and the first
+line of its docstring describes the game."""
+
+WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Option:
+    name: str
+    type: Any
+    default: Any
+
+    def __str__(self) -> str:
+        return f"{self.name}: {_type_name(self.type)} = {self.default!r}"
+
+
+@dataclass(frozen=True)
+class Description:
+    name: str
+    line: str
+    options: tuple[Option, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.name}: {self.line}", *(f"  {option}" for option in self.options)])
+
+
+def available() -> tuple[str, ...]:
+    return tuple(sorted(GAMES))
+
+
+def make(name: str, **options: Any) -> "Game":
+    """The game of that name. Options are checked against the types of its function's signature."""
+    known = {option.name: option for option in describe(name).options}
+    for key, value in options.items():
+        if key not in known:
+            raise ConfigError(unknown(f"option of game {name!r}", key, known))
+        options[key] = _checked(name, known[key], value)
+    return _load(name)(**options)
+
+
+def describe(name: str) -> Description:
+    """One line on the game, and its options with types and defaults; `str` of it is a text for people."""
+    function = _load(name)
+    parameters = inspect.signature(function, eval_str=True).parameters.values()
+    line = (inspect.getdoc(function) or "").partition("\n")[0]
+    return Description(name, line, tuple(Option(p.name, p.annotation, p.default) for p in parameters))
+
+
+def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
+    """Options of a game from words like "agents=4", typed by the game's signature."""
+    known = {option.name: option for option in describe(name).options}
+    options: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        if not equals:
+            raise ConfigError(f"An option of a game is written name=value, found {word!r}. {_example(known)}")
+        if key not in known:
+            raise ConfigError(unknown(f"option of game {name!r}", key, known))
+        if key in options:
+            raise ConfigError(f"Option {key!r} of game {name!r} is given twice: keep one.")
+        options[key] = _parsed(name, known[key], text)
+    return options
+
+
+def exploitability_of(game: "Game") -> Callable[[Any, Callable], float] | None:
+    """The exact `policy_exploitability(game, probabilities)` of the module that defines the game, or None."""
+    modules = (sys.modules.get(kind.__module__) for kind in type(game).__mro__)
+    return next((m.policy_exploitability for m in modules if hasattr(m, "policy_exploitability")), None)
+
+
+def _load(name: str) -> Callable[..., "Game"]:
+    if name not in GAMES:
+        raise GameError(unknown("game", name, GAMES))
+    module, _, function = GAMES[name].partition(":")
+    return getattr(import_module(module), function)
+
+
+def _checked(name: str, option: Option, value: Any) -> Any:
+    """The value, if it has the option's type; a whole number may stand for a float, a bool for nothing else."""
+    if get_origin(option.type) is Literal:
+        fits = value in get_args(option.type)
+    elif option.type is float:
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        value = float(value) if fits else value
+    else:
+        fits = type(value) is option.type
+    if not fits:
+        raise ConfigError(_mismatch(name, option, value))
+    return value
+
+
+def _parsed(name: str, option: Option, text: str) -> Any:
+    try:
+        if option.type is bool:
+            return WORDS[text.lower()]
+        return _checked(name, option, option.type(text) if option.type in (int, float) else text)
+    except (ValueError, KeyError):
+        raise ConfigError(_mismatch(name, option, text)) from None
+
+
+def _mismatch(name: str, option: Option, found: Any) -> str:
+    expected = f"Option {option.name!r} of game {name!r} expects {_type_name(option.type)}, found {found!r}."
+    return f"{expected} Write for example {option.name}={_text(option.default)}."
+
+
+def _example(known: dict[str, Option]) -> str:
+    shown = ", ".join(f"{option.name}={_text(option.default)}" for option in known.values())
+    return f"Options and defaults: {shown}." if shown else "This game has no options."
+
+
+def _type_name(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " or ".join(repr(choice) for choice in get_args(kind))
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}.get(kind, str(kind))
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,241 @@
+"""Proximal policy optimisation for one learner; stacked learners are a vmap of it (arXiv:1707.06347)."""
+
+from collections import namedtuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array, lax
+
+from sparring.core.records import Action
+from sparring.core.schedules import Schedule
+from sparring.learn.learner import Learner, optimiser, trainable
+from sparring.learn.losses import (
+    approximate_kl,
+    clipped_surrogate,
+    explained_variance,
+    masked_mean,
+    standardise,
+)
+from sparring.learn.returns import gae
+from sparring.nets.actor_critic import ActorCritic
+from sparring.play.rollout import Rollout, where_first
+
+
+@dataclass(frozen=True, kw_only=True)
+class PPOConfig:
+    """Fields of type Schedule are coefficients: traced, so a change never recompiles; each learner may have its own."""
+
+    learning_rate: Schedule = Schedule.parse("7e-4 -> 0")
+    """Step size of Adam. Lower it when the KL is large or returns collapse."""
+    discount: Schedule = Schedule.parse(0.99)
+    """How much the next step counts, in [0, 1]. Raise it for long games; variance grows with it."""
+    decay: Schedule = Schedule.parse(0.95)
+    """GAE's lambda, in [0, 1]: 1 trusts the rewards of the rollout, 0 the critic."""
+    clip: Schedule = Schedule.parse(0.2)
+    """How far the ratio of new to old probability may move before it stops paying, 0.05 to 0.3."""
+    entropy: Schedule = Schedule.parse(0.01)
+    """Weight of the entropy bonus: raise it when the policy settles too early."""
+    value_weight: Schedule = Schedule.parse(0.5)
+    """Weight of the critic's loss."""
+    max_grad_norm: Schedule = Schedule.parse(0.5)
+    """Gradients longer than this are scaled down to it."""
+    adam_eps: Schedule = Schedule.parse(1e-5)
+    """Adam's epsilon."""
+    target_kl: Schedule = Schedule.parse(0.0)
+    """Stop the epochs of an iteration when a minibatch's KL exceeds this; 0 never stops. Usual: 0.02."""
+    epochs: int = 4
+    """Passes over a rollout."""
+    minibatches: int = 4
+    """Parts a rollout is split into in each pass."""
+    sequence: int = 20
+    """Steps in a training sequence of a recurrent policy; must divide the steps of a rollout."""
+    normalise_advantage: bool = True
+    """Scale advantages to unit deviation over the acting seats of a rollout."""
+    recompute_old: bool = False
+    """Compute the old log-probabilities once more with the training function, so the first ratio is exactly 1."""
+
+
+COEFFICIENTS = tuple(field.name for field in fields(PPOConfig) if field.type in (Schedule, "Schedule"))
+Knobs = namedtuple("Knobs", COEFFICIENTS)  # pyright: ignore[reportUntypedNamedTuple]
+"""The coefficients of one iteration, as traced scalars under their own names."""
+
+
+def knobs_at(config: PPOConfig, progress: float) -> np.ndarray:
+    """knobs_H: this iteration's coefficients, computed on the host; progress runs from 0 to 1."""
+    return np.asarray([getattr(config, name).at(progress) for name in COEFFICIENTS], np.float32)
+
+
+class Batch(NamedTuple):
+    """Rows to train on, each a stretch of one world's steps with all seats of the side: [M, sequence, N, ...]."""
+
+    features: Array
+    legal: Array
+    views: Array | None
+    action: Action
+    log_prob: Array
+    advantage: Array
+    target: Array
+    present: Array
+    acting: Array
+    start: Array
+    memory: tuple
+    """[M, ...]: memories of policy and critic at the first step."""
+
+
+class UpdateStats(NamedTuple):
+    """Means over the minibatches of an iteration, but for those that say otherwise."""
+
+    policy_loss: Array
+    value_loss: Array
+    entropy: Array
+    approx_kl: Array
+    clip_fraction: Array
+    grad_norm: Array
+    skipped: Array
+    """Share of minibatches not taken because the KL had stopped the iteration."""
+    explained_variance: Array
+    advantage_std: Array
+    first_ratio_gap: Array
+    """Largest distance of a ratio from 1 in the first minibatch, before any step."""
+
+
+def update(
+    learner: Learner, rollout: Rollout, key: Array, knobs: Any, config: PPOConfig
+) -> tuple[Learner, UpdateStats]:
+    """One iteration of learning from one rollout."""
+    advantage_TWN = gae(
+        rollout.reward_TWN, rollout.value_TWN, rollout.next_value_TWN, rollout.over_TWN, rollout.ended_TWN,
+        discount=knobs.discount, decay=knobs.decay,
+    )  # fmt: skip
+    target_TWN = advantage_TWN + rollout.value_TWN
+    acting_TWN = rollout.acting_TWN
+    spread = jnp.sqrt(masked_mean((advantage_TWN - masked_mean(advantage_TWN, acting_TWN)) ** 2, acting_TWN))
+    scaled_TWN = standardise(advantage_TWN, acting_TWN) if config.normalise_advantage else advantage_TWN
+    batch = to_rows(rollout, scaled_TWN, target_TWN)
+    if config.recompute_old:
+        batch = batch._replace(log_prob=recomputed(learner.model, batch, config.minibatches))
+    learner, stats = run_epochs(learner, batch, key, knobs, config)
+    explained = explained_variance(target_TWN, rollout.value_TWN, rollout.present_TWN)
+    stats = stats._replace(explained_variance=explained, advantage_std=spread)
+    return learner._replace(model=with_statistics(learner.model, rollout)), stats
+
+
+def to_rows(rollout: Rollout, advantage_TWN: Array, target_TWN: Array) -> Batch:
+    """Cut the rollout into sequences: memory was kept at the start of each, so their number gives their length."""
+    steps = rollout.start_TW.shape[0]
+    kept = jax.tree.leaves(rollout.memory)
+    sequence = steps // kept[0].shape[0] if kept else 1
+
+    def rows(x_TW: Array) -> Array:
+        worlds = x_TW.shape[1]
+        parts = x_TW.reshape(steps // sequence, sequence, worlds, *x_TW.shape[2:])
+        return jnp.swapaxes(parts, 1, 2).reshape(steps // sequence * worlds, sequence, *x_TW.shape[2:])
+
+    batch = Batch(
+        features=rollout.features_TWNF, legal=rollout.legal_TWNA, views=rollout.views_TWVG, action=rollout.action,
+        log_prob=rollout.log_prob_TWN, advantage=advantage_TWN, target=target_TWN, present=rollout.present_TWN,
+        acting=rollout.acting_TWN, start=rollout.start_TW, memory=(),
+    )  # fmt: skip
+    memory = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), rollout.memory)
+    return jax.tree.map(rows, batch)._replace(memory=memory)
+
+
+def run_epochs(
+    learner: Learner, batch: Batch, key: Array, knobs: Any, config: PPOConfig
+) -> tuple[Learner, UpdateStats]:
+    """Epochs of shuffled minibatches. After the KL passes its target nothing changes any more."""
+    rows = batch.start.shape[0]
+    order_EM = jax.vmap(lambda k: jax.random.permutation(k, rows))(jax.random.split(key, config.epochs))
+    order_IM = order_EM.reshape(config.epochs * config.minibatches, rows // config.minibatches)
+
+    def minibatch(carry: tuple[Learner, Array], order_M: Array) -> tuple[tuple[Learner, Array], UpdateStats]:
+        learner, stopped = carry
+        part = jax.tree.map(lambda x: x[order_M], batch)
+        stepped, stats = gradient_step(learner, part, knobs)
+        beyond = (knobs.target_kl > 0) & (stats.approx_kl > knobs.target_kl)
+        stopped = stopped | beyond
+        return (where_first(stopped, learner, stepped), stopped), stats._replace(skipped=stopped.astype(jnp.float32))
+
+    (learner, _), stats = lax.scan(minibatch, (learner, jnp.zeros((), bool)), order_IM)
+    return learner, jax.tree.map(jnp.mean, stats)._replace(first_ratio_gap=stats.first_ratio_gap[0])
+
+
+def gradient_step(learner: Learner, batch: Batch, knobs: Any) -> tuple[Learner, UpdateStats]:
+    trained, statistics = trainable(learner.model)
+    gradient, stats = jax.grad(objective, has_aux=True)(trained, statistics, batch, knobs)
+    direction, state = optimiser(knobs.max_grad_norm, knobs.adam_eps).update(gradient, learner.optimiser)
+    trained = jax.tree.map(lambda weight, move: weight - knobs.learning_rate * move, trained, direction)
+    model = eqx.combine(trained, statistics)
+    stats = stats._replace(grad_norm=optax.global_norm(gradient))
+    return learner._replace(model=model, optimiser=state, updates=learner.updates + 1), stats
+
+
+def objective(trained: ActorCritic, statistics: ActorCritic, batch: Batch, knobs: Any) -> tuple[Array, UpdateStats]:
+    log_prob, entropy, value = unroll(eqx.combine(trained, statistics), batch)
+    log_ratio = jnp.where(batch.acting, log_prob - batch.log_prob, 0.0)
+    ratio = jnp.exp(log_ratio)
+    policy_loss = masked_mean(clipped_surrogate(ratio, batch.advantage, knobs.clip), batch.acting)
+    value_loss = 0.5 * masked_mean((value - batch.target) ** 2, batch.present)
+    mean_entropy = masked_mean(entropy, batch.acting)
+    zero = jnp.zeros(())
+    stats = UpdateStats(
+        policy_loss=policy_loss,
+        value_loss=value_loss,
+        entropy=mean_entropy,
+        approx_kl=masked_mean(approximate_kl(log_ratio), batch.acting),
+        clip_fraction=masked_mean(1.0 * (jnp.abs(ratio - 1) > knobs.clip), batch.acting),
+        grad_norm=zero, skipped=zero, explained_variance=zero, advantage_std=zero,
+        first_ratio_gap=jnp.abs(ratio - 1).max(),
+    )  # fmt: skip
+    return policy_loss + knobs.value_weight * value_loss - knobs.entropy * mean_entropy, stats
+
+
+def unroll(model: ActorCritic, batch: Batch) -> tuple[Array, Array, Array]:
+    """Log-probability, entropy and value of every row, [M, sequence, N]: what play computed, computed again."""
+
+    def at_step(memory: tuple, row: Batch) -> tuple[tuple, tuple[Array, Array, Array]]:
+        blank = jax.tree.map(jnp.zeros_like, memory)
+        actor_memory, critic_memory = where_first(row.start, blank, memory)
+        distribution, actor_memory = model.actor(row.features, row.legal, actor_memory)
+        value, critic_memory = model.critic(row.features if row.views is None else row.views, critic_memory)
+        value = jnp.broadcast_to(value, row.log_prob.shape)
+        return (actor_memory, critic_memory), (distribution.log_prob(row.action), distribution.entropy(), value)
+
+    def of_row(row: Batch) -> tuple[Array, Array, Array]:
+        steps = row._replace(memory=())
+        if not jax.tree.leaves(row.memory):
+            return jax.vmap(lambda step: at_step(row.memory, step)[1])(steps)
+        return lax.scan(at_step, row.memory, steps)[1]
+
+    return jax.vmap(of_row)(batch)
+
+
+def recomputed(model: ActorCritic, batch: Batch, minibatches: int) -> Array:
+    """Old log-probabilities from the training function, in parts of the size of a minibatch: the same program."""
+    size = batch.start.shape[0] // minibatches
+    parts = jax.tree.map(lambda x: x.reshape(minibatches, size, *x.shape[1:]), batch)
+    log_prob = lax.map(lambda part: unroll(model, part)[0], parts)
+    return lax.stop_gradient(log_prob.reshape(batch.log_prob.shape))
+
+
+def with_statistics(model: ActorCritic, rollout: Rollout) -> ActorCritic:
+    """Normalisers moved by this rollout, after the epochs: within an iteration play and learning see one scale."""
+    if model.actor.trunk.normaliser is None:
+        return model
+    features, views = rollout.features_TWNF, rollout.views_TWVG
+    weight_TWN = rollout.present_TWN.astype(jnp.float32)
+    by_actor = model.actor.trunk.normaliser.updated(features.reshape(-1, features.shape[-1]), weight_TWN.reshape(-1))
+    if views is None:
+        by_critic = model.critic.trunk.normaliser.updated(
+            features.reshape(-1, features.shape[-1]), weight_TWN.reshape(-1)
+        )
+    else:
+        weight_TWV = weight_TWN if views.shape[2] == weight_TWN.shape[2] else weight_TWN.max(2, keepdims=True)
+        by_critic = model.critic.trunk.normaliser.updated(views.reshape(-1, views.shape[-1]), weight_TWV.reshape(-1))
+    where = lambda m: (m.actor.trunk.normaliser, m.critic.trunk.normaliser)  # noqa: E731
+    return eqx.tree_at(where, model, (by_actor, by_critic))

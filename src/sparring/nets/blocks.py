@@ -1,0 +1,97 @@
+"""The parts networks are made of. Each works on the last axis, so one module serves a seat, a side or a batch.
+
+Weights are drawn with NumPy from a seed that carries the path of the module: nothing is compiled to make a network,
+and adding a part never moves the numbers of another.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from sparring.core.seeding import Seed
+
+Activation = Literal["tanh", "relu", "gelu", "silu"]
+ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {
+    "tanh": jnp.tanh,
+    "relu": jax.nn.relu,
+    "gelu": jax.nn.gelu,
+    "silu": jax.nn.silu,
+}
+
+
+def orthogonal(seed: Seed, rows: int, columns: int, gain: float) -> np.ndarray:
+    """A matrix with orthonormal rows or columns (whichever are fewer), times gain (arXiv:1312.6120)."""
+    normal = seed.generator().standard_normal((max(rows, columns), min(rows, columns)))
+    q, r = np.linalg.qr(normal)
+    q = q * np.sign(np.diag(r))  # makes the decomposition unique, hence q uniform
+    return np.asarray(gain * (q if rows >= columns else q.T), np.float32)
+
+
+class Dense(eqx.Module):
+    weight_IO: Array
+    bias_O: Array
+
+    @classmethod
+    def make(cls, seed: Seed, inputs: int, outputs: int, gain: float = 2**0.5) -> "Dense":
+        return cls(jnp.asarray(orthogonal(seed, inputs, outputs, gain)), jnp.zeros(outputs, jnp.float32))
+
+    def __call__(self, x: Array) -> Array:
+        return x @ self.weight_IO + self.bias_O
+
+
+class GRU(eqx.Module):
+    """Gated recurrent unit (arXiv:1406.1078); its memory is one vector."""
+
+    inputs: Dense
+    hidden: Dense
+
+    @classmethod
+    def make(cls, seed: Seed, inputs: int, size: int) -> "GRU":
+        return cls(gates(seed / "inputs", inputs, size, 3), gates(seed / "hidden", size, size, 3))
+
+    def initial(self, *batch: int) -> Array:
+        return jnp.zeros((*batch, self.hidden.weight_IO.shape[-2]))
+
+    def __call__(self, memory: Array, x: Array) -> tuple[Array, Array]:
+        update_x, reset_x, new_x = jnp.split(self.inputs(x), 3, axis=-1)
+        update_h, reset_h, new_h = jnp.split(self.hidden(memory), 3, axis=-1)
+        update = jax.nn.sigmoid(update_x + update_h)
+        new = jnp.tanh(new_x + jax.nn.sigmoid(reset_x + reset_h) * new_h)
+        memory = (1 - update) * new + update * memory
+        return memory, memory
+
+
+class LSTM(eqx.Module):
+    """Long short-term memory; its memory is the pair (output, cell). Forget bias 1, so that it remembers at first."""
+
+    inputs: Dense
+    hidden: Dense
+
+    @classmethod
+    def make(cls, seed: Seed, inputs: int, size: int) -> "LSTM":
+        return cls(gates(seed / "inputs", inputs, size, 4), gates(seed / "hidden", size, size, 4))
+
+    def initial(self, *batch: int) -> tuple[Array, Array]:
+        zeros = jnp.zeros((*batch, self.hidden.weight_IO.shape[-2]))
+        return zeros, zeros
+
+    def __call__(self, memory: tuple[Array, Array], x: Array) -> tuple[tuple[Array, Array], Array]:
+        output, cell = memory
+        keep, write, show, new = jnp.split(self.inputs(x) + self.hidden(output), 4, axis=-1)
+        cell = jax.nn.sigmoid(keep + 1.0) * cell + jax.nn.sigmoid(write) * jnp.tanh(new)
+        output = jax.nn.sigmoid(show) * jnp.tanh(cell)
+        return (output, cell), output
+
+
+def gates(seed: Seed, inputs: int, size: int, count: int) -> Dense:
+    """The matrices of several gates side by side, each orthogonal on its own."""
+    blocks = [orthogonal(seed / gate, inputs, size, 1.0) for gate in range(count)]
+    return Dense(jnp.asarray(np.concatenate(blocks, axis=1)), jnp.zeros(count * size, jnp.float32))
+
+
+CELLS: dict[str, Any] = {"gru": GRU, "lstm": LSTM}

@@ -1,0 +1,65 @@
+"""Where randomness comes from: (seed, iteration, name, player id). Adding a use never moves another one's numbers."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.core.seeding import name_word
+from sparring.games.game import Game
+from sparring.play.seating import Group, Seating
+
+
+def stream(key: Array, name: str) -> Array:
+    """An independent key for one named use."""
+    return jax.random.fold_in(key, name_word(name))
+
+
+def game_chance(game: Game, key: Array, steps: int, worlds: int) -> Any:
+    """The chance of every step of every world: leaves [T, V, ...]."""
+    if not jax.tree.leaves(jax.eval_shape(game.chance, key)):
+        return game.chance(key)
+    return jax.vmap(jax.vmap(game.chance))(jax.random.split(key, (steps, worlds)))
+
+
+def action_noise(
+    seating: Seating, group: Group, key: Array, ids_P: Array, twin_PX: Array, steps: int
+) -> tuple[Array, Array]:
+    """The random numbers of one group's choices: uniform [T, P, X*W, N, D] and normal [T, P, X*W, N, C].
+
+    A key is made of the player's id, its block and its twin number (how many earlier sides of the block the same
+    player drives), never of a slot: permuting learners, or seats, permutes the numbers with them.
+    """
+    seats, action = seating.seats_in(group), seating.spec.action
+    block_PX = jnp.asarray([[block for block, _ in row] for row in group.lanes])
+    shape = (steps, seating.worlds, seats)
+
+    def of_lane(player: Array, block: Array, twin: Array) -> tuple[Array, Array]:
+        lane = jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, player), block), twin)
+        uniform = jax.random.uniform(stream(lane, "uniform"), (*shape, len(action.heads)))
+        normal = jax.random.normal(stream(lane, "normal"), (*shape, action.dimensions))
+        return uniform, normal
+
+    def per_step(noise: Array) -> Array:
+        time_first = jnp.moveaxis(noise, 2, 0)  # [P, X, T, W, N, .] to [T, P, X, W, N, .]
+        return time_first.reshape(steps, group.players, noise.shape[1] * noise.shape[3], *noise.shape[4:])
+
+    over_lanes = jax.vmap(jax.vmap(of_lane, in_axes=(None, 0, 0)))
+    return jax.tree.map(per_step, over_lanes(ids_P, block_PX, twin_PX))
+
+
+def twins(seating: Seating, ids: tuple[Array, ...]) -> tuple[Array, ...]:
+    """For each group, the twin number of each lane, [P, X]."""
+    drivers: dict[tuple[int, int], Array] = {}
+    for group, ids_P in zip(seating.groups, ids, strict=True):
+        for p, row in enumerate(group.lanes):
+            drivers.update(dict.fromkeys(row, ids_P[p]))
+
+    def twin(block: int, side: int) -> Array:
+        earlier = [drivers[block, other] == drivers[block, side] for other in range(side)]
+        return jnp.sum(jnp.asarray(earlier, jnp.int32)) if earlier else jnp.zeros((), jnp.int32)
+
+    return tuple(
+        jnp.stack([jnp.stack([twin(*lane) for lane in row]) for row in group.lanes]) for group in seating.groups
+    )

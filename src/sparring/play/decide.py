@@ -1,0 +1,95 @@
+"""What the players of a group make of what they see: actions from policies, values from critics."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.core.records import Action, Observation
+from sparring.core.spec import ActionSpec
+from sparring.games.game import Game, State
+from sparring.play.rollout import Driver, where_first
+from sparring.play.seating import Group, Seating
+
+
+class Sight(NamedTuple):
+    """All that is seen in one moment: leaves [B, W, ...]; the central view only where a critic asks for it."""
+
+    observation: Observation
+    central_BWCG: Array | None
+
+
+class Decision(NamedTuple):
+    """Leaves [P, W, N, ...]."""
+
+    action: Action
+    log_prob: Array
+    memory: Any
+
+
+def look(game: Game, seating: Seating, drivers: Sequence[Driver], state: State) -> Sight:
+    central = None
+    if any(driver.critic is not None and driver.critic.sees == "central" for driver in drivers):
+        central = by_block(jax.vmap(game.central)(state), seating)
+    return Sight(by_block(jax.vmap(game.observe)(state), seating), central)
+
+
+def decide(seating: Seating, group: Group, driver: Driver, sight: Sight, memory: Any, noise: Any) -> Decision:
+    """Every player's choice in all its lanes; without noise the most likely one."""
+    features = seating.per_seat(sight.observation.features_SF, group)
+    legal = seating.per_seat(sight.observation.legal_SA, group)
+
+    def of_player(policy: Any, *inputs: Any) -> Decision:
+        return jax.vmap(
+            lambda features_NF, legal_NA, memory, *noise: choose(policy, features_NF, legal_NA, memory, *noise)
+        )(*inputs)
+
+    return jax.vmap(of_player)(driver.policy, features, legal, memory, *noise)
+
+
+def choose(policy: Any, features_NF: Array, legal_NA: Array, memory: Any, *noise: Array) -> Decision:
+    distribution, memory = policy(features_NF, legal_NA, memory)
+    action = distribution.sample(*noise) if noise else distribution.mode()
+    return Decision(action, distribution.log_prob(action), memory)
+
+
+def critic_views(seating: Seating, group: Group, driver: Driver, sight: Sight) -> Array:
+    """[P, W, V, G]: what the critics of a group look at."""
+    if driver.critic.sees == "central":
+        return seating.views(sight.central_BWCG, group)
+    return seating.per_seat(sight.observation.features_SF, group)
+
+
+def judge(seating: Seating, group: Group, driver: Driver, sight: Sight, memory: Any) -> tuple[Array, Any]:
+    """Value of each seat, [P, W, N], and the critics' memory. A view that all seats share gives all one value."""
+    views = critic_views(seating, group, driver, sight)
+    value, memory = jax.vmap(lambda critic, *inputs: jax.vmap(critic)(*inputs))(driver.critic, views, memory)
+    return jnp.broadcast_to(value, (*value.shape[:-1], seating.seats_in(group))), memory
+
+
+def refresh(seating: Seating, group: Group, driver: Driver, start_BW: Array, memory: tuple) -> tuple:
+    """Memories of policy and critic, blank where a game begins."""
+    return where_first(seating.per_world(start_BW, group), blank_memory(seating, group, driver), memory)
+
+
+def blank_memory(seating: Seating, group: Group, driver: Driver) -> tuple:
+    batch = (group.players, len(group.lanes[0]) * seating.worlds)
+    seats = seating.seats_in(group)
+    if driver.critic is None:
+        return driver.policy.initial(*batch, seats), ()
+    shared_view = driver.critic.sees == "central" and seating.spec.central.kind != "seat"
+    return driver.policy.initial(*batch, seats), driver.critic.initial(*batch, 1 if shared_view else seats)
+
+
+def within_bounds(action: Action, spec: ActionSpec) -> Action:
+    """What the game receives: the stored sample stays as it was drawn, because its log-probability is of that."""
+    if not spec.dimensions:
+        return action
+    return action._replace(continuous_SC=jnp.clip(action.continuous_SC, jnp.asarray(spec.low), jnp.asarray(spec.high)))
+
+
+def by_block(tree: Any, seating: Seating) -> Any:
+    """Leaves [V, ...] as [B, W, ...]."""
+    return jax.tree.map(lambda x: x.reshape(seating.blocks, seating.worlds, *x.shape[1:]), tree)

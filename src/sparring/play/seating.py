@@ -1,0 +1,132 @@
+"""Who sits where. The worlds of a rollout come in blocks; each side of each block is a lane, driven by one player.
+
+Static: which family drives a lane, and which learner learns there. Traced: which row of the family it is.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.core.errors import ConfigError
+from sparring.core.spec import GameSpec
+
+Lane = tuple[int, int]
+"""(block, side)."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The lanes of one family that are evaluated together: row p of its P policies drives lanes[p], X of them."""
+
+    family: str
+    lanes: tuple[tuple[Lane, ...], ...]
+    learns: bool
+
+    @property
+    def players(self) -> int:
+        return len(self.lanes)
+
+
+@dataclass(frozen=True)
+class Seating:
+    """B blocks of W worlds each. A block where every side learns is a mirror block, otherwise a match block."""
+
+    spec: GameSpec
+    seats_of_side: tuple[tuple[int, ...], ...]
+    """The sides as they are driven: the game's own, or one for each seat when seats learn independently."""
+    blocks: int
+    worlds: int
+    groups: tuple[Group, ...]
+
+    def seats_in(self, group: Group) -> int:
+        """N: seats of a lane."""
+        return len(self.seats_of_side[group.lanes[0][0][1]])
+
+    @property
+    def learning(self) -> tuple[int, ...]:
+        """Indices of the groups that learn."""
+        return tuple(i for i, group in enumerate(self.groups) if group.learns)
+
+    def per_world(self, array_BW: Array, group: Group) -> Array:
+        """[B, W, ...] as each lane sees it: [P, X*W, ...]."""
+        return gather_lanes(group, lambda block, _: array_BW[block])
+
+    def per_seat(self, array_BWS: Array, group: Group) -> Array:
+        """[B, W, S, ...] as each lane sees it: [P, X*W, N, ...]."""
+        return gather_lanes(group, lambda block, side: pick_seats(array_BWS[block], self.seats_of_side[side]))
+
+    def views(self, central_BWC: Array, group: Group) -> Array:
+        """The critic's views of each lane: [P, X*W, V, G], with V = N where the game has one view for each seat."""
+
+        def of_lane(block: int, side: int) -> Array:
+            seats = self.seats_of_side[side]
+            own = {"world": (0,), "side": (self.spec.side_of_seat[seats[0]],), "seat": seats}[self.spec.central.kind]
+            return pick_seats(central_BWC[block], own)
+
+        return gather_lanes(group, of_lane)
+
+    def to_seats(self, arrays: Sequence[Array]) -> Array:
+        """The inverse of `per_seat` over all groups: [P, X*W, N, ...] each, to [B, W, S, ...]."""
+        columns: dict[Lane, Array] = {}
+        for group, array in zip(self.groups, arrays, strict=True):
+            lanes = array.reshape(group.players, len(group.lanes[0]), self.worlds, *array.shape[2:])
+            for p, row in enumerate(group.lanes):
+                for x, (block, side) in enumerate(row):
+                    for n, seat in enumerate(self.seats_of_side[side]):
+                        columns[block, seat] = lanes[p, x, :, n]
+        by_block = [
+            jnp.stack([columns[block, seat] for seat in range(self.spec.seats)], axis=1) for block in range(self.blocks)
+        ]
+        return jnp.stack(by_block)
+
+
+def gather_lanes(group: Group, of_lane) -> Array:
+    """Lanes stacked as [P, X, W, ...], then worlds of one player joined: [P, X*W, ...]."""
+    stacked = jnp.stack([jnp.stack([of_lane(*lane) for lane in row]) for row in group.lanes])
+    players, lanes, worlds, *rest = stacked.shape
+    return stacked.reshape(players, lanes * worlds, *rest)
+
+
+def pick_seats(array_WS: Array, seats: tuple[int, ...]) -> Array:
+    """Columns of axis 1; neighbours are a slice, which costs less than a gather."""
+    if seats == tuple(range(seats[0], seats[-1] + 1)):
+        return array_WS[:, seats[0] : seats[-1] + 1]
+    return array_WS[:, jnp.asarray(seats)]
+
+
+def seat(
+    spec: GameSpec,
+    seats_of_side: tuple[tuple[int, ...], ...],
+    *,
+    family_BK: Sequence[Sequence[str]],
+    learner_BK: Sequence[Sequence[int]],
+    worlds: int,
+) -> Seating:
+    """Arrange lanes into groups. learner_BK holds the learner's index within its family, or -1 where nobody learns.
+
+    Learners of one family must learn in equally many lanes of equal size, because they train as one stacked array.
+    """
+    learning: dict[str, dict[int, list[Lane]]] = defaultdict(lambda: defaultdict(list))
+    frozen: dict[tuple[str, int], list[Lane]] = defaultdict(list)
+    for block, (families, learners) in enumerate(zip(family_BK, learner_BK, strict=True)):
+        for side, (family, learner) in enumerate(zip(families, learners, strict=True)):
+            if learner >= 0:
+                learning[family][learner].append((block, side))
+            else:
+                frozen[family, len(seats_of_side[side])].append((block, side))
+    groups = []
+    for family, rows in learning.items():
+        lanes = tuple(tuple(rows[learner]) for learner in sorted(rows))
+        shapes = {tuple(sorted(len(seats_of_side[side]) for _, side in row)) for row in lanes}
+        if sorted(rows) != list(range(len(rows))) or len(shapes) > 1 or len(set(next(iter(shapes)))) > 1:
+            raise ConfigError(
+                f"Learners of family {family!r} must be numbered from 0 and learn in equally many lanes with equally "
+                f"many seats; found lanes {lanes}. Give sides of different size families of their own."
+            )
+        groups.append(Group(family, lanes, learns=True))
+    for (family, _), lanes in frozen.items():
+        groups.append(Group(family, tuple((lane,) for lane in lanes), learns=False))
+    return Seating(spec, seats_of_side, len(family_BK), worlds, tuple(groups))

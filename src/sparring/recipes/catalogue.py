@@ -1,0 +1,55 @@
+"""Full configurations by name. A recipe is a function that returns everything; flags may change any of it."""
+
+from collections.abc import Callable
+
+from sparring.core.schedules import Schedule
+from sparring.learn.ppo import PPOConfig
+from sparring.nets.actor_critic import NetConfig
+from sparring.training.config import EvalConfig, PlayConfig, RunConfig, SeatsConfig
+
+
+def spread() -> RunConfig:
+    """Cooperative navigation by one shared policy (IPPO)."""
+    return RunConfig(
+        game="particles:spread",
+        total_steps=3_000_000,
+        play=PlayConfig(worlds=128, steps=25),
+        evaluation=EvalConfig(eval_every=50, eval_games=256),
+    )
+
+
+def tag() -> RunConfig:
+    """Predators and prey learn against each other, each side with its own policy."""
+    return RunConfig(
+        game="particles:tag",
+        total_steps=8_000_000,
+        play=PlayConfig(worlds=128, steps=25),
+        ppo=PPOConfig(learning_rate=Schedule.parse("1e-3 -> 1e-4")),
+        evaluation=EvalConfig(eval_every=100, eval_games=256),
+    )
+
+
+def hunt() -> RunConfig:
+    """Predators learn to catch a fleeing bot."""
+    return RunConfig(
+        game="particles:tag",
+        total_steps=3_000_000,
+        seats=SeatsConfig(opponent="flee", side=0),
+        play=PlayConfig(worlds=128, steps=25),
+        evaluation=EvalConfig(eval_every=100, eval_games=256),
+    )
+
+
+def kuhn() -> RunConfig:
+    """Kuhn poker against oneself; the picture shows exact exploitability."""
+    return RunConfig(
+        game="kuhn",
+        total_steps=3_000_000,
+        play=PlayConfig(worlds=256, steps=16),
+        net=NetConfig(hidden=(32,)),
+        ppo=PPOConfig(entropy=Schedule.parse("0.05 -> 0.01"), discount=Schedule.parse(1.0)),
+        evaluation=EvalConfig(eval_every=10, eval_games=256),
+    )
+
+
+RECIPES: dict[str, Callable[[], RunConfig]] = {"hunt": hunt, "kuhn": kuhn, "spread": spread, "tag": tag}

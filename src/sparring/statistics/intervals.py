@@ -1,0 +1,62 @@
+"""Intervals for a mean and for a win rate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan, sqrt
+from statistics import NormalDist
+
+import numpy as np
+from scipy.special import stdtrit
+
+
+@dataclass(frozen=True)
+class Interval:
+    mean: float
+    low: float
+    high: float
+    count: int
+    """Values or games behind it."""
+
+
+def mean_interval(values: Sequence[float] | np.ndarray, confidence: float = 0.95) -> Interval:
+    """Student's t interval of the mean of independent values, one per seed (Student 1908, doi:10.2307/2331554).
+
+    One value says nothing about the spread: its bounds are nan, which a figure leaves out and a table shows as unknown.
+    """
+    _check_confidence(confidence)
+    values_N = np.asarray(values, dtype=np.float64)
+    if values_N.ndim != 1:
+        raise ValueError(f"expected a list of values, found an array of shape {values_N.shape}: flatten it first")
+    count = len(values_N)
+    if count == 0:
+        return Interval(nan, nan, nan, 0)
+    mean = float(values_N.mean())
+    if count == 1:
+        return Interval(mean, nan, nan, 1)
+    quantile = float(stdtrit(count - 1, 0.5 + confidence / 2.0))
+    half = quantile * float(values_N.std(ddof=1)) / sqrt(count)
+    return Interval(mean, mean - half, mean + half, count)
+
+
+def wilson(wins: float, games: int, confidence: float = 0.95) -> Interval:
+    """Wilson's score interval of a win rate (Wilson 1927, doi:10.1080/01621459.1927.10502953).
+
+    `wins` counts a draw as one half; the interval is then wider than it need be, since draws vary less than wins and
+    losses. Without games the rate is unknown and the interval is everything, [0, 1].
+    """
+    _check_confidence(confidence)
+    if not 0 <= wins <= games:
+        raise ValueError(f"wins lie between 0 and the number of games, found {wins} of {games}: check the tally")
+    if games == 0:
+        return Interval(nan, 0.0, 1.0, 0)
+    square = NormalDist().inv_cdf(0.5 + confidence / 2.0) ** 2
+    rate = wins / games
+    centre = (wins + square / 2.0) / (games + square)
+    half = sqrt(square * (games * rate * (1.0 - rate) + square / 4.0)) / (games + square)
+    high = 1.0 if wins == games else min(1.0, centre + half)  # rounding would leave 1 - 1e-16
+    return Interval(rate, max(0.0, centre - half), high, games)
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence lies between 0 and 1, found {confidence}: for 95 % write 0.95")

@@ -1,0 +1,96 @@
+"""Evaluation of a run's learners: among themselves, against the bots, and the bots alone as a yardstick."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sparring.evaluation.match import Match, MatchGames, prepare_match
+from sparring.games import registry
+from sparring.play.scripted import RANDOM, Scripted
+from sparring.training.build import Built, actors, first_learners
+from sparring.training.program import TrainState
+
+LEARNED = "learned"
+MOST_LINEUPS = 64
+
+
+@dataclass(frozen=True)
+class Examination:
+    """Line-ups of a run, compiled once and played with the present weights of every seed as often as wanted."""
+
+    built: Built
+    match: Match
+    teams: tuple[tuple[str, ...], ...]
+    """Who drives each side of the game in each line-up: the learners, or a bot."""
+    bots: Mapping[str, Scripted]
+
+    def play(self, state: TrainState, *, seed: int) -> list[list[MatchGames]]:
+        """The games of every line-up, for every seed that trains."""
+        by_seed = (players_of_seed(self.built, state, r) for r in range(self.built.config.seeds))
+        return [self.match({**players, **self.bots}, seed=seed) for players in by_seed]
+
+
+def examination(built: Built, *, games: int, deterministic: bool, with_bots_alone: bool) -> Examination:
+    spec, seating = built.game.spec, built.plan.seating
+    learner_of = built.lineup.player_of_side()
+    game_side = [spec.side_of_seat[seats[0]] for seats in seating.seats_of_side]
+    learned = {game_side[side] for side in learner_of}
+    choices = [[LEARNED] * (side in learned) + [RANDOM, *built.game.bots().fitting(side)] for side in range(spec.sides)]
+    teams = [t for t in all_teams(choices) if with_bots_alone or LEARNED in t]
+    driven = range(len(game_side))
+    lineups = [tuple(learner_of[k] if t[game_side[k]] == LEARNED else t[game_side[k]] for k in driven) for t in teams]
+    bots = {name: Scripted.make(built.game, name) for name in (RANDOM, *built.game.bots().names)}
+    players = {**skeleton_players(built), **bots}
+    match = prepare_match(
+        built.game, lineups, players, games=games, seats_of_side=seating.seats_of_side, deterministic=deterministic
+    )
+    return Examination(built, match, tuple(teams), bots)
+
+
+def all_teams(choices: list[list[str]]) -> list[tuple[str, ...]]:
+    """Every combination; where those are too many, those with at most two different teams, the odd one in one side."""
+    count = int(np.prod([len(c) for c in choices]))
+    if count <= MOST_LINEUPS:
+        return list(product(*choices))
+    names = list(dict.fromkeys(name for side in choices for name in side))
+    teams = []
+    for odd, rest, side in product(names, names, range(len(choices))):
+        team = tuple(odd if k == side else rest for k in range(len(choices)))
+        if all(name in choices[k] for k, name in enumerate(team)) and team not in teams:
+            teams.append(team)
+    return teams[:MOST_LINEUPS]
+
+
+def players_of_seed(built: Built, state: TrainState, r: int) -> dict[str, Any]:
+    return actors(built, jax.tree.map(lambda x: x[r], state.learners))
+
+
+def skeleton_players(built: Built) -> dict[str, Any]:
+    """Policies of the right shape, to compile for."""
+    return actors(built, first_learners(built, 0))
+
+
+def exploitability(built: Built, state: TrainState) -> list[float] | None:
+    """Exact exploitability of each seed's learners, where the game allows it and policies have no memory."""
+    measure = registry.exploitability_of(built.game)
+    learner_of_side = built.lineup.player_of_side()
+    sides = built.plan.seating.seats_of_side
+    if measure is None or built.config.recurrent or len(learner_of_side) < len(sides):
+        return None
+    driver = {seat: learner_of_side[k] for k, seats in enumerate(sides) for seat in seats}
+
+    def of_seed(r: int) -> float:
+        players = players_of_seed(built, state, r)
+
+        def probabilities(seat: int, features_RF: np.ndarray, legal_RA: np.ndarray) -> np.ndarray:
+            distribution, _ = players[driver[seat]](jnp.asarray(features_RF), jnp.asarray(legal_RA), ())
+            return np.exp(np.asarray(distribution.log_p_A))
+
+        return float(measure(built.game, probabilities))
+
+    return [of_seed(r) for r in range(built.config.seeds)]

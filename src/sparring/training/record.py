@@ -1,0 +1,116 @@
+"""What an iteration leaves in the run directory: lines of metrics and rows of results. NumPy in, plain data out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sparring.evaluation.match import MatchGames
+from sparring.evaluation.scoring import SideScore, score_sides
+from sparring.play.rollout import Tally
+from sparring.store.results import ResultRow
+from sparring.training.build import Built
+from sparring.training.line_up import side_label
+from sparring.training.program import Report
+
+
+def metric_lines(built: Built, iteration: int, report: Report) -> list[dict[str, Any]]:
+    """One line for each seed. Only what a repeated run repeats exactly: no clock, no machine."""
+    lines = []
+    for r, seed in enumerate(built.seeds_R):
+        tally = Tally(*(np.asarray(x)[r] for x in report.tally))
+        line: dict[str, Any] = {"kind": "train", "iteration": iteration, "seed": int(seed)}
+        line["steps"] = (iteration + 1) * built.steps_per_iteration
+        line.update(game_metrics(built, tally))
+        for names, stats in zip(built.lineup.learners, report.stats, strict=True):
+            for row, name in enumerate(names):
+                line.update({f"{name}/{key}": float(np.asarray(x)[r, row]) for key, x in stats._asdict().items()})
+        lines.append(line)
+    return lines
+
+
+def game_metrics(built: Built, tally: Tally) -> dict[str, Any]:
+    """Games that ended in this iteration; None where none did."""
+    spec = built.game.spec
+    games = int(tally.games_B.sum())
+    mean = (lambda total: float(total) / games) if games else (lambda _: None)
+    metrics: dict[str, Any] = {"games": games, "length": mean(tally.length_B.sum())}
+    for seat, name in enumerate(spec.seat_names):
+        metrics[f"return/{name}"] = mean(tally.return_BS[:, seat].sum())
+    if spec.score == "outcome":
+        for side, seats in enumerate(spec.seats_of_side):
+            label = side_label(spec, seats)
+            metrics[f"won/{label}"] = mean(tally.won_BK[:, side].sum())
+            metrics[f"drawn/{label}"] = mean(tally.drawn_BK[:, side].sum())
+    return metrics
+
+
+def result_rows(built: Built, iteration: int, report: Report) -> list[ResultRow]:
+    """Completed training games of every side that a learner drives, block by block."""
+    seating = built.plan.seating
+    owner = {
+        lane: name
+        for i, names in zip(seating.learning, built.lineup.learners, strict=True)
+        for row, name in zip(seating.groups[i].lanes, names, strict=True)
+        for lane in row
+    }
+    rows = []
+    for r, seed in enumerate(built.seeds_R):
+        tally = Tally(*(np.asarray(x)[r] for x in report.tally))
+        for (block, side), name in sorted(owner.items()):
+            if not tally.games_B[block]:
+                continue
+            seats = list(seating.seats_of_side[side])
+            game_side = seating.spec.side_of_seat[seats[0]]
+            others = [owner.get((block, k), built.config.seats.opponent) for k in range(len(seating.seats_of_side))]
+            rows.append(
+                ResultRow(
+                    iteration, int(seed), "train", side, name, ", ".join(o for k, o in enumerate(others) if k != side),
+                    int(tally.games_B[block]), int(tally.won_BK[block, game_side]),
+                    int(tally.drawn_BK[block, game_side]), int(tally.lost_BK[block, game_side]),
+                    float(tally.return_BS[block, seats].mean()), float(tally.return_square_BS[block, seats].mean()),
+                    int(tally.length_B[block]),
+                )
+            )  # fmt: skip
+    return rows
+
+
+def evaluation_lines(
+    built: Built, iteration: int, teams: Sequence[tuple[str, ...]], games_of_seed: Sequence[Sequence[MatchGames]],
+    exploitability: Sequence[float] | None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """One line for each seed: the mean return of every side of every line-up, and its points where games are won."""
+    spec = built.game.spec
+    lines = []
+    for r, games in enumerate(games_of_seed):
+        line: dict[str, Any] = {"kind": "eval", "iteration": iteration, "seed": int(built.seeds_R[r])}
+        line["steps"] = (iteration + 1) * built.steps_per_iteration
+        for score in score_sides(spec, teams, [games]):
+            label = side_label(spec, spec.seats_of_side[score.side])
+            key = f"{label}/{score.team} vs {score.opponents}" if score.opponents else f"{label}/{score.team}"
+            line[f"return/{key}"] = score.mean_return.mean
+            if score.points is not None:
+                line[f"points/{key}"] = score.points.mean
+        if exploitability is not None:
+            line["exploitability"] = exploitability[r]
+        lines.append(line)
+    return lines
+
+
+def evaluation_rows(
+    built: Built, iteration: int, teams: Sequence[tuple[str, ...]], games_of_seed: Sequence[Sequence[MatchGames]]
+) -> list[ResultRow]:
+    def row(seed: int, score: SideScore, games: MatchGames) -> ResultRow:
+        returns = games.return_GS[:, list(built.game.spec.seats_of_side[score.side])].mean(axis=1)
+        return ResultRow(
+            iteration, seed, "eval", score.side, score.team, score.opponents, score.games, score.wins, score.draws,
+            score.losses, float(returns.sum()), float((returns**2).sum()), int(games.length_G.sum()),
+        )  # fmt: skip
+
+    spec = built.game.spec
+    return [
+        row(int(built.seeds_R[r]), score, games[b])
+        for r, games in enumerate(games_of_seed)
+        for b in range(len(teams))
+        for score in score_sides(spec, [teams[b]], [[games[b]]])
+    ]

@@ -1,0 +1,161 @@
+"""Runs from the outside: start one, resume one, start from another one's players."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sparring.core.errors import ConfigError, RunError, unknown
+from sparring.core.settings import load_toml, to_toml
+from sparring.learn.learner import trainable
+from sparring.store.checkpoints import Checkpoint, load
+from sparring.store.manifest import manifest_facts
+from sparring.store.run_dir import RunDir
+from sparring.training.build import Built, build, first_state
+from sparring.training.config import RunConfig
+from sparring.training.line_up import side_label
+from sparring.training.program import TrainState
+from sparring.training.snapshot import from_arrays
+from sparring.training.train import Summary, train
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmStart:
+    source: str
+    """A run, whose learners are taken by name, or RUN:PLAYER, which every learner becomes."""
+    keep_optimiser: bool = False
+    keep_normaliser: bool = True
+
+
+def start(
+    config: RunConfig, path: Path, *, force: bool = False, warm: WarmStart | None = None, **watch: Callable
+) -> Summary:
+    """Train a new run. All that can be wrong with the config is found before the directory is made."""
+    built = build(config)
+    state = first_state(built)
+    if warm is not None:
+        state = warmed(built, state, warm)
+    run = RunDir.create(path, force=force)
+    with run.writing():
+        run.write_manifest({**facts(built), "warm_start": None if warm is None else warm.source})
+        run.write_text(run.config_path, to_toml(config))
+        return train(built, run, state, **watch)
+
+
+def resume(path: Path, *, total_steps: int | None = None, **watch: Callable) -> Summary:
+    """Go on from the newest checkpoint, bit for bit as if nothing had happened; more steps may be asked for."""
+    run = RunDir.open(path)
+    built = reopen(run, total_steps)
+    with run.writing():
+        checkpoint = newest(run)
+        state = None if checkpoint is None else restored(built, checkpoint)
+        begin = 0 if checkpoint is None else checkpoint.iteration
+        if begin >= built.iterations:
+            raise ConfigError(
+                f"{path} has done all its {built.iterations * built.steps_per_iteration:,} steps. "
+                "Ask for more with --total-steps to go on."
+            )
+        run.forget_from(begin)
+        if total_steps is not None:
+            run.write_text(run.config_path, to_toml(built.config))
+        return train(built, run, first_state(built) if state is None else state, start=begin, **watch)
+
+
+def reopen(run: RunDir, total_steps: int | None = None) -> Built:
+    config = load_toml(RunConfig, run.config_path)
+    return build(config if total_steps is None else replace(config, total_steps=total_steps))
+
+
+def newest(run: RunDir) -> Checkpoint | None:
+    """The newest whole checkpoint, or None where the run was stopped before its first."""
+    if not run.checkpoints_path.is_dir() or not any(run.checkpoints_path.iterdir()):
+        return None
+    return load(run.checkpoints_path)
+
+
+def restored(built: Built, checkpoint: Checkpoint) -> TrainState:
+    return from_arrays(first_state(built), checkpoint.arrays, source=str(checkpoint.path))
+
+
+def trained_state(run: RunDir) -> tuple[Built, TrainState]:
+    """A run and its newest weights, to look at and to play with."""
+    built = reopen(run)
+    checkpoint = newest(run)
+    if checkpoint is None:
+        raise RunError(f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")
+    return built, restored(built, checkpoint)
+
+
+def facts(built: Built) -> dict[str, Any]:
+    """What the run is and what it was made with; what a reader needs to label it without loading the game."""
+    spec, config = built.game.spec, built.config
+    device = jax.devices()[0]
+    return {
+        **manifest_facts(),
+        "game": config.game,
+        "seed": config.seed,
+        "seeds": config.seeds,
+        "sides": [side_label(spec, seats) for seats in spec.seats_of_side],
+        "seats": list(spec.seat_names),
+        "score": spec.score,
+        "learners": list(built.lineup.names),
+        "iterations": built.iterations,
+        "steps_per_iteration": built.steps_per_iteration,
+        "device": f"{device.platform}: {device.device_kind}",
+        "devices": jax.device_count(),
+    }
+
+
+def differences(path: Path) -> list[str]:
+    """What of the machine differs from when the run was made: with any of these, a resume is not bit for bit."""
+    before = RunDir.open(path).read_manifest()
+    now = {**manifest_facts(), "device": f"{jax.devices()[0].platform}: {jax.devices()[0].device_kind}"}
+    watched = ("packages", "python", "platform", "cpus", "cpus_allowed", "device")
+    return [
+        f"{key} was {before[key]}, is {now[key]}" for key in watched if key in before and before[key] != now.get(key)
+    ]
+
+
+def warmed(built: Built, state: TrainState, warm: WarmStart) -> TrainState:
+    """The state with its learners' weights taken from another run's newest checkpoint."""
+    place, _, player = warm.source.partition(":")
+    run = RunDir.open(place)
+    checkpoint = newest(run)
+    if checkpoint is None:
+        raise RunError(f"{place} has no checkpoint to start from. Resume it first: sparring resume {place}")
+    rows = {p["name"]: (p["group"], p["row"]) for p in checkpoint.meta["players"]}
+    if player and player not in rows:
+        raise ConfigError(unknown(f"player of {place}", player, rows))
+    learners = []
+    for group, names in zip(state.learners, built.lineup.learners, strict=True):
+        for row, name in enumerate(names):
+            wanted = player or name
+            if wanted not in rows:
+                raise ConfigError(
+                    f"{place} has no learner {name!r} (it has {', '.join(rows)}). Name one: --from {place}:{next(iter(rows))}"
+                )
+            group = with_player(group, row, checkpoint, rows[wanted], warm)
+        learners.append(group)
+    return state._replace(learners=tuple(learners))
+
+
+def with_player(group: Any, row: int, checkpoint: Checkpoint, source: tuple[int, int], warm: WarmStart) -> Any:
+    """One row of a stack of learners (leaves [R, L, ...]) replaced by a row of a checkpoint, seed by seed."""
+    source_group, source_row = source
+    own = jax.tree.map(lambda x: x[:, row], group)
+    taken = {name: array[:, source_row] for name, array in checkpoint.arrays.items() if name.startswith("learners.")}
+    seeds = own.updates.shape[0]
+    by_seed = {name: array[np.arange(seeds) % array.shape[0]] for name, array in taken.items()}
+    found = from_arrays(
+        own, by_seed, source=str(checkpoint.path), rename=lambda name: f"learners.{source_group}.{name}"
+    )
+    model = found.model if warm.keep_normaliser else eqx.combine(trainable(found.model)[0], trainable(own.model)[1])
+    chosen = own._replace(model=model)
+    if warm.keep_optimiser:
+        chosen = chosen._replace(optimiser=found.optimiser, updates=found.updates)
+    return jax.tree.map(lambda stack, one: stack.at[:, row].set(jnp.asarray(one)), group, chosen)

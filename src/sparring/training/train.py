@@ -1,0 +1,158 @@
+"""The loop. It reads as the method section of a paper: play and learn, record, evaluate, save."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from sparring.evaluation.match import MatchGames
+from sparring.evaluation.scoring import SideScore, score_sides
+from sparring.store.checkpoints import save
+from sparring.store.results import ResultRow, Results
+from sparring.store.run_dir import RunDir
+from sparring.training.build import Built
+from sparring.training.examine import Examination, examination, exploitability
+from sparring.training.program import Report, TrainState, compile_program
+from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
+from sparring.training.snapshot import to_arrays
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told after each recorded iteration."""
+
+    iteration: int
+    iterations: int
+    seconds: float
+    lines: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How training ended."""
+
+    state: TrainState
+    iteration: int
+    """Iterations done, earlier stretches of a resumed run included."""
+    finished: bool
+    compilations: int
+    scores: list[SideScore]
+    exploitability: list[float] | None
+
+
+@dataclass
+class Recorder:
+    """Writes what happened to the run directory; results wait for a moment, since each append reaches the disk."""
+
+    built: Built
+    run: RunDir
+    waiting: list[ResultRow] = field(default_factory=list)
+    since: float = field(default_factory=time.monotonic)
+
+    def iteration(self, iteration: int, report: Report, seconds: float) -> list[dict[str, Any]]:
+        lines = metric_lines(self.built, iteration, report)
+        self.run.append_metrics(lines)
+        steps = self.built.steps_per_iteration * self.built.config.seeds
+        self.run.append_timing({"iteration": iteration, "seconds": seconds, "steps_per_second": steps / seconds})
+        self.waiting += result_rows(self.built, iteration, report)
+        if time.monotonic() - self.since > 1.0:
+            self.flush()
+        return lines
+
+    def evaluation(
+        self, iteration: int, teams: Sequence[tuple[str, ...]], games: list[list[MatchGames]], exact: list[float] | None
+    ) -> None:
+        self.run.append_metrics(evaluation_lines(self.built, iteration, teams, games, exact))
+        self.waiting += evaluation_rows(self.built, iteration, teams, games)
+
+    def flush(self) -> None:
+        with Results(self.run.results_path) as results:
+            results.append(self.waiting)
+        self.waiting, self.since = [], time.monotonic()
+
+
+def train(
+    built: Built,
+    run: RunDir,
+    state: TrainState,
+    *,
+    start: int = 0,
+    on_iteration: Callable[[Progress], None] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Summary:
+    """Train from iteration `start` to the end of the config, or until `should_stop`; always leaves a checkpoint."""
+    config, recorder = built.config, Recorder(built, run)
+    program = compile_program(built.plan)
+    examine = examination(
+        built,
+        games=config.evaluation.eval_games,
+        deterministic=config.evaluation.eval_deterministic,
+        with_bots_alone=True,
+    )
+    seeds_R, pending, began = jnp.asarray(built.seeds_R), None, time.monotonic()
+
+    def record(pending: tuple[int, Report] | None) -> None:
+        nonlocal began
+        if pending is None:
+            return
+        iteration, report = pending
+        report = jax.device_get(report)  # waits for that iteration, while the next one already runs
+        now = time.monotonic()
+        seconds, began = now - began, now
+        lines = recorder.iteration(iteration, report, seconds)
+        on_iteration(Progress(iteration + 1, built.iterations, seconds, lines))
+
+    games: list[list[MatchGames]] = []
+    iteration, exact = start - 1, None
+    for iteration in range(start, built.iterations):
+        knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
+        state, report = program(built.game, state, built.rosters, built.rows, knobs, seeds_R, jnp.asarray(iteration))
+        record(pending)
+        pending = (iteration, report)
+        done = iteration + 1
+        stopping = should_stop()
+        if due(config.evaluation.eval_every, done) and done < built.iterations and not stopping:
+            record(pending)
+            pending = None
+            evaluate(built, recorder, examine, state, iteration)
+        if (due(config.checkpoint.checkpoint_every, done) and done < built.iterations) or stopping:
+            record(pending)
+            pending = None
+            checkpoint(built, recorder, state, done)
+        if stopping:
+            break
+    record(pending)
+    finished = iteration + 1 == built.iterations
+    if finished:
+        games, exact = evaluate(built, recorder, examine, state, iteration)
+        checkpoint(built, recorder, state, iteration + 1)
+    scores = score_sides(built.game.spec, examine.teams, games) if games else []
+    return Summary(state, iteration + 1, finished, program._cache_size(), scores, exact)
+
+
+def due(every: int, done: int) -> bool:
+    return every > 0 and done % every == 0
+
+
+def evaluate(
+    built: Built, recorder: Recorder, examine: Examination, state: TrainState, iteration: int
+) -> tuple[list[list[MatchGames]], list[float] | None]:
+    """Games apart from training, with chance of their own."""
+    games = examine.play(state, seed=built.config.seed)
+    exact = exploitability(built, state)
+    recorder.evaluation(iteration, examine.teams, games, exact)
+    return games, exact
+
+
+def checkpoint(built: Built, recorder: Recorder, state: TrainState, done: int) -> None:
+    recorder.flush()
+    players = [
+        {"name": name, "group": group, "row": row}
+        for group, names in enumerate(built.lineup.learners)
+        for row, name in enumerate(names)
+    ]
+    meta = {"players": players, "seeds": [int(seed) for seed in built.seeds_R]}
+    save(recorder.run.checkpoints_path, done, to_arrays(state), meta, keep=built.config.checkpoint.keep)
