@@ -16,7 +16,7 @@ _PUBLIC = {
     "start": "sparring.training.runs",
 }
 
-__all__ = list(_PUBLIC)  # noqa: PLE0605 - the table above is the list
+__all__ = list(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 from sparring.core.errors import RunError
 from sparring.store import checkpoints
-from sparring.store.checkpoints import load, save
+from sparring.store.checkpoints import load, newest_first, save
 
 ARRAYS = {"weights": np.arange(6, dtype=np.float32).reshape(2, 3), "key": np.array([1, 2], np.uint32)}
 META = {"league": {"names": ["a", "b"], "score": 0.1}, "none": None}
@@ -165,6 +165,12 @@ def test_without_a_whole_checkpoint_the_error_names_each_and_what_to_do(tmp_path
         (write(tmp_path, iteration) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(RunError, match=r"000002 is damaged.*000001 is damaged.*Restore one"):
         load(tmp_path)
+
+
+def test_what_a_crash_left_of_the_first_save_does_not_count_as_a_checkpoint(tmp_path):
+    (tmp_path / ".tmp-000001").mkdir()
+    assert newest_first(tmp_path) == newest_first(tmp_path / "absent") == []
+    assert newest_first(write(tmp_path, 2).parent) == [tmp_path / "000002"]
 
 
 def test_an_error_between_write_and_rename_leaves_the_old_one_and_no_rubbish(tmp_path, monkeypatch):

@@ -51,6 +51,30 @@ def test_the_file_stays_readable_without_its_writer_having_closed_it(tmp_path):
         assert [found.opponent for found in results.rows()] == ["b"]
 
 
+WRITER = """
+import sys
+from pathlib import Path
+from sparring.store.results import ResultRow, Results
+for batch in range(int(sys.argv[2])):
+    with Results(Path(sys.argv[1])) as results:
+        results.append([ResultRow(batch, 7, 'k', 0, 'a', 'b', 1, 1, 0, 0, 1.0, 1.0, 9)] * 100)
+"""
+
+
+def test_a_reader_beside_a_writer_that_opens_and_closes_sees_whole_batches_only(tmp_path):
+    path = tmp_path / "results.db"
+    with Results(path) as results:
+        results.append([row(0)] * 20_000)  # so many that the writer comes back while they are read
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path), "40"]) as writer:
+        counts = [20_000]
+        while writer.poll() is None:
+            counts.append(len(read_results(path)))
+    assert writer.returncode == 0
+    assert all(count % 100 == 0 for count in counts)
+    assert counts == sorted(counts)
+    assert len(read_results(path)) == 24_000
+
+
 def test_numbers_of_numpy_come_back_as_plain_numbers_and_nan_as_nan(results):
     results.append([row(1, games=np.int32(10), return_sum=np.float32(0.5), return_square_sum=nan)])
     found = results.rows()[0]
@@ -98,9 +122,10 @@ def test_a_damaged_database_is_a_sentence(tmp_path):
     content = bytearray(path.read_bytes())
     content[4096:] = os.urandom(len(content) - 4096)
     path.write_bytes(content)
-    for use in (Results, read_results):
-        with pytest.raises(RunError, match="is damaged"):
-            use(path)
+    with pytest.raises(RunError, match="is damaged"):
+        read_results(path)
+    with Results(path) as results, pytest.raises(RunError, match="is damaged"):
+        results.forget_from(3000)
 
 
 def test_a_newer_format_is_refused_by_writer_and_reader(tmp_path):

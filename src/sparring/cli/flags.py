@@ -1,4 +1,4 @@
-"""Flags from dataclasses, by tyro: names without prefixes, --x / --no-x for booleans, schedules as people write them."""
+"""Flags from dataclasses, by tyro: names without prefixes, --x / --no-x for booleans, schedules as texts."""
 
 from typing import Any, TypeVar
 

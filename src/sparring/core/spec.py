@@ -1,4 +1,4 @@
-"""What a game looks like from outside: seats, sides, shapes. Hashable, without arrays, so it can be static under jit."""
+"""What a game looks like from outside: seats, sides, shapes. Hashable, without arrays: static under jit."""
 
 from dataclasses import dataclass, field
 from math import prod

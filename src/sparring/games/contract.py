@@ -6,8 +6,8 @@
 The first promise that does not hold raises a GameError that says what was expected, what was found and what to do.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -16,97 +16,30 @@ import numpy as np
 from jax import Array
 
 from sparring.core.errors import GameError
-from sparring.core.records import Action, Observation, Step
-from sparring.core.spec import ActionSpec, GameSpec
-from sparring.games.game import Chance, Game, State, permute_seats
+from sparring.core.records import Action
+from sparring.core.spec import GameSpec
+from sparring.games.game import Chance, Game, State
+from sparring.games.symmetry import exchanged, exchanges
+from sparring.games.trial import QUICK, Moment, Noise, Record, difference, moment, random_action, random_play, sample_of
 
 SAMPLE = 128
 """How many of the transitions that were played are played again with seats exchanged."""
-CLOSE = {"rtol": 1e-4, "atol": 1e-5}
-"""Floats of two programs that compute the same may be rounded differently; integers are compared exactly."""
-
-
-class Moment(NamedTuple):
-    """What a game says around one step of one world."""
-
-    seen: Observation
-    central: Array
-    after: State
-    step: Step
-
-
-class Record(NamedTuple):
-    """Random play; every leaf begins with [T, W]."""
-
-    state: State
-    action: Action
-    chance: Chance
-    moment: Moment
-    last: Observation
-    """What is seen after the step, before a world that ended starts again."""
-    played: Array
-    """Steps of the present game, this one included."""
 
 
 def check_game(game: Game, *, seed: int = 0, worlds: int = 8, games: int = 3) -> None:
     """Raise a GameError unless the game keeps its contract in `games` games of random play in each of the worlds."""
-    key = jax.random.key(seed)
     _check_declarations(game)
-    _check_shapes(game, key)
-    _check_repeatable(game, key)
-    record = _play(game, key, worlds, games * game.spec.longest)
+    _check_shapes(game)
+    record = random_play(game, seed=seed, worlds=worlds, steps=games * game.spec.longest)
     _check_views(game.spec, record)
     _check_steps(game.spec, record)
     _check_presence(record)
     _check_lengths(game.spec, record)
-    sample = _sample(record)
-    _check_alone(game, sample)
-    for order in _orders(game.spec):
-        _check_order(game, sample, order)
+    sample = sample_of(record, SAMPLE)
+    _check_repeatable(game, sample)
+    for order in exchanges(game.spec):
+        _check_exchange(game, sample, order)
     _check_bots(game, sample)
-
-
-def _moment(game: Game, state: State, action: Action, chance: Chance) -> Moment:
-    after, step = game.step(state, action, chance)
-    return Moment(game.observe(state), game.central(state), after, step)
-
-
-@eqx.filter_jit
-def _play(game: Game, key: Array, worlds: int, steps: int) -> Record:
-    def advance(carry: tuple, key: Array) -> tuple[tuple, Record]:
-        state, played = carry
-        key_act, key_chance, key_start = jax.random.split(key, 3)
-        action = _random_action(key_act, game.spec.action, game.observe(state).legal_SA)
-        chance = game.chance(key_chance)
-        moment = _moment(game, state, action, chance)
-        ended = moment.step.over | moment.step.cut
-        record = Record(state, action, chance, moment, game.observe(moment.after), played + 1)
-        fresh = game.start(key_start)
-        state = jax.tree.map(lambda new, old: jnp.where(ended, new, old), fresh, moment.after)
-        return (state, jnp.where(ended, 0, played + 1)), record
-
-    def one_world(key: Array) -> Record:
-        key_start, key_steps = jax.random.split(key)
-        carry = (game.start(key_start), jnp.zeros((), jnp.int32))
-        return jax.lax.scan(advance, carry, jax.random.split(key_steps, steps))[1]
-
-    return jax.vmap(one_world, out_axes=1)(jax.random.split(key, worlds))
-
-
-def _random_action(key: Array, spec: ActionSpec, legal_SA: Array) -> Action:
-    """Uniform among what is legal; continuous dimensions uniform between their bounds, or normal without bounds."""
-    key_discrete, key_continuous = jax.random.split(key)
-    noise_SA = jnp.where(legal_SA, jax.random.uniform(key_discrete, legal_SA.shape), -1.0)
-    bounds = np.cumsum((0, *spec.heads))
-    heads = [jnp.argmax(noise_SA[:, a:b], axis=1) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
-    seats = legal_SA.shape[0]
-    discrete_SD = jnp.stack(heads, axis=1).astype(jnp.int32) if heads else jnp.zeros((seats, 0), jnp.int32)
-    low_C, high_C = np.array(spec.low), np.array(spec.high)
-    bounded_C = np.isfinite(low_C) & np.isfinite(high_C)
-    low_C, high_C = np.where(bounded_C, low_C, 0.0), np.where(bounded_C, high_C, 0.0)
-    shape = (seats, spec.dimensions)
-    inside_SC = low_C + jax.random.uniform(key_continuous, shape) * (high_C - low_C)
-    return Action(discrete_SD, jnp.where(bounded_C, inside_SC, jax.random.normal(key_continuous, shape)))
 
 
 def _broken(rule: str, expected: str, found: str, remedy: str) -> GameError:
@@ -128,20 +61,21 @@ def _check_declarations(game: Game) -> None:
         raise _broken("Rules are arrays", "arrays alone in game.rules", repr(loose[0]), remedy)
 
 
-def _check_shapes(game: Game, key: Array) -> None:
+def _check_shapes(game: Game) -> None:
     spec = game.spec
-    seats = spec.seats
-    state = jax.eval_shape(game.start, key)
-    legal_SA = jax.ShapeDtypeStruct((seats, spec.action.entries), bool)
-    action = jax.eval_shape(lambda key, legal_SA: _random_action(key, spec.action, legal_SA), key, legal_SA)
-    moment = jax.eval_shape(lambda *a: _moment(game, *a), state, action, jax.eval_shape(game.chance, key))
-    seen, step = moment.seen, moment.step
+    seats, entries = spec.seats, spec.action.entries
+    noise = Noise(np.zeros((seats, entries)), np.zeros((seats, spec.action.dimensions)))
+    action = random_action(noise, spec.action, jnp.ones((seats, entries), bool))
+    key = jax.random.key(0)
+    state, chance = jax.eval_shape(game.start, key), jax.eval_shape(game.chance, key)
+    shown = jax.eval_shape(lambda state, chance: moment(game, state, action, chance), state, chance)
+    seen, step = shown.seen, shown.step
     promised: tuple[tuple[str, Any, tuple[int, ...], Any], ...] = (
         ("observe().features_SF", seen.features_SF, (seats, spec.features), jnp.floating),
         ("observe().legal_SA", seen.legal_SA, (seats, spec.action.entries), jnp.bool_),
         ("observe().present_S", seen.present_S, (seats,), jnp.bool_),
         ("observe().acting_S", seen.acting_S, (seats,), jnp.bool_),
-        ("central()", moment.central, (spec.critic_views, spec.central.size), jnp.floating),
+        ("central()", shown.central, (spec.critic_views, spec.central.size), jnp.floating),
         ("step().reward_S", step.reward_S, (seats,), jnp.floating),
         ("step().left_S", step.left_S, (seats,), jnp.bool_),
         ("step().over", step.over, (), jnp.bool_),
@@ -153,23 +87,36 @@ def _check_shapes(game: Game, key: Array) -> None:
             expected = f"shape {shape} of {kind.__name__.rstrip('_')}"
             remedy = "Change the array, or what the spec says of it."
             raise _broken(f"Shape of {name}", expected, f"{found.shape} of {found.dtype}", remedy)
-    before, after = (jax.tree.map(lambda x: (x.shape, str(x.dtype)), tree) for tree in (state, moment.after))
+    before, after = (jax.tree.map(lambda x: (x.shape, str(x.dtype)), tree) for tree in (state, shown.after))
     if before != after:
         remedy = "A state keeps its structure, shapes and types from start to end: cast what step() returns."
         raise _broken("Shape of the state", f"{before} as start() gives", f"{after} from step()", remedy)
 
 
-def _check_repeatable(game: Game, key: Array) -> None:
-    """Without jit, where a hidden source of randomness is drawn again in each call."""
-    chances = (game.chance(key), game.chance(key))
-    states = (game.start(key), game.start(key))
-    action = _random_action(key, game.spec.action, game.observe(states[0]).legal_SA)
-    moments = [_moment(game, states[0], action, chances[0]) for _ in range(2)]
-    for name, (one, two) in (("start", states), ("chance", chances), ("observe, central and step", moments)):
-        difference = _difference(one, two, exact=True)
-        if difference:
-            remedy = "Draw all random numbers from the key that start() and chance() are given."
-            raise _broken(f"Repeatable {name}", "the same result for the same key", difference, remedy)
+def _check_repeatable(game: Game, sample: Record) -> None:
+    """The same from program to program: made anew, for one world as for many, and without jit."""
+
+    def alone(game: Game, key: Array, state: State, action: Action, chance: Chance) -> tuple[State, Chance, Moment]:
+        return game.start(key), game.chance(key), moment(game, state, action, chance)
+
+    # Tracing twice shows random numbers that Python draws: they are constants of a program.
+    traced = [eqx.filter_jit(lambda *args: alone(*args), compiler_options=QUICK) for _ in range(2)]
+    count, key = sample.played.shape[0], jax.random.key(0)
+    for i in (0, count // 2, count - 1):
+        state, action, chance, among_many = jax.tree.map(lambda x, i=i: x[i], sample[:4])
+        one, again, anew = (run(game, key, state, action, chance) for run in (traced[0], *traced))
+        for found in (difference(one, again, exact=True), difference(one, anew, exact=True)):
+            if found:
+                remedy = "Draw all random numbers from the keys that start() and chance() are given."
+                raise _broken("Repeatable", "the same result for the same key and state", found, remedy)
+        results = {"alone as under vmap": among_many}
+        if i == 0:
+            results["under jit as without"] = moment(game, state, action, chance)
+        for name, result in results.items():
+            found = difference(one[2], result)
+            if found:
+                remedy = "Write each method for one world, with jnp, and without Python branches on values."
+                raise _broken("One meaning", f"the same result {name}", found, remedy)
 
 
 def _where(record: Record, bad: np.ndarray) -> str:
@@ -186,7 +133,7 @@ def _check_views(spec: GameSpec, record: Record) -> None:
             remedy = "Guard divisions, square roots and logarithms in observe()."
             raise _broken("Finite features", "finite numbers", f"NaN or infinity {_where(record, bad)}", remedy)
         bounds = np.cumsum((0, *spec.action.heads))
-        for head, (a, b) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+        for head, (a, b) in enumerate(pairwise(bounds)):
             legal = seen.legal_SA[..., a:b]
             bad = ~legal.any(-1)
             if bad.any():
@@ -256,97 +203,12 @@ def _check_lengths(spec: GameSpec, record: Record) -> None:
         raise _broken("Length of games", f"at most spec.longest = {spec.longest} steps", found, remedy)
 
 
-def _sample(record: Record) -> Record:
-    """Up to SAMPLE transitions, evenly spread; every leaf begins with one axis."""
-    count = record.played.size
-    index = np.unique(np.linspace(0, count - 1, min(SAMPLE, count)).astype(int))
-    return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:])[index], record)
-
-
-def _check_alone(game: Game, sample: Record) -> None:
-    """One world by itself gives what it gave among many, and without jit what it gave with jit."""
-    count = sample.played.shape[0]
-    run: dict[str, tuple[Callable[..., Moment], tuple[int, ...]]] = {
-        "under vmap as alone": (eqx.filter_jit(_moment), (0, count // 2, count - 1)),
-        "under jit as without": (_moment, (count // 2,)),
-    }
-    for name, (function, places) in run.items():
-        for i in places:
-            state, action, chance, moment = jax.tree.map(lambda x, i=i: x[i], sample[:4])
-            difference = _difference(function(game, state, action, chance), moment)
-            if difference:
-                remedy = "Write each method for one world, with jnp, and without Python branches on values."
-                raise _broken("The same result", name, difference, remedy)
-
-
-def _orders(spec: GameSpec) -> list[np.ndarray]:
-    """Permutations that generate all those that a spec allows: within sides, and of whole sides."""
-    orders = []
-    for group in spec.exchangeable:
-        parts = [[s for s in group if spec.side_of_seat[s] == side] for side in range(spec.sides)]
-        parts = [part for part in parts if part]
-        moves = [([one], [two]) for part in parts for one, two in zip(part[:-1], part[1:], strict=True)]
-        moves += zip(parts[:-1], parts[1:], strict=True)
-        whole = all(part in map(list, spec.seats_of_side) for part in parts) and len(set(map(len, parts))) == 1
-        if len(parts) > 1 and not whole:
-            remedy = "Group seats of one side, or all seats of sides of one size."
-            found = f"group {group} with sides {spec.side_of_seat}"
-            raise _broken("Exchangeable seats", "seats whose exchange keeps sides together", found, remedy)
-        for one, two in moves:
-            order = np.arange(spec.seats)
-            order[one], order[two] = two, one
-            orders.append(order)
-    return orders
-
-
-@eqx.filter_jit
-def _exchanged(game: Game, sample: Record, order_S: Array) -> tuple[Moment, Moment]:
-    """What happens to exchanged seats, and what should: the exchange of what happened; features are left out."""
-
-    def one(state: State, action: Action, chance: Chance, moment: Moment) -> tuple[Moment, Moment]:
-        found = _moment(
-            game, game.permute(state, order_S), permute_seats(action, order_S), game.permute(chance, order_S)
-        )
-        wanted = moment._replace(
-            seen=permute_seats(moment.seen, order_S),
-            after=game.permute(moment.after, order_S),
-            step=permute_seats(moment.step, order_S),
-        )
-        return found, wanted
-
-    return jax.vmap(one)(*sample[:4])
-
-
-def _check_order(game: Game, sample: Record, order: np.ndarray) -> None:
-    spec = game.spec
-    found, wanted = _exchanged(game, sample, jnp.array(order))
-    side_order = [spec.side_of_seat[order[seats[0]]] for seats in spec.seats_of_side]
-    wanted = wanted._replace(
-        seen=wanted.seen._replace(features_SF=_exchanged_features(spec, sample.moment.seen.features_SF, order)),
-        step=wanted.step._replace(outcome_K=wanted.step.outcome_K[:, np.array(side_order)]),
-        central=found.central,  # its inner order is the game's own affair
-    )
-    difference = _difference(found, wanted)
-    if difference:
+def _check_exchange(game: Game, sample: Record, order: np.ndarray) -> None:
+    found = difference(*exchanged(game, sample, order))
+    if found:
         expected = f"a game that treats seats alike (new seat i is old seat {order.tolist()}[i])"
         remedy = "Correct the favour, name fields by their axes (S), override permute(), or shrink spec.exchangeable."
-        raise _broken("Exchangeable seats", expected, difference, remedy)
-
-
-def _exchanged_features(spec: GameSpec, features_BSF: Array, order: np.ndarray) -> np.ndarray:
-    """Rows in their new order; blocks that list the other seats listed anew."""
-    features, rows = np.asarray(features_BSF), []
-    for new, old in enumerate(order):
-        blocks, begin = [], 0
-        for block in spec.layout:
-            part = features[:, old, begin : begin + block.size]
-            if block.others:
-                listed = [other - (other > old) for seat, other in enumerate(order) if seat != new]
-                part = part.reshape(len(part), *block.shape)[:, listed].reshape(len(part), -1)
-            blocks.append(part)
-            begin += block.size
-        rows.append(np.concatenate(blocks, axis=1))
-    return np.stack(rows, axis=1)
+        raise _broken("Exchangeable seats", expected, found, remedy)
 
 
 def _check_bots(game: Game, sample: Record) -> None:
@@ -361,7 +223,7 @@ def _check_bots(game: Game, sample: Record) -> None:
         table_PJ = bots.table_PJ[np.array([bots.names.index(name) for name in fitting])]
         seen = [x[:, np.array(seats)] for x in (sample.moment.seen.features_SF, sample.moment.seen.legal_SA)]
         scores = jax.vmap(jax.vmap(game.bot_scores, (None, 0, 0)), (0, None, None))
-        logits, mean = jax.jit(scores)(table_PJ, *seen)
+        logits, mean = jax.jit(scores, compiler_options=QUICK)(table_PJ, *seen)
         shapes = (logits.shape[2:], mean.shape[2:])
         wanted = ((len(seats), spec.action.entries), (len(seats), spec.action.dimensions))
         if shapes != wanted:
@@ -371,18 +233,3 @@ def _check_bots(game: Game, sample: Record) -> None:
             if not all(np.isfinite(array).all() for array in arrays):
                 found = f"NaN or infinity from bot {name!r} on side {side}"
                 raise _broken("Finite bot_scores", "finite numbers", found, "Bound the logits; masks come afterwards.")
-
-
-def _difference(one: Any, two: Any, *, exact: bool = False) -> str | None:
-    """Where two records differ first, in words, or None."""
-    pairs = zip(jax.tree_util.tree_leaves_with_path(one), jax.tree.leaves(two), strict=True)
-    for (path, a), b in pairs:
-        if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
-            a, b = jax.random.key_data(a), jax.random.key_data(b)
-        a, b = np.asarray(a), np.asarray(b)
-        floats = np.issubdtype(a.dtype, np.floating) and not exact
-        same = np.isclose(a, b, equal_nan=True, **CLOSE) if floats else (a == b) | ((a != a) & (b != b))
-        if not same.all():
-            place = tuple(np.argwhere(~same)[0]) if same.ndim else ()
-            return f"{a[place]} against {b[place]} in {jax.tree_util.keystr(path).lstrip('.')}"
-    return None

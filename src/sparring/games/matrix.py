@@ -200,7 +200,7 @@ def exploitability(payoff: np.ndarray, strategies: Sequence[np.ndarray]) -> floa
 def iterated_exploitability(payoff: np.ndarray, strategies: Sequence[np.ndarray], rounds: int) -> float:
     """NashConv / S of the game of `rounds` rounds, in units of its whole return.
 
-    `strategies[s]` is [1 + A_0 * ... * A_{S-1}, A_s]: row 0 is played first, row 1 + j after the joint choice j, counted
+    `strategies[s]` is [1 + A_0 * ... * A_{S-1}, A_s]: row 0 is played first, row 1 + j after joint choice j, counted
     with the last seat fastest. The others remember one round, so backward induction over (round, last joint choice)
     finds the best response among all strategies, however long their memory.
     """

@@ -11,8 +11,18 @@ from jax import Array, lax
 from sparring.core.records import Action, Step
 from sparring.games.game import Game, State
 from sparring.play.chance import action_noise, game_chance, stream, twins
-from sparring.play.decide import Decision, Sight, blank_memory, by_block, critic_views, decide, judge, look, refresh
-from sparring.play.decide import within_bounds
+from sparring.play.decide import (
+    Decision,
+    Sight,
+    blank_memory,
+    by_block,
+    critic_views,
+    decide,
+    judge,
+    look,
+    refresh,
+    within_bounds,
+)
 from sparring.play.rollout import Cursor, Driver, Games, Rollout, where_first
 from sparring.play.seating import Group, Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed

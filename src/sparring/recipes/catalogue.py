@@ -14,6 +14,7 @@ def spread() -> RunConfig:
         game="particles:spread",
         total_steps=3_000_000,
         play=PlayConfig(worlds=128, steps=25),
+        ppo=PPOConfig(learning_rate=Schedule.parse("1e-3 -> 0"), epochs=8),
         evaluation=EvalConfig(eval_every=50, eval_games=256),
     )
 

@@ -77,13 +77,15 @@ def page(run: RunDir, manifest: dict[str, Any], picture: Path, scores: list[Side
     facts = {key: value for key, value in manifest.items() if not isinstance(value, list | dict)}
     title = f"{escape(run.path.name)}: {escape(str(manifest['game']))}"
     resumed = f"sparring eval {escape(str(run.path))}"
-    return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style></head>
+    return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<style>{STYLE}</style></head>
 <body><h1>{title}</h1>
 <p>{manifest["iterations"]:,} iterations of {manifest["steps_per_iteration"]:,} steps, {manifest["seeds"]} seed(s),
 learners: {escape(", ".join(manifest["learners"]))}.</p>
 <img alt="curves of training, evaluation and health" src="data:image/png;base64,{encoded}">
 <h2>Evaluation</h2>
-<p class="note">Complete games apart from training. Rows without a learned player are a yardstick. More games: <code>{resumed} --games 1000</code></p>
+<p class="note">Complete games apart from training. Rows without a learned player are a yardstick. More games:
+<code>{resumed} --games 1000</code></p>
 {table(header, rows)}
 <h2>Made with</h2>{table(["fact", "value"], [[key, str(value)] for key, value in facts.items()])}
 <h2>Settings</h2><pre>{escape(run.config_path.read_text(encoding="utf-8"))}</pre>

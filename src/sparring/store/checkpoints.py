@@ -92,7 +92,7 @@ def save(folder: Path, iteration: int, arrays: Mapping[str, np.ndarray], meta: M
 def load(folder: Path) -> Checkpoint:
     """The newest whole checkpoint; damaged ones are passed over and named in `skipped`."""
     skipped: list[str] = []
-    for path in _newest_first(folder):
+    for path in newest_first(folder):
         try:
             iteration, arrays, meta = _read(path)
         except (_DamageError, OSError) as reason:
@@ -102,6 +102,13 @@ def load(folder: Path) -> Checkpoint:
     if skipped:
         raise RunError(f"No whole checkpoint in {folder}. {' '.join(skipped)} Restore one from a copy, or train again.")
     raise RunError(f"No checkpoint in {folder}: the run ended before its first one. Train again with --force.")
+
+
+def newest_first(folder: Path) -> list[Path]:
+    """Folders of checkpoints, unread: whole or damaged. Empty where a run was stopped before its first."""
+    found = [(_NUMBERED.fullmatch(path.name), path) for path in folder.iterdir()] if folder.is_dir() else []
+    ranked = [((int(match[1]), match[2] is None), path) for match, path in found if match]
+    return [path for _, path in sorted(ranked, reverse=True)]
 
 
 def _pack(arrays: Mapping[str, np.ndarray]) -> tuple[bytes, dict[str, Any]]:
@@ -176,16 +183,9 @@ def _read(path: Path) -> tuple[int, dict[str, np.ndarray], dict[str, Any]]:
     return iteration, _unpack(content, dtypes), meta
 
 
-def _newest_first(folder: Path) -> list[Path]:
-    """Numbered folders, each before the older one of its own number."""
-    found = [(_NUMBERED.fullmatch(path.name), path) for path in folder.iterdir()] if folder.is_dir() else []
-    ranked = [((int(match[1]), match[2] is None), path) for match, path in found if match]
-    return [path for _, path in sorted(ranked, reverse=True)]
-
-
 def _prune(folder: Path, newest: Path, keep: int) -> None:
     """Remove all but `newest` and the `keep - 1` before it. The new one is safe by now, so failures may wait."""
-    ordered = _newest_first(folder)
+    ordered = newest_first(folder)
     place = ordered.index(newest)  # numbers before this place are later ones
     kept: dict[str, Path] = {}
     for path in ordered[place:]:

@@ -68,8 +68,11 @@ class Results:
             return _select(self._connection, kind)
 
     def forget_from(self, iteration: int) -> None:
-        """Delete what a resumed run will play again: rows of this iteration and later ones."""
+        """Delete what a resumed run will play again: rows from this iteration on. Proves the file whole first."""
         with _sentences(self.path), self._connection:
+            damage = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if damage != "ok":
+                raise sqlite3.DatabaseError(damage)
             self._connection.execute("DELETE FROM results WHERE iteration >= ?", (int(iteration),))
 
     def close(self) -> None:
@@ -84,9 +87,6 @@ class Results:
 
     def _prepare(self) -> None:
         connection = self._connection
-        damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if damage != "ok":
-            raise sqlite3.DatabaseError(damage)
         version = _checked_version(self.path, connection)
         connection.execute("PRAGMA journal_mode = WAL")  # stays as it was where the file system cannot share memory
         connection.execute("PRAGMA synchronous = FULL")
@@ -104,23 +104,46 @@ def read_results(path: Path, kind: str | None = None) -> list[ResultRow]:
         raise RunError(
             f"No results at {path}: the run has not finished an iteration, or this is no run. Check the path."
         )
-    with _sentences(path), closing(_open_to_read(path)) as connection:
+    with _sentences(path):
+        rows = _read_at_rest(path, kind)
+        return _read(path, kind, "mode=ro") if rows is None else rows
+
+
+def _read_at_rest(path: Path, kind: str | None) -> list[ResultRow] | None:
+    """Rows of a file that nobody is writing; None if somebody is.
+
+    A reader of a write-ahead log makes files beside it, which stay and which a read-only disk refuses. Without a log
+    the file can be read as it stands, provided that it is the same afterwards.
+    """
+    with path.open("rb") as file:
+        logged = file.read(20)[18:] == b"\x02\x02"  # sqlite.org/fileformat.html: versions 2 mean a write-ahead log
+    before = _rest(path)
+    if not logged or before is None:
+        return None
+    try:
+        rows = _read(path, kind, "mode=ro&immutable=1")
+    except sqlite3.DatabaseError:
+        if _rest(path) == before:
+            raise
+        return None
+    return rows if _rest(path) == before else None
+
+
+def _rest(path: Path) -> tuple[int, int] | None:
+    """Age and size of a file without a log; None if it has one."""
+    if path.with_name(path.name + "-wal").exists():
+        return None
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+def _read(path: Path, kind: str | None, options: str) -> list[ResultRow]:
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{options}", uri=True)) as connection:
         _checked_version(path, connection)
         begun = connection.execute(
             "SELECT 1 FROM sqlite_master"
         ).fetchone()  # the writer may only just have made the file
         return _select(connection, kind) if begun else []
-
-
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Read-only. A reader of a write-ahead log makes files beside it, which stay and which a read-only disk refuses.
-
-    A writer's log is there as long as the writer is: without one the file does not change and can be read as it stands.
-    """
-    with path.open("rb") as file:
-        logged = file.read(20)[18:] == b"\x02\x02"  # sqlite.org/fileformat.html: versions 2 mean a write-ahead log
-    alone = logged and not path.with_name(path.name + "-wal").exists()
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if alone else ''}", uri=True)
 
 
 def _select(connection: sqlite3.Connection, kind: str | None) -> list[ResultRow]:

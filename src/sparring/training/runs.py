@@ -13,7 +13,7 @@ import numpy as np
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.settings import load_toml, to_toml
 from sparring.learn.learner import trainable
-from sparring.store.checkpoints import Checkpoint, load
+from sparring.store.checkpoints import Checkpoint, load, newest_first
 from sparring.store.manifest import manifest_facts
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built, build, first_state
@@ -73,9 +73,7 @@ def reopen(run: RunDir, total_steps: int | None = None) -> Built:
 
 def newest(run: RunDir) -> Checkpoint | None:
     """The newest whole checkpoint, or None where the run was stopped before its first."""
-    if not run.checkpoints_path.is_dir() or not any(run.checkpoints_path.iterdir()):
-        return None
-    return load(run.checkpoints_path)
+    return load(run.checkpoints_path) if newest_first(run.checkpoints_path) else None
 
 
 def restored(built: Built, checkpoint: Checkpoint) -> TrainState:
@@ -136,9 +134,8 @@ def warmed(built: Built, state: TrainState, warm: WarmStart) -> TrainState:
         for row, name in enumerate(names):
             wanted = player or name
             if wanted not in rows:
-                raise ConfigError(
-                    f"{place} has no learner {name!r} (it has {', '.join(rows)}). Name one: --from {place}:{next(iter(rows))}"
-                )
+                known = ", ".join(rows)
+                raise ConfigError(f"{place} has no learner {name!r} (it has {known}). Name one: --from {place}:PLAYER")
             group = with_player(group, row, checkpoint, rows[wanted], warm)
         learners.append(group)
     return state._replace(learners=tuple(learners))

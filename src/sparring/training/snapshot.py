@@ -25,7 +25,7 @@ def from_arrays(
         name = rename(leaf_name(path))
         if name not in arrays:
             raise RunError(
-                f"{source} has no array {name}. It was made by a network or game of another kind; use the same settings."
+                f"{source} has no array {name}: it comes from a network or game of another kind. Use the same settings."
             )
         found = arrays[name]
         if found.shape != leaf.shape or found.dtype != leaf.dtype:

@@ -49,6 +49,7 @@ class Recorder:
 
     built: Built
     run: RunDir
+    results: Results
     waiting: list[ResultRow] = field(default_factory=list)
     since: float = field(default_factory=time.monotonic)
 
@@ -69,8 +70,7 @@ class Recorder:
         self.waiting += evaluation_rows(self.built, iteration, teams, games)
 
     def flush(self) -> None:
-        with Results(self.run.results_path) as results:
-            results.append(self.waiting)
+        self.results.append(self.waiting)
         self.waiting, self.since = [], time.monotonic()
 
 
@@ -84,7 +84,19 @@ def train(
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Summary:
     """Train from iteration `start` to the end of the config, or until `should_stop`; always leaves a checkpoint."""
-    config, recorder = built.config, Recorder(built, run)
+    with Results(run.results_path) as results:
+        return loop(built, Recorder(built, run, results), state, start, on_iteration, should_stop)
+
+
+def loop(
+    built: Built,
+    recorder: Recorder,
+    state: TrainState,
+    start: int,
+    on_iteration: Callable[[Progress], None],
+    should_stop: Callable[[], bool],
+) -> Summary:
+    config = built.config
     program = compile_program(built.plan)
     examine = examination(
         built,
