@@ -16,7 +16,9 @@ _PUBLIC = {
     "start": "sparring.training.runs",
 }
 
-__all__ = list(_PUBLIC)
+
+def __dir__() -> list[str]:
+    return sorted(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:

@@ -14,13 +14,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import ArrayLike
 
 from sparring.core.errors import GameError
 from sparring.core.records import Action
 from sparring.core.spec import GameSpec
 from sparring.games.game import Chance, Game, State
 from sparring.games.symmetry import exchanged, exchanges
-from sparring.games.trial import QUICK, Moment, Noise, Record, difference, moment, random_action, random_play, sample_of
+from sparring.games.trial import (
+    Moment,
+    Noise,
+    Record,
+    difference,
+    moment,
+    quick_jit,
+    random_action,
+    random_play,
+    sample_of,
+)
 
 SAMPLE = 128
 """How many of the transitions that were played are played again with seats exchanged."""
@@ -93,17 +104,17 @@ def _check_shapes(game: Game) -> None:
         raise _broken("Shape of the state", f"{before} as start() gives", f"{after} from step()", remedy)
 
 
+def _alone(game: Game, key: Array, state: State, action: Action, chance: Chance) -> tuple[State, Chance, Moment]:
+    return game.start(key), game.chance(key), moment(game, state, action, chance)
+
+
 def _check_repeatable(game: Game, sample: Record) -> None:
     """The same from program to program: made anew, for one world as for many, and without jit."""
-
-    def alone(game: Game, key: Array, state: State, action: Action, chance: Chance) -> tuple[State, Chance, Moment]:
-        return game.start(key), game.chance(key), moment(game, state, action, chance)
-
     # Tracing twice shows random numbers that Python draws: they are constants of a program.
-    traced = [eqx.filter_jit(lambda *args: alone(*args), compiler_options=QUICK) for _ in range(2)]
+    traced = [quick_jit(lambda g, k, s, a, c: _alone(g, k, s, a, c)) for _ in range(2)]
     count, key = sample.played.shape[0], jax.random.key(0)
     for i in (0, count // 2, count - 1):
-        state, action, chance, among_many = jax.tree.map(lambda x, i=i: x[i], sample[:4])
+        state, action, chance, among_many = jax.tree.map(lambda x, i=i: jnp.asarray(x[i]), sample[:4])
         one, again, anew = (run(game, key, state, action, chance) for run in (traced[0], *traced))
         for found in (difference(one, again, exact=True), difference(one, anew, exact=True)):
             if found:
@@ -119,9 +130,9 @@ def _check_repeatable(game: Game, sample: Record) -> None:
                 raise _broken("One meaning", f"the same result {name}", found, remedy)
 
 
-def _where(record: Record, bad: np.ndarray) -> str:
+def _where(record: Record, bad: ArrayLike) -> str:
     """The first place of a fault, from bad [T, W] or [T, W, S]."""
-    t, w, *seat = np.argwhere(bad)[0]
+    t, w, *seat = np.argwhere(np.asarray(bad))[0]
     return f"at step {int(record.played[t, w])} of a game" + (f", seat {seat[0]}" if seat else "")
 
 
@@ -211,6 +222,12 @@ def _check_exchange(game: Game, sample: Record, order: np.ndarray) -> None:
         raise _broken("Exchangeable seats", expected, found, remedy)
 
 
+@quick_jit
+def _bot_scores(game: Game, table_PJ: Array, features_MNF: Array, legal_MNA: Array) -> tuple[Array, Array]:
+    """logits [P, M, N, A] and means [P, M, N, C] of every bot in every sampled situation."""
+    return jax.vmap(jax.vmap(game.bot_scores, (None, 0, 0)), (0, None, None))(table_PJ, features_MNF, legal_MNA)
+
+
 def _check_bots(game: Game, sample: Record) -> None:
     bots, spec = game.bots(), game.spec
     if len(bots.names) != bots.table_PJ.shape[0]:
@@ -222,8 +239,7 @@ def _check_bots(game: Game, sample: Record) -> None:
             continue
         table_PJ = bots.table_PJ[np.array([bots.names.index(name) for name in fitting])]
         seen = [x[:, np.array(seats)] for x in (sample.moment.seen.features_SF, sample.moment.seen.legal_SA)]
-        scores = jax.vmap(jax.vmap(game.bot_scores, (None, 0, 0)), (0, None, None))
-        logits, mean = jax.jit(scores, compiler_options=QUICK)(table_PJ, *seen)
+        logits, mean = _bot_scores(game, table_PJ, *seen)
         shapes = (logits.shape[2:], mean.shape[2:])
         wanted = ((len(seats), spec.action.entries), (len(seats), spec.action.dimensions))
         if shapes != wanted:

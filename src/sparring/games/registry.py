@@ -91,7 +91,8 @@ def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
 def exploitability_of(game: "Game") -> Callable[[Any, Callable], float] | None:
     """The exact `policy_exploitability(game, probabilities)` of the module that defines the game, or None."""
     modules = (sys.modules.get(kind.__module__) for kind in type(game).__mro__)
-    return next((m.policy_exploitability for m in modules if hasattr(m, "policy_exploitability")), None)
+    found = (getattr(module, "policy_exploitability", None) for module in modules)
+    return next((function for function in found if function is not None), None)
 
 
 def _load(name: str) -> Callable[..., "Game"]:

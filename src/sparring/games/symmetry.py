@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
-import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -11,7 +11,7 @@ from sparring.core.errors import GameError
 from sparring.core.records import Action
 from sparring.core.spec import GameSpec
 from sparring.games.game import Chance, Game, State, permute_seats
-from sparring.games.trial import QUICK, Moment, Record, moment
+from sparring.games.trial import Moment, Record, moment, quick_jit
 
 
 def exchanges(spec: GameSpec) -> list[np.ndarray]:
@@ -26,8 +26,8 @@ def exchanges(spec: GameSpec) -> list[np.ndarray]:
         whole = all(tuple(part) in spec.seats_of_side for part in parts) and len({len(part) for part in parts}) == 1
         if len(parts) > 1 and not whole:
             raise GameError(
-                f"Exchangeable seats: expected seats of one side, or all seats of sides of one size, found group {group} "
-                f"with side_of_seat {spec.side_of_seat}. Change spec.exchangeable."
+                f"Exchangeable seats: expected seats of one side, or all seats of sides of one size, found group "
+                f"{group} with side_of_seat {spec.side_of_seat}. Change spec.exchangeable."
             )
         moves = [([one], [two]) for part in parts for one, two in pairwise(part)]
         for one, two in [*moves, *pairwise(parts)]:
@@ -40,7 +40,7 @@ def exchanges(spec: GameSpec) -> list[np.ndarray]:
 def exchanged(game: Game, sample: Record, order: np.ndarray) -> tuple[Moment, Moment]:
     """What happens when the seats of sampled transitions are exchanged, and what should."""
     spec = game.spec
-    found, wanted = _exchanged(game, sample, np.asarray(order, np.int32))
+    found, wanted = _exchanged(game, sample, jnp.asarray(order))
     side_order = [spec.side_of_seat[order[seats[0]]] for seats in spec.seats_of_side]
     return found, wanted._replace(
         seen=wanted.seen._replace(features_SF=exchanged_features(spec, sample.moment.seen.features_SF, order)),
@@ -49,7 +49,7 @@ def exchanged(game: Game, sample: Record, order: np.ndarray) -> tuple[Moment, Mo
     )
 
 
-@eqx.filter_jit(compiler_options=QUICK)
+@quick_jit
 def _exchanged(game: Game, sample: Record, order_S: Array) -> tuple[Moment, Moment]:
     def one(state: State, action: Action, chance: Chance, happened: Moment) -> tuple[Moment, Moment]:
         state, after = game.permute(state, order_S), game.permute(happened.after, order_S)

@@ -1,7 +1,8 @@
 """Random legal play of a game, recorded, so that its contract and its audits can be checked on what happened."""
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import equinox as eqx
 import jax
@@ -13,10 +14,17 @@ from sparring.core.records import Action, Observation, Step
 from sparring.core.spec import ActionSpec
 from sparring.games.game import Chance, Game, State
 
-QUICK = {"xla_backend_optimization_level": 0}
-"""For programs that run once: they compile in half the time."""
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 """Floats of two programs that compute the same may be rounded differently; integers are compared exactly."""
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def quick_jit(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """jit for a program that runs a few times: it compiles in half the time and runs slower."""
+    jit: Any = eqx.filter_jit
+    return jit(function, compiler_options={"xla_backend_optimization_level": 0})
 
 
 class Noise(NamedTuple):
@@ -54,7 +62,7 @@ def random_play(game: Game, *, seed: int, worlds: int, steps: int) -> Record:
     seeds_TW = rng.integers(0, 2**31, (steps, worlds)).astype(np.int32)
     shape, action = (steps, worlds, game.spec.seats), game.spec.action
     noise = Noise(*(rng.random((*shape, width), np.float32) for width in (action.entries, action.dimensions)))
-    return _play(game, seeds_TW, noise)
+    return _play(game, jnp.asarray(seeds_TW), noise)
 
 
 def moment(game: Game, state: State, action: Action, chance: Chance) -> Moment:
@@ -62,7 +70,7 @@ def moment(game: Game, state: State, action: Action, chance: Chance) -> Moment:
     return Moment(game.observe(state), game.central(state), after, step)
 
 
-@eqx.filter_jit(compiler_options=QUICK)
+@quick_jit
 def _play(game: Game, seeds_TW: Array, noise_TW: Noise) -> Record:
     """The starts and chances of all steps come first: random numbers inside the loop cost seconds of compilation."""
 
@@ -92,21 +100,28 @@ def random_action(noise: Noise, spec: ActionSpec, legal_SA: Array) -> Action:
     low_C, high_C = np.array(spec.low, np.float32), np.array(spec.high, np.float32)
     bounded_C = np.isfinite(low_C) & np.isfinite(high_C)
     low_C, high_C = np.where(bounded_C, low_C, -1.0), np.where(bounded_C, high_C, 1.0)
-    return Action(discrete_SD.astype(jnp.int32), low_C + jnp.asarray(noise.continuous_SC) * (high_C - low_C))
+    continuous_SC = jnp.asarray(low_C) + jnp.asarray(noise.continuous_SC) * (high_C - low_C)
+    return Action(discrete_SD.astype(jnp.int32), continuous_SC)
 
 
 def sample_of(record: Record, size: int) -> Record:
     """Up to `size` transitions, evenly spread; every leaf begins with one axis."""
     count = record.played.size
     index = np.unique(np.linspace(0, count - 1, min(size, count)).astype(int))
-    return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:])[index], record)
+
+    def picked(x: Array) -> Array | np.ndarray:
+        # NumPy, because each eager jnp operation on a new shape is compiled; keys have no NumPy form.
+        rows = x.reshape(count, *x.shape[2:]) if is_key(x) else np.asarray(x).reshape(count, *x.shape[2:])
+        return rows[index]
+
+    return jax.tree.map(picked, record)
 
 
 def difference(one: Any, two: Any, *, exact: bool = False) -> str | None:
     """Where two records differ first, in words, or None."""
     pairs = zip(jax.tree_util.tree_leaves_with_path(one), jax.tree.leaves(two), strict=True)
     for (path, a), b in pairs:
-        if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
+        if is_key(a):
             a, b = jax.random.key_data(a), jax.random.key_data(b)
         a, b = np.asarray(a), np.asarray(b)
         floats = np.issubdtype(a.dtype, np.floating) and not exact
@@ -115,3 +130,7 @@ def difference(one: Any, two: Any, *, exact: bool = False) -> str | None:
             place = tuple(np.argwhere(~same)[0]) if same.ndim else ()
             return f"{a[place]} against {b[place]} in {jax.tree_util.keystr(path).lstrip('.')}"
     return None
+
+
+def is_key(x: Array) -> bool:
+    return jnp.issubdtype(x.dtype, jax.dtypes.prng_key)

@@ -27,7 +27,7 @@ def optimiser(max_grad_norm: Array | float, adam_eps: Array | float) -> optax.Gr
 
 
 def new_learner(model: ActorCritic, player: int) -> Learner:
-    trained, _ = trainable(model)
+    trained: Any = trainable(model)[0]
     state = optimiser(1.0, 1e-5).init(trained)
     return Learner(model, state, jnp.zeros((), jnp.int32), jnp.asarray(player, jnp.uint32))
 

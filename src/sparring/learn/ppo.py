@@ -160,17 +160,19 @@ def objective(trained: ActorCritic, statistics: ActorCritic, batch: Batch, knobs
 
 def with_statistics(model: ActorCritic, rollout: Rollout) -> ActorCritic:
     """Normalisers moved by this rollout, after the epochs: within an iteration play and learning see one scale."""
-    if model.actor.trunk.normaliser is None:
+    actor, critic = model.actor.trunk.normaliser, model.critic.trunk.normaliser
+    if actor is None or critic is None:
         return model
     features, views = rollout.features_TWNF, rollout.views_TWVG
-    weight_TWN = rollout.present_TWN.astype(jnp.float32)
-    by_actor = model.actor.trunk.normaliser.updated(features.reshape(-1, features.shape[-1]), weight_TWN.reshape(-1))
+    present_TWN = rollout.present_TWN.astype(jnp.float32)
+    actor = actor.updated(flat(features), present_TWN.reshape(-1))
     if views is None:
-        by_critic = model.critic.trunk.normaliser.updated(
-            features.reshape(-1, features.shape[-1]), weight_TWN.reshape(-1)
-        )
-    else:
-        weight_TWV = weight_TWN if views.shape[2] == weight_TWN.shape[2] else weight_TWN.max(2, keepdims=True)
-        by_critic = model.critic.trunk.normaliser.updated(views.reshape(-1, views.shape[-1]), weight_TWV.reshape(-1))
-    where = lambda m: (m.actor.trunk.normaliser, m.critic.trunk.normaliser)  # noqa: E731
-    return eqx.tree_at(where, model, (by_actor, by_critic))
+        critic = critic.updated(flat(features), present_TWN.reshape(-1))
+    else:  # a view that all seats share counts while any of them is present
+        seen_TWV = present_TWN if views.shape[2] == present_TWN.shape[2] else present_TWN.max(2, keepdims=True)
+        critic = critic.updated(flat(views), seen_TWV.reshape(-1))
+    return eqx.tree_at(lambda m: (m.actor.trunk.normaliser, m.critic.trunk.normaliser), model, (actor, critic))
+
+
+def flat(x: Array) -> Array:
+    return x.reshape(-1, x.shape[-1])

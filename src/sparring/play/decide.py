@@ -57,7 +57,7 @@ def choose(policy: Any, features_NF: Array, legal_NA: Array, memory: Any, *noise
 
 def critic_views(seating: Seating, group: Group, driver: Driver, sight: Sight) -> Array:
     """[P, W, V, G]: what the critics of a group look at."""
-    if driver.critic.sees == "central":
+    if sight.central_BWCG is not None and driver.critic.sees == "central":
         return seating.views(sight.central_BWCG, group)
     return seating.per_seat(sight.observation.features_SF, group)
 

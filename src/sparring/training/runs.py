@@ -21,7 +21,7 @@ from sparring.training.config import RunConfig
 from sparring.training.line_up import side_label
 from sparring.training.program import TrainState
 from sparring.training.snapshot import from_arrays
-from sparring.training.train import Summary, train
+from sparring.training.train import Progress, Summary, train
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,13 @@ class WarmStart:
 
 
 def start(
-    config: RunConfig, path: Path, *, force: bool = False, warm: WarmStart | None = None, **watch: Callable
+    config: RunConfig,
+    path: Path,
+    *,
+    force: bool = False,
+    warm: WarmStart | None = None,
+    on_iteration: Callable[[Progress], None] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Summary:
     """Train a new run. All that can be wrong with the config is found before the directory is made."""
     built = build(config)
@@ -44,10 +50,16 @@ def start(
     with run.writing():
         run.write_manifest({**facts(built), "warm_start": None if warm is None else warm.source})
         run.write_text(run.config_path, to_toml(config))
-        return train(built, run, state, **watch)
+        return train(built, run, state, on_iteration=on_iteration, should_stop=should_stop)
 
 
-def resume(path: Path, *, total_steps: int | None = None, **watch: Callable) -> Summary:
+def resume(
+    path: Path,
+    *,
+    total_steps: int | None = None,
+    on_iteration: Callable[[Progress], None] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Summary:
     """Go on from the newest checkpoint, bit for bit as if nothing had happened; more steps may be asked for."""
     run = RunDir.open(path)
     built = reopen(run, total_steps)
@@ -63,7 +75,9 @@ def resume(path: Path, *, total_steps: int | None = None, **watch: Callable) -> 
         run.forget_from(begin)
         if total_steps is not None:
             run.write_text(run.config_path, to_toml(built.config))
-        return train(built, run, first_state(built) if state is None else state, start=begin, **watch)
+        if state is None:
+            state = first_state(built)
+        return train(built, run, state, start=begin, on_iteration=on_iteration, should_stop=should_stop)
 
 
 def reopen(run: RunDir, total_steps: int | None = None) -> Built:

@@ -142,7 +142,12 @@ def loop(
         games, exact = evaluate(built, recorder, examine, state, iteration)
         checkpoint(built, recorder, state, iteration + 1)
     scores = score_sides(built.game.spec, examine.teams, games) if games else []
-    return Summary(state, iteration + 1, finished, program._cache_size(), scores, exact)
+    return Summary(state, iteration + 1, finished, compilations(program), scores, exact)
+
+
+def compilations(program: Any) -> int:
+    """How often a jitted function has been compiled; more than once in a run means that something static changed."""
+    return program._cache_size()
 
 
 def due(every: int, done: int) -> bool:

@@ -1,0 +1,62 @@
+"""Settings of the whole test session, and what several rooms share. JAX reads its environment when it is imported."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:  # tests of rooms without JAX do not wait for it
+    from sparring.games.game import Game
+    from sparring.training.build import Built
+    from sparring.training.config import RunConfig
+
+# Compiled programs stay here between runs; xdist workers and subprocesses inherit the variables and share them.
+PROGRAMS = Path(__file__).parent.parent / ".cache" / "test-programs"
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(PROGRAMS))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Entries of the cache are not written in one piece: a worker that reads half of one compiles for itself.
+    for verb in ("reading", "writing"):
+        config.addinivalue_line("filterwarnings", f"ignore:Error {verb} persistent compilation cache:UserWarning")
+
+
+@cache
+def prepared(config: RunConfig, make_game: Callable[[], Game] | None = None) -> tuple[Built, Callable]:
+    from sparring.training.build import build
+    from sparring.training.program import compile_program
+
+    built = build(config, game=make_game() if make_game else None)
+    return built, compile_program(built.plan)
+
+
+@pytest.fixture(scope="session")
+def program() -> Callable[..., tuple[Built, Callable]]:
+    """program(config, make_game=None) gives what was built and its compiled iteration, once for each pair.
+
+    Without make_game, a function at the top of a module, the config's own game is built.
+    """
+    return prepared
+
+
+@pytest.fixture(scope="session")
+def tiny() -> RunConfig:
+    """The canonical small shape: vary it as little as a test allows, for each variation compiles for seconds."""
+    from sparring.learn.ppo import PPOConfig
+    from sparring.nets.actor_critic import NetConfig
+    from sparring.training.config import PlayConfig, RunConfig
+
+    return RunConfig(
+        total_steps=10_000,
+        play=PlayConfig(worlds=4, steps=4),
+        net=NetConfig(hidden=(8,), memory_size=8),
+        ppo=PPOConfig(epochs=2, minibatches=2, sequence=2),
+    )

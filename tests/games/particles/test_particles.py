@@ -1,0 +1,157 @@
+"""What mpe2 does not say: safety at the edges, views of the critic, rules as arrays, and the scripted players."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from sparring.core.records import Action
+from sparring.games.game import Game
+from sparring.games.particles import physics, steering
+from sparring.games.particles.physics import ParticleState
+from sparring.games.particles.spread import Spread, spread
+from sparring.games.particles.tag import tag
+from sparring.games.trial import quick_jit
+
+
+def at_rest(position: list, landmarks: list) -> ParticleState:
+    place_SX = jnp.array(position, float)
+    landmark_EX = jnp.array(landmarks, float).reshape(-1, 2)
+    return ParticleState(place_SX, jnp.zeros_like(place_SX), landmark_EX, jnp.zeros((), jnp.int32))
+
+
+def still(game: Game) -> Action:
+    return Action(jnp.zeros((game.spec.seats, 1), jnp.int32), jnp.zeros((game.spec.seats, 0)))
+
+
+def test_particles_on_one_spot_stay_finite() -> None:
+    game = spread(agents=2)
+    after, step = eqx.filter_jit(game.step)(at_rest([[0, 0], [0, 0]], [[1, 1], [0, 1]]), still(game), ())
+    assert jnp.isfinite(after.velocity_SX).all()
+    assert jnp.isfinite(step.reward_S).all()
+
+
+def test_contact_pushes_both_apart_with_equal_force() -> None:
+    """Two radii of 0.15 at distance 0.1 overlap by 0.2: 100 * 0.2 along x."""
+    state = at_rest([[0, 0], [0.1, 0]], [])
+    force_SX = physics.contacts(state, jnp.full(2, 0.15), None, physics.standard_physics())
+    np.testing.assert_allclose(force_SX, [[-20.0, 0.0], [20.0, 0.0]], rtol=1e-5, atol=1e-6)
+
+
+def test_rewards_of_spread_by_hand() -> None:
+    """Distances 0.5 and 0 to the landmarks; the agents, 0.2 apart, touch: half of -0.5 and half of -1 each."""
+    game = spread(agents=2)
+    _, step = eqx.filter_jit(game.step)(at_rest([[0, 0], [0.2, 0]], [[0, 0.5], [0.2, 0]]), still(game), ())
+    np.testing.assert_allclose(step.reward_S, [-0.75, -0.75], rtol=1e-6)
+
+
+def test_physics_can_change_without_a_new_program() -> None:
+    traces = []
+
+    @eqx.filter_jit
+    def place(game: Spread, state: ParticleState) -> Array:
+        traces.append(1)
+        return game.step(state, still(game), ())[0].position_SX
+
+    game = spread(agents=1)
+    state = at_rest([[0, 0]], [[1, 1]])._replace(velocity_SX=jnp.array([[1.0, 0.0]]))
+    slower = eqx.tree_at(lambda g: g.rules.physics.dt, game, jnp.asarray(0.05, float))
+    assert float(place(game, state)[0, 0]) == pytest.approx(0.1)
+    assert float(place(slower, state)[0, 0]) == pytest.approx(0.05)
+    assert len(traces) == 1
+
+
+@pytest.mark.parametrize("make", [spread, tag])
+def test_the_critic_of_a_seat_sees_every_velocity(make) -> None:
+    game = make()
+    state = game.start(jax.random.key(0))
+    velocity_SX = jnp.arange(2.0 * game.spec.seats).reshape(-1, 2) + 10.0
+    view_CG = game.central(state._replace(velocity_SX=velocity_SX))
+    for row_G in np.asarray(view_CG):
+        assert set(range(10, 10 + 2 * game.spec.seats)) <= set(row_G.tolist())
+
+
+def test_a_particle_steered_by_the_way_left_stops_on_its_target() -> None:
+    game = spread(agents=1, continuous=True)
+    state = at_rest([[-0.8, 0.3]], [[0.7, -0.2]])
+    step, score = eqx.filter_jit(game.step), eqx.filter_jit(game.bot_scores)
+    for _ in range(25):
+        seen = game.observe(state)
+        mean_NC = score(game.bots().table_PJ[0], seen.features_SF, seen.legal_SA)[1]
+        state, _ = step(state, Action(jnp.zeros((1, 0), jnp.int32), mean_NC), ())
+    np.testing.assert_allclose(state.position_SX, state.landmark_EX, atol=2e-2)
+    np.testing.assert_allclose(state.velocity_SX, 0.0, atol=2e-2)
+
+
+def test_a_wished_thrust_becomes_the_action_nearest_to_it() -> None:
+    wish_NX = jnp.array([[0.9, 0.1], [-0.8, 0.0], [0.1, 0.1], [0.2, -2.0]])
+    logits_NA, _ = steering.scores(wish_NX, physics.action_spec(continuous=False))
+    assert jnp.argmax(logits_NA, axis=1).tolist() == [2, 1, 0, 3]
+    _, mean_NC = steering.scores(wish_NX, physics.action_spec(continuous=True))
+    action = Action(jnp.zeros((4, 0), jnp.int32), mean_NC)
+    thrust_SX = physics.thrust(action, physics.action_spec(continuous=True))
+    np.testing.assert_allclose(thrust_SX, jnp.clip(wish_NX, -1, 1), atol=1e-6)
+
+
+def test_assigned_agents_share_the_landmarks_out_from_their_own_views() -> None:
+    """Both are nearest to landmark 0; agent 1 is closer, so agent 0 takes landmark 1."""
+    game = spread(agents=2)
+    seen = game.observe(at_rest([[0, 0], [0.5, 0]], [[0.3, 0], [0, 1]]))
+    choices = {}
+    for name, row_J in zip(game.bots().names, game.bots().table_PJ, strict=True):
+        logits_NA, _ = game.bot_scores(row_J, seen.features_SF, seen.legal_SA)
+        choices[name] = jnp.argmax(logits_NA, axis=1).tolist()
+    left, right, up = 1, 2, 4
+    assert choices == {"nearest": [right, left], "assigned": [up, left]}
+
+
+@quick_jit
+def total_reward(game: Game, table_KJ: Array, random_K: Array, keys_W: Array) -> Array:
+    """Return [W, S] of games in which each side has the best score of its bot's row, or acts at random."""
+    spec = game.spec
+
+    def advance(state: ParticleState, key: Array) -> tuple[ParticleState, Array]:
+        seen = game.observe(state)
+        logits_SA, mean_SC = jax.random.uniform(key, seen.legal_SA.shape), jax.random.uniform(key, (spec.seats, 5))
+        for k, seats in enumerate(spec.seats_of_side):
+            rows = slice(seats[0], seats[-1] + 1)
+            scores = game.bot_scores(table_KJ[k], seen.features_SF[rows], seen.legal_SA[rows])
+            if spec.action.heads:
+                logits_SA = jnp.where(random_K[k], logits_SA, logits_SA.at[rows].set(scores[0]))
+            else:
+                mean_SC = jnp.where(random_K[k], mean_SC, mean_SC.at[rows].set(scores[1]))
+        choice_SD = jnp.argmax(logits_SA, axis=1, keepdims=True) if spec.action.heads else logits_SA
+        after, step = game.step(state, Action(choice_SD.astype(jnp.int32), mean_SC), ())
+        return after, step.reward_S
+
+    def one(key: Array) -> Array:
+        key_start, key_steps = jax.random.split(key)
+        return jax.lax.scan(advance, game.start(key_start), jax.random.split(key_steps, spec.longest))[1].sum(axis=0)
+
+    return jax.vmap(one)(keys_W)
+
+
+def mean_return(game: Game, *names: str | None) -> np.ndarray:
+    """Mean over 64 games of the return of each seat; None is a side that acts at random."""
+    bots = game.bots()
+    rows = jnp.array([0 if name is None else bots.names.index(name) for name in names])
+    random_K = jnp.array([name is None for name in names])
+    keys_W = jax.random.split(jax.random.key(0), 64)
+    return np.asarray(total_reward(game, bots.table_PJ[rows], random_K, keys_W)).mean(axis=0)
+
+
+@pytest.mark.parametrize("continuous", [False, True])
+def test_scripted_spread_is_better_the_more_it_knows(continuous: bool) -> None:
+    game = spread(continuous=continuous)
+    random, nearest, assigned = (mean_return(game, name).mean() for name in (None, "nearest", "assigned"))
+    assert random + 5.0 < nearest + 2.5 < assigned
+
+
+@pytest.mark.parametrize("continuous", [False, True])
+def test_scripted_predators_catch_and_scripted_prey_escapes(continuous: bool) -> None:
+    game = tag(continuous=continuous)
+    lazy, hunted, escaping = (mean_return(game, *names) for names in ((None, None), ("chase", None), ("chase", "flee")))
+    assert hunted[0] > lazy[0] + 20.0
+    assert escaping[3] > hunted[3] + 20.0

@@ -1,0 +1,196 @@
+"""Doctored games: each breaks one rule, and is told which."""
+
+from dataclasses import replace
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from sparring.core.errors import GameError
+from sparring.core.records import Action, Observation, Step
+from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
+from sparring.games.contract import check_game
+from sparring.games.game import Bots
+from sparring.games.matrix import MatrixGame, MatrixState, coordination, rock_paper_scissors
+from sparring.games.symmetry import exchanges
+
+ROUNDS = 3
+
+
+def doctored(base: MatrixGame | None = None, **methods: Any) -> MatrixGame:
+    """A sound game with some methods replaced."""
+    base = rock_paper_scissors(rounds=ROUNDS) if base is None else base
+    kind = type("Doctored", (MatrixGame,), methods)
+    return kind(base.spec, base.rules, base.choices, base.roles, base.scripts)
+
+
+def observing(change: Any) -> Any:
+    def observe(self: MatrixGame, state: MatrixState) -> Observation:
+        return change(state, MatrixGame.observe(self, state))
+
+    return observe
+
+
+def stepping(change: Any) -> Any:
+    def step(self: MatrixGame, state: MatrixState, action: Action, chance: Any) -> tuple[MatrixState, Step]:
+        after, result = MatrixGame.step(self, state, action, chance)
+        return after, change(after, result)
+
+    return step
+
+
+def rejected(game: MatrixGame, sentence: str) -> None:
+    with pytest.raises(GameError, match=sentence):
+        check_game(game, worlds=2, games=2)
+
+
+def test_a_sound_game_passes() -> None:
+    check_game(doctored(), worlds=2, games=2)
+
+
+VIEWS = {
+    "Legal rows: .* at least one legal entry in each head, found an empty row of head 0 at step 1 of a game, seat 1": (
+        lambda _, seen: seen._replace(legal_SA=seen.legal_SA & jnp.array([[True], [False]]))
+    ),
+    "Legal rows of seats that do not act: expected entry 0 alone": (
+        lambda _, seen: seen._replace(acting_S=jnp.array([True, False]))
+    ),
+    "Seats that act: expected only present seats": (lambda _, seen: seen._replace(present_S=jnp.array([True, False]))),
+    "Finite features: expected finite numbers, found NaN or infinity at step 2 of a game, seat 0": (
+        lambda state, seen: seen._replace(features_SF=jnp.log(1.0 - state.played) + seen.features_SF)
+    ),
+    "Present seats: expected seats that stay away once they have left, found one that came back at step 2": (
+        lambda state, seen: seen._replace(
+            present_S=jnp.full(2, state.played != 1),
+            acting_S=jnp.full(2, state.played != 1),
+            legal_SA=seen.legal_SA & ((state.played != 1) | (jnp.arange(3) == 0)),
+        )
+    ),
+    "Exchangeable seats: expected a game that treats seats alike .* in seen.features_SF": (
+        lambda _, seen: seen._replace(features_SF=seen.features_SF.at[0, 0].add(1.0))
+    ),
+    r"Shape of observe\(\).present_S: expected shape \(2,\) of bool, found \(2,\) of float32": (
+        lambda _, seen: seen._replace(present_S=jnp.ones(2))
+    ),
+}
+
+STEPS = {
+    "Zero sum: expected rewards that sum to 0, found 2 at step 1": (
+        lambda _, step: step._replace(reward_S=step.reward_S + 1.0)
+    ),
+    "Exchangeable seats: .* in step.reward_S": (
+        lambda _, step: step._replace(reward_S=step.reward_S + jnp.array([0.5, -0.5]))
+    ),
+    "Finite rewards: expected finite numbers": (
+        lambda after, step: step._replace(reward_S=step.reward_S / (after.played - 2.0))
+    ),
+    "Outcome: expected zeros before the end, found an outcome at step 1": (
+        lambda _, step: step._replace(outcome_K=jnp.array([1.0, -1.0]))
+    ),
+    "Outcome: expected 1, 0 or -1 for each side": (lambda _, step: step._replace(outcome_K=2.0 * step.outcome_K)),
+    "Over or cut: expected one of them at most, found both at step 3": (lambda _, step: step._replace(cut=step.over)),
+    "at most spec.longest = 3 steps, found one that goes on": (
+        lambda after, step: step._replace(over=after.played > 9, outcome_K=jnp.zeros(2))
+    ),
+    "at least spec.shortest = 3 steps, found one of 2": (
+        lambda after, step: step._replace(over=after.played == 2, outcome_K=jnp.zeros(2))
+    ),
+    "Seats that left: expected their absence afterwards, found one still present at step 1 of a game, seat 1": (
+        lambda _, step: step._replace(left_S=jnp.array([False, True]))
+    ),
+    r"Shape of step\(\).reward_S: expected shape \(2,\) of floating, found \(2,\) of int32": (
+        lambda _, step: step._replace(reward_S=step.reward_S.astype(jnp.int32))
+    ),
+}
+
+
+@pytest.mark.parametrize("sentence", VIEWS)
+def test_a_game_that_shows_the_wrong_thing_is_told_so(sentence: str) -> None:
+    rejected(doctored(observe=observing(VIEWS[sentence])), sentence)
+
+
+@pytest.mark.parametrize("sentence", STEPS)
+def test_a_game_that_steps_wrongly_is_told_so(sentence: str) -> None:
+    rejected(doctored(step=stepping(STEPS[sentence])), sentence)
+
+
+def test_a_start_that_python_draws_is_not_repeatable() -> None:
+    def start(self: MatrixGame, key: Array) -> MatrixState:
+        return MatrixGame.start(self, key)._replace(total_S=jnp.full(2, np.random.default_rng().uniform()))
+
+    rejected(doctored(start=start), "Repeatable: expected the same result for the same key and state")
+
+
+def test_a_game_that_knows_whether_it_is_compiled_has_two_meanings() -> None:
+    def central(self: MatrixGame, state: MatrixState) -> Array:
+        return MatrixGame.central(self, state) + float(isinstance(state.played, jax.core.Tracer))
+
+    rejected(doctored(central=central), "One meaning: expected the same result under jit as without")
+
+
+def test_a_state_that_changes_its_type_is_refused() -> None:
+    def step(self: MatrixGame, state: MatrixState, action: Action, chance: Any) -> tuple[MatrixState, Step]:
+        after, result = MatrixGame.step(self, state, action, chance)
+        return after._replace(last_S=after.last_S.astype(float)), result
+
+    rejected(doctored(step=step), "Shape of the state")
+
+
+def test_others_must_be_listed_in_seat_order() -> None:
+    """With three seats, listing them from the next one on is another order for the middle seat."""
+    base = coordination(players=3, rounds=ROUNDS)
+
+    def observe(self: MatrixGame, state: MatrixState) -> Observation:
+        seen = MatrixGame.observe(self, state)
+        row_F = seen.features_SF[1]
+        around_F = jnp.concatenate([row_F[:2], row_F[4:6], row_F[2:4], row_F[6:]])
+        return seen._replace(features_SF=seen.features_SF.at[1].set(around_F))
+
+    check_game(doctored(base), worlds=2, games=2)
+    rejected(doctored(base, observe=observe), "Exchangeable seats: .* in seen.features_SF")
+
+
+def test_python_numbers_in_the_rules_are_refused() -> None:
+    game = eqx.tree_at(lambda g: g.rules, rock_paper_scissors(), {"payoff": 1.0})
+    rejected(game, "Rules are arrays: expected arrays alone in game.rules, found 1.0")
+
+
+def test_a_spec_with_a_list_is_refused() -> None:
+    base = rock_paper_scissors()
+    spec = replace(base.spec, seat_names=["one", "two"])
+    rejected(MatrixGame(spec, base.rules, base.choices, base.roles, base.scripts), "Hashable spec")
+
+
+def test_bots_must_be_finite_and_have_a_row_each() -> None:
+    def scores(logits: float, rows: int) -> Any:
+        return lambda _, *args: (jnp.full((rows, args[-1].shape[1]), logits), jnp.zeros((rows, 0)))
+
+    rejected(doctored(bot_scores=scores(jnp.nan, 1)), "Finite bot_scores: .* from bot 'always_0' on side 0")
+    rejected(doctored(bot_scores=scores(0.0, 2)), "Shape of bot_scores")
+    rejected(doctored(bots=lambda _: Bots(("one", "two"), jnp.zeros((1, 4)))), "found 2 names and 1 rows")
+
+
+def spec_of(sides: tuple[int, ...], group: tuple[int, ...]) -> GameSpec:
+    return GameSpec(
+        seats=len(sides),
+        side_of_seat=sides,
+        action=ActionSpec(heads=(2,)),
+        layout=(Feature("nothing", (1,)),),
+        central=Central("world", 1),
+        longest=1,
+        exchangeable=(group,),
+    )
+
+
+def test_whole_sides_are_exchanged_together() -> None:
+    orders = [order.tolist() for order in exchanges(spec_of((0, 0, 1, 1), (0, 1, 2, 3)))]
+    assert orders == [[1, 0, 2, 3], [0, 1, 3, 2], [2, 3, 0, 1]]
+
+
+def test_a_group_that_tears_sides_apart_is_refused() -> None:
+    with pytest.raises(GameError, match=r"found group \(0, 2\) with side_of_seat \(0, 0, 1, 1\)"):
+        exchanges(spec_of((0, 0, 1, 1), (0, 2)))

@@ -1,0 +1,101 @@
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+from sparring.core.errors import ConfigError, GameError
+from sparring.games import registry
+
+
+def test_listing_games_loads_none_of_them_and_no_jax() -> None:
+    code = (
+        "import sys; from sparring.games.registry import available; assert len(available()) > 5; "
+        "assert 'jax' not in sys.modules; assert 'sparring.games.matrix' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_unknown_game_is_answered_with_the_nearest() -> None:
+    with pytest.raises(GameError, match=r"Unknown game 'particles:spred'\. Did you mean 'particles:spread'"):
+        registry.make("particles:spred")
+
+
+def test_an_unknown_option_is_answered_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"option of game 'particles:spread' 'agent'\. Did you mean 'agents'"):
+        registry.make("particles:spread", agent=4)
+    with pytest.raises(ConfigError, match="Did you mean 'continuous'"):
+        registry.parse_options("particles:spread", ["continous=true"])
+
+
+def test_words_become_options_of_the_types_of_the_signature() -> None:
+    words = ["agents=4", "local_ratio=1", "continuous=True"]
+    options = registry.parse_options("particles:spread", words)
+    assert options == {"agents": 4, "local_ratio": 1.0, "continuous": True}
+    assert [type(value) for value in options.values()] == [int, float, bool]
+    assert registry.parse_options("kuhn", ["positions=fixed"]) == {"positions": "fixed"}
+
+
+@pytest.mark.parametrize(
+    ("game", "word", "sentence"),
+    [
+        ("particles:spread", "agents=many", "'agents' of game 'particles:spread' expects a whole number, found 'many'"),
+        ("particles:spread", "agents=3.5", "expects a whole number, found '3.5'. Write for example agents=3."),
+        ("particles:spread", "local_ratio=half", "expects a number, found 'half'. Write for example local_ratio=0.5."),
+        ("particles:spread", "continuous=maybe", "expects true or false, found 'maybe'"),
+        ("particles:spread", "continuous", "is written name=value, found 'continuous'"),
+        ("kuhn", "positions=either", "expects 'random' or 'fixed', found 'either'"),
+    ],
+)
+def test_a_word_of_the_wrong_type_says_what_was_expected(game: str, word: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        registry.parse_options(game, [word])
+
+
+def test_an_option_given_twice_is_refused() -> None:
+    with pytest.raises(ConfigError, match="given twice"):
+        registry.parse_options("particles:spread", ["agents=3", "agents=4"])
+
+
+@pytest.mark.parametrize(("option", "value"), [("agents", True), ("agents", 3.0), ("continuous", 1), ("steps", "25")])
+def test_make_does_not_convert_types_in_silence(option: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"{option!r} of game 'particles:spread' expects"):
+        registry.make("particles:spread", **{option: value})
+
+
+def test_a_whole_number_may_stand_for_a_number() -> None:
+    game = registry.make("particles:spread", local_ratio=1)
+    assert game.rules.local_ratio == 1.0
+
+
+@pytest.mark.parametrize(
+    ("game", "options", "sentence"),
+    [
+        ("particles:spread", {"agents": 0}, "found agents=0"),
+        ("particles:spread", {"local_ratio": 1.5}, "between 0 and 1, found 1.5"),
+        ("particles:tag", {"prey": 0}, "found predators=3, prey=0"),
+        ("matrix:chicken", {"rounds": 0}, "at least 1 round, found rounds=0"),
+        ("matrix:coordination", {"players": 1}, "found 1 and 2"),
+    ],
+)
+def test_options_out_of_range_are_refused_by_the_game(game: str, options: dict, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        registry.make(game, **options)
+
+
+@pytest.mark.parametrize("name", registry.available())
+def test_every_game_is_described_and_all_its_options_have_defaults(name: str) -> None:
+    description = registry.describe(name)
+    assert description.line.endswith(".")
+    assert all(option.default is not inspect.Parameter.empty for option in description.options)
+    assert str(description).startswith(f"{name}: {description.line}")
+
+
+def test_a_description_shows_types_and_defaults() -> None:
+    lines = str(registry.describe("particles:spread")).splitlines()
+    assert lines[1:3] == ["  agents: a whole number = 3", "  steps: a whole number = 25"]
+
+
+def test_only_solved_games_have_an_exact_exploitability() -> None:
+    measured = [name for name in registry.available() if registry.exploitability_of(registry.make(name))]
+    assert measured == [name for name in registry.available() if not name.startswith("particles")]

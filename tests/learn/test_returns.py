@@ -1,0 +1,84 @@
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from sparring.learn.returns import gae
+
+HALF = {"discount": 0.5, "decay": 0.5}
+REWARD = [1.0, 2.0, 3.0]
+VALUE = [0.5, 1.0, 2.0]
+NEXT = [1.0, 2.0, 4.0]
+
+
+def column(values, dtype=float) -> jnp.ndarray:
+    """One world's steps, [T, 1]."""
+    return jnp.asarray(values, dtype)[:, None]
+
+
+def advantages(run, *, next_value=NEXT, over=(0, 0, 0), ended=(0, 0, 0)) -> list[float]:
+    inputs = (column(REWARD), column(VALUE), column(next_value), column(over, bool), column(ended, bool))
+    return np.asarray(run(partial(gae, **HALF))(*inputs))[:, 0].tolist()
+
+
+@pytest.fixture(params=[lambda f: f, jax.jit], ids=["plain", "jitted"])
+def run(request):
+    return request.param
+
+
+def test_credit_flows_back_through_a_game_that_goes_on(run):
+    # delta = reward + 0.5 next - value = 1, 2, 3; each step passes on a quarter: 3, 2 + 3/4, 1 + 2.75/4.
+    assert advantages(run) == [1.6875, 2.75, 3.0]
+
+
+def test_nothing_is_added_after_the_end_and_no_credit_crosses_it(run):
+    # delta of the middle step is 2 + 0 - 1 = 1, and the 3 of the next game stays there: 3, 1, 1 + 1/4.
+    assert advantages(run, over=(0, 1, 0), ended=(0, 1, 0)) == [1.25, 1.0, 3.0]
+
+
+def test_a_cut_adds_the_value_of_the_final_observation_and_stops_credit(run):
+    # The final observation is worth 10: delta = 2 + 0.5 * 10 - 1 = 6; 3, 6, 1 + 6/4.
+    assert advantages(run, next_value=[1.0, 10.0, 4.0], ended=(0, 1, 0)) == [2.5, 6.0, 3.0]
+
+
+def test_the_credit_of_a_seat_that_leaves_stops_while_another_goes_on(run):
+    def both(values) -> jnp.ndarray:
+        return jnp.stack([column(values)] * 2, axis=-1)
+
+    over_TWN = jnp.zeros((3, 1, 2), bool).at[1, 0, 0].set(True)
+    advantage_TWN = run(partial(gae, **HALF))(both(REWARD), both(VALUE), both(NEXT), over_TWN, over_TWN)
+    np.testing.assert_array_equal(advantage_TWN[:, 0, 0], [1.25, 1.0, 3.0])
+    np.testing.assert_array_equal(advantage_TWN[:, 0, 1], [1.6875, 2.75, 3.0])
+
+
+def by_definition(reward, value, next_value, over, ended, discount, decay) -> np.ndarray:
+    """Equation 16 of arXiv:1506.02438, term by term: the sum of (discount decay)^k delta_{t+k} until the end."""
+    delta = reward + discount * np.where(over, 0.0, next_value) - value
+    advantage = np.zeros_like(delta)
+    for t, w in np.ndindex(*delta.shape):
+        for k in range(len(delta) - t):
+            advantage[t, w] += (discount * decay) ** k * delta[t + k, w]
+            if ended[t + k, w]:
+                break
+    return advantage
+
+
+@pytest.mark.parametrize(("discount", "decay"), [(0.99, 0.95), (0.9, 0.0), (1.0, 1.0)])
+def test_the_backward_pass_is_the_sum_of_the_definition(run, discount, decay):
+    rng = np.random.default_rng(3)
+    reward, value, next_value = rng.standard_normal((3, 21, 6))
+    over = rng.random((21, 6)) < 0.1
+    ended = over | (rng.random((21, 6)) < 0.1)
+    inputs = (jnp.asarray(x) for x in (reward, value, next_value, over, ended))
+    expected = by_definition(reward, value, next_value, over, ended, discount, decay)
+    np.testing.assert_allclose(run(partial(gae, discount=discount, decay=decay))(*inputs), expected, atol=1e-5)
+
+
+def test_with_decay_1_advantage_and_value_add_up_to_the_discounted_rewards():
+    # 1 + 0.5 * 2 + 0.25 * 3 + 0.125 * 4, and so on: rewards, then the value of what follows the last step.
+    inputs = (column(REWARD), column(VALUE), column([1.0, 2.0, 4.0]), column([0] * 3, bool), column([0] * 3, bool))
+    total = gae(*inputs, discount=0.5, decay=1.0)[:, 0] + jnp.asarray(VALUE)
+    # Values that follow agree with those of the next step, so they cancel: V(s1) = 1, V(s2) = 2.
+    np.testing.assert_allclose(total, [3.25, 4.5, 5.0])

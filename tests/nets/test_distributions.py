@@ -1,0 +1,127 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from sparring.core.records import Action
+from sparring.core.spec import ActionSpec
+from sparring.nets.distributions import Distribution, inverse_cdf
+
+ALMOST_ONE = np.float32(1 - 2**-23)
+"""The largest number `jax.random.uniform` gives."""
+HYBRID = ActionSpec(heads=(3, 2), low=(-1.0, -2.0), high=(1.0, 2.0))
+
+
+def discrete(logits_A, legal_A) -> Distribution:
+    """One head, no continuous dimension."""
+    logits_A, legal_A = jnp.asarray(logits_A, jnp.float32), jnp.asarray(legal_A)
+    action = ActionSpec(heads=(logits_A.shape[-1],))
+    return Distribution.make(action, logits_A, legal_A, jnp.zeros((*logits_A.shape[:-1], 0)), jnp.zeros(0))
+
+
+def chosen(*entries: int) -> Action:
+    return Action(jnp.asarray(entries, jnp.int32)[:, None], jnp.zeros((len(entries), 0)))
+
+
+def hybrid() -> Distribution:
+    """Heads with probabilities (1/2, 1/4, 1/4) and (0, 1), normals around (0.3, -1) with deviations (0.5, 2)."""
+    logits_A = jnp.log(jnp.array([2.0, 1.0, 1.0, 5.0, 7.0]))
+    legal_A = jnp.array([True, True, True, False, True])
+    return Distribution.make(HYBRID, logits_A, legal_A, jnp.array([0.3, -1.0]), jnp.log(jnp.array([0.5, 2.0])))
+
+
+def test_illegal_entries_have_probability_exactly_0_and_the_others_share_1():
+    distribution = discrete([[5.0, 1.0, 1.0], [-80.0, 0.0, 80.0]], [[False, True, True], [True, True, False]])
+    p = np.exp(np.asarray(distribution.log_p_A))
+    assert p[0, 0] == 0.0
+    assert p[1, 2] == 0.0
+    np.testing.assert_allclose(p, [[0.0, 0.5, 0.5], [0.0, 1.0, 0.0]], atol=1e-6)
+
+
+@pytest.mark.parametrize("logit", [-50.0, 0.0, 3.7, 80.0])
+def test_a_single_legal_entry_is_certain_to_the_last_bit(logit):
+    distribution = discrete([[logit, 9.0, -9.0]], [[True, False, False]])
+    assert distribution.log_prob(chosen(0)).item() == 0.0
+    assert distribution.entropy().item() == 0.0
+    assert distribution.mode().discrete_SD.item() == 0
+    assert distribution.sample(jnp.full((1, 1), ALMOST_ONE), jnp.zeros((1, 0))).discrete_SD.item() == 0
+
+
+def test_samples_come_as_often_as_their_probabilities_say():
+    # 1000 evenly spaced numbers hit an interval of length p 1000 p times, give or take one.
+    p_A = np.array([0.2, 0.0, 0.5, 0.3])
+    uniform = (np.arange(1000) + 0.5) / 1000
+    rows = discrete(np.log(p_A + 1e-30), p_A > 0)
+    drawn = rows.sample(jnp.asarray(uniform, jnp.float32)[:, None], jnp.zeros((1000, 0))).discrete_SD
+    np.testing.assert_allclose(np.bincount(np.asarray(drawn).ravel(), minlength=4), 1000 * p_A, atol=1)
+
+
+@pytest.mark.parametrize("uniform", [0.0, 0.5, ALMOST_ONE])
+def test_no_random_number_chooses_an_illegal_entry(uniform):
+    rng = np.random.default_rng(0)
+    legal_RA = rng.random((4000, 7)) < 0.4
+    legal_RA[np.arange(4000), rng.integers(0, 7, 4000)] = True
+    distribution = discrete(3 * rng.standard_normal((4000, 7)), legal_RA)
+    drawn_R = np.asarray(distribution.sample(jnp.full((4000, 1), uniform), jnp.zeros((4000, 0))).discrete_SD)[:, 0]
+    assert legal_RA[np.arange(4000), drawn_R].all()
+
+
+def test_a_threshold_on_the_border_goes_to_the_next_possible_entry():
+    # Cumulative (1/2, 1/2, 1): the number 1/2 belongs to the last entry, since the middle one has no room.
+    p_A = jnp.array([0.5, 0.0, 0.5])
+    assert [inverse_cdf(p_A, jnp.asarray(u)).item() for u in (0.0, 0.49, 0.5, 0.99)] == [0, 0, 2, 2]
+
+
+def test_the_log_probability_of_an_action_is_the_sum_over_heads_and_dimensions():
+    action = Action(jnp.array([1, 1]), jnp.array([0.8, -3.0]))
+    by_hand = np.log(0.25) + np.log(1.0) + stats.norm.logpdf([0.8, -3.0], [0.3, -1.0], [0.5, 2.0]).sum()
+    assert hybrid().log_prob(action).item() == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_the_entropy_is_the_sum_over_heads_and_dimensions():
+    # (1/2, 1/4, 1/4): log(2)/2 + 2 log(4)/4 = 1.5 log 2; the certain head adds nothing.
+    by_hand = 1.5 * np.log(2) + stats.norm.entropy([0.3, -1.0], [0.5, 2.0]).sum()
+    assert hybrid().entropy().item() == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_continuous_samples_are_the_mean_plus_deviations():
+    sample = hybrid().sample(jnp.array([0.0, 0.0]), jnp.array([2.0, -1.0]))
+    np.testing.assert_allclose(sample.continuous_SC, [0.3 + 0.5 * 2.0, -1.0 - 2.0], rtol=1e-6)
+    np.testing.assert_array_equal(sample.discrete_SD, [0, 1])
+
+
+def test_the_mode_is_the_likeliest_legal_choice_and_the_mean():
+    mode = hybrid().mode()
+    np.testing.assert_array_equal(mode.discrete_SD, [0, 1])
+    np.testing.assert_allclose(mode.continuous_SC, [0.3, -1.0], rtol=1e-6)
+    masked = discrete([[9.0, 1.0, 2.0]], [[False, True, True]])
+    assert masked.mode().discrete_SD.item() == 2
+
+
+def test_an_action_without_heads_is_only_continuous():
+    action = ActionSpec(low=(-1.0,), high=(1.0,))
+    distribution = Distribution.make(action, jnp.zeros((4, 0)), jnp.ones((4, 0), bool), jnp.zeros((4, 1)), jnp.zeros(1))
+    sample = distribution.sample(jnp.zeros((4, 0)), jnp.ones((4, 1)))
+    assert sample.discrete_SD.shape == (4, 0)
+    np.testing.assert_allclose(distribution.log_prob(sample), np.full(4, stats.norm.logpdf(1.0)), rtol=1e-6)
+    np.testing.assert_allclose(distribution.entropy(), np.full(4, stats.norm.entropy()), rtol=1e-6)
+
+
+def test_gradients_pass_legal_logits_only_and_are_those_of_a_softmax():
+    legal_A = jnp.array([[True, False, True, True]])
+    logits_A = jnp.log(jnp.array([[1.0, 7.0, 2.0, 1.0]]))
+    grad = jax.grad(lambda x: discrete(x, legal_A).log_prob(chosen(2)).sum())(logits_A)
+    # One-hot of the choice minus the probabilities (1/4, 0, 1/2, 1/4).
+    np.testing.assert_allclose(grad, [[-0.25, 0.0, 0.5, -0.25]], atol=1e-6)
+    assert grad[0, 1] == 0.0
+
+
+@pytest.mark.parametrize("legal", [[True, False, False], [True, True, False], [True, True, True]])
+def test_gradients_of_log_probability_and_entropy_are_finite_under_every_mask(legal):
+    def total(logits_A):
+        distribution = discrete(logits_A, jnp.asarray([legal]))
+        return (distribution.log_prob(chosen(0)) + distribution.entropy()).sum()
+
+    for logits in ([[0.0, 0.0, 0.0]], [[300.0, -300.0, 0.0]]):
+        assert np.isfinite(jax.grad(total)(jnp.asarray(logits))).all()
