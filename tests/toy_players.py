@@ -1,7 +1,7 @@
 """Players and critics whose choices and values are known beforehand, small learners, and one call that plays them."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import equinox as eqx
@@ -100,12 +100,19 @@ def play(
     **options: Any,
 ) -> tuple[tuple[Rollout, ...], Cursor, Games]:
     """A rollout in NumPy. `clock_V` sets the clocks at which the worlds of a timetable stand at first."""
+    clocks = None if clock_V is None else jnp.asarray(clock_V, jnp.int32)
+    run = player(seating, steps, tuple(options.items()))
+    return jax.tree.map(np.asarray, run(game, list(drivers), clocks, jax.random.key(seed)))
 
-    @quick
-    def run(drivers: Sequence[Driver], key: Array) -> Any:
+
+@cache
+def player(seating: Seating, steps: int, options: tuple[tuple[str, Any], ...]) -> Callable:
+    """Compiled once for a shape: games that differ in their rules alone share it."""
+
+    def run(game: Game, drivers: Sequence[Driver], clock_V: Array | None, key: Array) -> Any:
         cursor = begin(game, seating, drivers, key)
         if clock_V is not None:
-            cursor = cursor._replace(state=cursor.state._replace(clock=jnp.asarray(clock_V, jnp.int32)))
-        return collect(game, seating, drivers, cursor, jax.random.fold_in(key, 1), steps=steps, **options)
+            cursor = cursor._replace(state=cursor.state._replace(clock=clock_V))
+        return collect(game, seating, drivers, cursor, jax.random.fold_in(key, 1), steps=steps, **dict(options))
 
-    return jax.tree.map(np.asarray, run(list(drivers), jax.random.key(seed)))
+    return quick(run)

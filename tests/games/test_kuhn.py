@@ -10,9 +10,10 @@ import pytest
 from sparring.core.records import Action
 from sparring.games import kuhn
 from sparring.games.kuhn import Kuhn, KuhnState
+from sparring.games.trial import quick_jit
 
-STEP = eqx.filter_jit(lambda game, state, action: game.step(state, action, ()))
-SEE = eqx.filter_jit(lambda game, state: game.observe(state))
+STEP = quick_jit(lambda game, state, action: game.step(state, action, ()))
+SEE = quick_jit(lambda game, state: game.observe(state))
 JACK, QUEEN, KING = range(3)
 PASS, BET = range(2)
 
@@ -101,13 +102,14 @@ def test_a_fold_costs_the_ante_whatever_the_cards_and_seats() -> None:
 
 def test_deals_are_fair_and_positions_random_or_fixed() -> None:
     keys = jax.random.split(jax.random.key(0), 600)
-    state = jax.vmap(kuhn.kuhn().start)(keys)
+    deal = quick_jit(lambda game, keys: jax.vmap(game.start)(keys))
+    state = deal(kuhn.kuhn(), keys)
     pairs = np.asarray(state.card_S) @ [3, 1]
     assert sorted(np.unique(pairs)) == [1, 2, 3, 5, 6, 7]
     assert np.bincount(pairs)[[1, 2, 3, 5, 6, 7]].min() > 60  # 100 expected, with a deviation of 9
     assert 0.4 < np.asarray(state.position_S)[:, 0].mean() < 0.6
     assert (np.asarray(state.position_S).sum(axis=1) == 1).all()
-    fixed = jax.vmap(kuhn.kuhn(positions="fixed").start)(keys)
+    fixed = deal(kuhn.kuhn(positions="fixed"), keys)
     assert (np.asarray(fixed.position_S) == [0, 1]).all()
 
 
@@ -140,5 +142,6 @@ def test_bots_bet_as_often_as_their_tables_say(name: str, table: np.ndarray) -> 
     game = kuhn.kuhn()
     bots = game.bots()
     features_IF, legal_IA = kuhn.information_sets(game)
-    logits_IA, _ = game.bot_scores(bots.table_PJ[bots.names.index(name)], jnp.array(features_IF), jnp.array(legal_IA))
+    score = quick_jit(lambda game, *given: game.bot_scores(*given))
+    logits_IA, _ = score(game, bots.table_PJ[bots.names.index(name)], jnp.array(features_IF), jnp.array(legal_IA))
     np.testing.assert_allclose(jax.nn.softmax(logits_IA, axis=1)[:, 1], table, atol=1e-6)

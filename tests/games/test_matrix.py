@@ -10,7 +10,10 @@ from sparring.core.errors import ConfigError, GameError
 from sparring.core.records import Action, Step
 from sparring.games import matrix
 from sparring.games.matrix import MatrixGame, MatrixState
+from sparring.games.trial import quick_jit
 
+STEP = quick_jit(lambda game, state, action: game.step(state, action, ()))
+SEE = quick_jit(lambda game, state: game.observe(state))
 COOPERATE, DEFECT = 0, 1
 DILEMMA = np.array([[[3.0, 0.0], [5.0, 1.0]], [[3.0, 5.0], [0.0, 1.0]]])
 
@@ -22,7 +25,7 @@ def choose(*choices: int) -> Action:
 def play(game: MatrixGame, *joint: tuple[int, ...]) -> tuple[MatrixState, Step]:
     state = game.start(jax.random.key(0))
     for choices in joint:
-        state, step = game.step(state, choose(*choices), ())
+        state, step = STEP(game, state, choose(*choices))
     return state, step
 
 
@@ -37,17 +40,17 @@ def test_everyone_earns_what_the_table_says() -> None:
 
 def test_seats_with_fewer_choices_are_masked() -> None:
     game = matrix.matrix_game(np.zeros((2, 2, 3)))
-    legal_SA = game.observe(game.start(jax.random.key(0))).legal_SA
+    legal_SA = SEE(game, game.start(jax.random.key(0))).legal_SA
     assert legal_SA.tolist() == [[True, True, False], [True, True, True]]
 
 
 def test_an_iterated_game_shows_the_last_round_own_choice_first() -> None:
     game = matrix.rock_paper_scissors(rounds=3)
     start = game.start(jax.random.key(0))
-    assert game.observe(start).features_SF.tolist() == [[0.0] * 6 + [1.0]] * 2
+    assert SEE(game, start).features_SF.tolist() == [[0.0] * 6 + [1.0]] * 2
     state, _ = play(game, (0, 2))
     rock, scissors = [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]
-    assert game.observe(state).features_SF.tolist() == [[*rock, *scissors, 0.0], [*scissors, *rock, 0.0]]
+    assert SEE(game, state).features_SF.tolist() == [[*rock, *scissors, 0.0], [*scissors, *rock, 0.0]]
 
 
 def test_rounds_end_by_the_rules_and_never_before() -> None:
@@ -98,7 +101,7 @@ def test_seats_of_one_role_are_found_among_three_and_roles_are_shown() -> None:
     game = matrix.matrix_game(payoff)
     assert game.spec.exchangeable == ((0, 2),)
     start = game.start(jax.random.key(0))
-    assert game.observe(start).features_SF.tolist() == [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+    assert SEE(game, start).features_SF.tolist() == [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
 
 
 def test_exchanged_seats_have_an_exchanged_table() -> None:
@@ -236,7 +239,7 @@ def test_bots_play_their_strategies() -> None:
     game = matrix.biased_rock_paper_scissors()
     bots = game.bots()
     assert bots.names == ("always_0", "always_1", "always_2", "equilibrium")
-    seen = game.observe(game.start(jax.random.key(0)))
+    seen = SEE(game, game.start(jax.random.key(0)))
     score = partial(game.bot_scores, features_NF=seen.features_SF[:1], legal_NA=seen.legal_SA[:1])
     for row_J, expected in zip(bots.table_PJ, [*np.eye(3), np.array([1, 10, 5]) / 16], strict=True):
         np.testing.assert_allclose(jax.nn.softmax(score(row_J)[0][0]), expected, atol=1e-6)
@@ -248,7 +251,7 @@ def test_tit_for_tat_cooperates_first_and_then_repeats_the_other() -> None:
     row_J = bots.table_PJ[bots.names.index("tit_for_tat")]
 
     def choice(state: MatrixState) -> int:
-        seen = game.observe(state)
+        seen = SEE(game, state)
         return int(jnp.argmax(game.bot_scores(row_J, seen.features_SF[:1], seen.legal_SA[:1])[0][0]))
 
     assert choice(game.start(jax.random.key(0))) == COOPERATE

@@ -230,10 +230,8 @@ def _own_values(value: np.ndarray, strategies: Sequence[np.ndarray], seat: int) 
 
 def policy_exploitability(game: MatrixGame, probabilities: Probabilities) -> float:
     """NashConv / S of a policy, exact: it is asked once for every situation of each seat."""
-    joint_RS = np.array(list(np.ndindex(*game.choices)), np.int32).reshape(-1, game.spec.seats)
-    if game.spec.longest == 1:
-        joint_RS = joint_RS[:0]
-    last_RS = np.concatenate([np.zeros((1, game.spec.seats), np.int32), joint_RS])
+    joint = list(np.ndindex(*game.choices)) if game.spec.longest > 1 else []
+    last_RS = np.array([(0,) * game.spec.seats, *joint], np.int32)
     played_R = (np.arange(len(last_RS)) > 0).astype(np.int32)
     seen = jax.vmap(game.observe)(MatrixState(jnp.array(last_RS), jnp.zeros(last_RS.shape), jnp.array(played_R)))
     strategies = []
@@ -243,15 +241,11 @@ def policy_exploitability(game: MatrixGame, probabilities: Probabilities) -> flo
         if not np.allclose(strategy_RA.sum(axis=1), 1.0, atol=1e-3):
             found = strategy_RA.sum(axis=1)
             raise GameError(
-                f"Probabilities of legal choices must sum to 1 in each row, found {found}: mask and divide."
+                f"Probabilities of legal choices must sum to 1 in each row, found {found}: mask them first."
             )
         strategies.append(strategy_RA)
     payoff = np.asarray(game.rules.payoff, float)[(slice(None), *(slice(size) for size in game.choices))]
-    return (
-        iterated_exploitability(payoff, strategies, game.spec.longest)
-        if game.spec.longest > 1
-        else exploitability(payoff, [strategy_RA[0] for strategy_RA in strategies])
-    )
+    return iterated_exploitability(payoff, strategies, game.spec.longest)
 
 
 def _symmetric(own: Sequence[Sequence[float]]) -> np.ndarray:

@@ -99,9 +99,9 @@ def test_assigned_agents_share_the_landmarks_out_from_their_own_views() -> None:
     """Both are nearest to landmark 0; agent 1 is closer, so agent 0 takes landmark 1."""
     game = spread(agents=2)
     seen = game.observe(at_rest([[0, 0], [0.5, 0]], [[0.3, 0], [0, 1]]))
-    choices = {}
+    choices, score = {}, quick_jit(lambda game, *given: game.bot_scores(*given))
     for name, row_J in zip(game.bots().names, game.bots().table_PJ, strict=True):
-        logits_NA, _ = game.bot_scores(row_J, seen.features_SF, seen.legal_SA)
+        logits_NA, _ = score(game, row_J, seen.features_SF, seen.legal_SA)
         choices[name] = jnp.argmax(logits_NA, axis=1).tolist()
     left, right, up = 1, 2, 4
     assert choices == {"nearest": [right, left], "assigned": [up, left]}

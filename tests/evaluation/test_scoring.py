@@ -1,0 +1,55 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sparring.evaluation.scoring import MatchGames, score_sides
+from sparring.statistics.intervals import wilson
+from toy_games import timetable
+
+SPEC = timetable([[0.0, 0.0, 0.0]], side_of_seat=(0, 1, 0)).spec
+"""Side 0 holds the seats 0 and 2."""
+
+
+def games(returns_GS, lengths, outcome_of_side_0) -> MatchGames:
+    outcome_G = np.asarray(outcome_of_side_0, float)
+    return MatchGames(np.asarray(returns_GS, float), np.asarray(lengths), np.stack([outcome_G, -outcome_G], axis=1))
+
+
+FOUR = games([[1, 10, 3], [2, 20, 4], [0, 0, 0], [1, 30, 1]], [5, 7, 9, 11], [1, 1, 0, -1])
+
+
+def test_a_side_is_scored_by_its_own_seats_and_outcomes():
+    hunters, prey = score_sides(SPEC, [("learned", "random")], [[FOUR]])
+    assert (hunters.team, hunters.opponents, hunters.side) == ("learned", "random", 0)
+    assert (hunters.games, hunters.wins, hunters.draws, hunters.losses) == (4, 2, 1, 1)
+    assert (prey.wins, prey.draws, prey.losses) == (1, 1, 2)
+    assert hunters.length == 8.0
+    # A seat of side 0 earned 2, 3, 0 and 1 in the four games; seat 1 earned 10, 20, 0 and 30.
+    assert hunters.mean_return.mean == pytest.approx(1.5)
+    assert prey.mean_return.mean == pytest.approx(15.0)
+
+
+def test_a_draw_is_half_a_point_where_games_are_won_or_lost_and_there_are_no_points_elsewhere():
+    won = replace(SPEC, score="outcome")
+    hunters, prey = score_sides(won, [("learned", "random")], [[FOUR]])
+    assert hunters.points == wilson(2.5, 4)
+    assert prey.points == wilson(1.5, 4)
+    assert score_sides(SPEC, [("learned", "random")], [[FOUR]])[0].points is None
+
+
+def test_of_several_seeds_the_mean_is_over_seeds_and_games_are_counted_together():
+    other = games([[9, 0, 9], [9, 0, 9]], [1, 1], [1, -1])
+    hunters, _ = score_sides(SPEC, [("learned", "random")], [[FOUR], [other]])
+    assert hunters.games == 6
+    assert (hunters.wins, hunters.losses) == (3, 2)
+    assert hunters.mean_return.mean == pytest.approx((1.5 + 9.0) / 2)  # not (6 + 18) / 6
+    assert hunters.length == pytest.approx((5 + 7 + 9 + 11 + 1 + 1) / 6)
+
+
+def test_every_line_up_reads_its_own_games():
+    other = games([[9, 0, 9]], [1], [1])
+    scores = score_sides(SPEC, [("learned", "random"), ("random", "learned")], [[FOUR, other]])
+    assert [(score.team, score.side, score.games) for score in scores] == [
+        ("learned", 0, 4), ("random", 1, 4), ("random", 0, 1), ("learned", 1, 1),
+    ]  # fmt: skip

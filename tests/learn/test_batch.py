@@ -1,0 +1,117 @@
+"""Rows to train on, and the central promise: the policy evaluated for learning is the policy that played."""
+
+from itertools import product
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from sparring.core.records import Action
+from sparring.core.spec import ActionSpec
+from sparring.learn.batch import to_rows, unroll
+from sparring.nets.actor_critic import NetConfig
+from sparring.play.rollout import Rollout
+from sparring.play.seating import seat
+from toy_games import timetable
+from toy_players import driver_of, learners_of, play, quick
+
+
+def numbered_rollout(memory: tuple) -> Rollout:
+    """4 steps, 2 worlds, 1 seat; every number is 10 t + w."""
+    number_TW = 10.0 * jnp.arange(4)[:, None] + jnp.arange(2)
+    number_TWN = number_TW[..., None]
+    flag_TWN = jnp.ones((4, 2, 1), bool)
+    return Rollout(
+        features_TWNF=number_TWN[..., None], legal_TWNA=flag_TWN[..., None], views_TWVG=None,
+        action=Action(number_TWN[..., None].astype(int), jnp.zeros((4, 2, 1, 0))), log_prob_TWN=number_TWN,
+        value_TWN=number_TWN, next_value_TWN=number_TWN, reward_TWN=number_TWN, over_TWN=flag_TWN, ended_TWN=flag_TWN,
+        present_TWN=flag_TWN, acting_TWN=flag_TWN, start_TW=number_TW > 15, memory=memory,
+    )  # fmt: skip
+
+
+def test_without_memory_every_step_of_every_world_is_a_row():
+    rollout = numbered_rollout(((), ()))
+    batch = to_rows(rollout, rollout.reward_TWN + 1000, rollout.value_TWN + 2000)
+    assert batch.features.shape == (8, 1, 1, 1)
+    np.testing.assert_array_equal(batch.features.ravel(), [0, 1, 10, 11, 20, 21, 30, 31])
+    np.testing.assert_array_equal(batch.action.discrete_SD.ravel(), [0, 1, 10, 11, 20, 21, 30, 31])
+    np.testing.assert_array_equal(batch.advantage.ravel(), [1000, 1001, 1010, 1011, 1020, 1021, 1030, 1031])
+    np.testing.assert_array_equal(batch.target.ravel(), [2000, 2001, 2010, 2011, 2020, 2021, 2030, 2031])
+
+
+def test_with_memory_rows_are_stretches_of_one_world_and_begin_with_the_memory_kept_there():
+    # Memory kept twice in 4 steps: stretches of 2. It holds the number of its stretch's first step.
+    kept = jnp.asarray([[0.0, 1.0], [20.0, 21.0]])[..., None, None]
+    rollout = numbered_rollout((kept, kept + 500))
+    batch = to_rows(rollout, rollout.reward_TWN, rollout.value_TWN)
+    np.testing.assert_array_equal(batch.features[..., 0, 0], [[0, 10], [1, 11], [20, 30], [21, 31]])
+    np.testing.assert_array_equal(batch.log_prob[..., 0], [[0, 10], [1, 11], [20, 30], [21, 31]])
+    np.testing.assert_array_equal(batch.start, [[0, 0], [0, 0], [1, 1], [1, 1]])
+    np.testing.assert_array_equal(batch.memory[0][:, 0, 0], [0, 1, 20, 21])
+    np.testing.assert_array_equal(batch.memory[1][:, 0, 0], [500, 501, 520, 521])
+
+
+NETS = {
+    f"{memory}-{critic}": NetConfig(hidden=(8,), memory=memory, memory_size=6, critic=critic)
+    for memory, critic in product(("none", "gru", "lstm"), ("local", "central"))
+}
+ACTIONS = {
+    "discrete": ActionSpec(heads=(3, 2)),
+    "continuous": ActionSpec(low=(-1.0, -1.0), high=(1.0, 1.0)),
+}
+
+
+@pytest.fixture(scope="module", params=ACTIONS)
+def played(request):
+    """Every kind of net at once, each with two learners that meet in two blocks, once on either side.
+
+    Sides have 2 seats, one of which is idle in a step and one of which leaves early. Gives for each net the rollout,
+    and the log-probabilities and values that the training function computes from it.
+    """
+    kind = request.param
+    game = timetable(
+        [[0.0] * 4] * 3, side_of_seat=(0, 1, 0, 1), leaves={3: 1}, idle=[(1, 0)], cut=True,
+        action=ACTIONS[kind], masks=kind == "discrete",
+    )  # fmt: skip
+    seating = seat(
+        game.spec, game.spec.seats_of_side, worlds=1,
+        family_BK=[[name, name] for name in NETS for _ in range(2)],
+        learner_BK=[[0, 1], [1, 0]] * len(NETS),
+    )  # fmt: skip
+    learners = [learners_of(game, net, [2 * i, 2 * i + 1]) for i, net in enumerate(NETS.values())]
+    clocks = [block % 3 for block in range(seating.blocks)]
+    rollouts, _, _ = play(game, seating, [driver_of(x) for x in learners], steps=4, clock_V=clocks, sequence=2)
+
+    def again(model, rollout):
+        log_prob, _, value = unroll(model, to_rows(rollout, rollout.reward_TWN, rollout.value_TWN))
+        return log_prob, value
+
+    @quick
+    def of_all(models, rollouts):
+        return [
+            jax.vmap(again, in_axes=(0, 1))(model, rollout) for model, rollout in zip(models, rollouts, strict=True)
+        ]
+
+    computed = jax.tree.map(np.asarray, of_all([x.model for x in learners], rollouts))
+    return dict(zip(NETS, zip(rollouts, computed, strict=True), strict=True))
+
+
+def as_rows(array_TLWN: np.ndarray, sequence: int) -> np.ndarray:
+    """[L, M, sequence, N]"""
+    steps, players, worlds, seats = array_TLWN.shape
+    parts = array_TLWN.reshape(steps // sequence, sequence, players, worlds, seats)
+    return np.transpose(parts, (2, 0, 3, 1, 4)).reshape(players, -1, sequence, seats)
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_ratios_are_1_before_the_first_update_and_values_are_those_of_play(played, name):
+    rollout, (log_prob, value) = played[name]
+    sequence = log_prob.shape[2]
+    assert sequence == (1 if name.startswith("none") else 2)
+    acting = as_rows(rollout.acting_TWN, sequence)
+    old = as_rows(rollout.log_prob_TWN, sequence)
+    assert np.ptp(old[acting]) > 0.5  # policies far from uniform, or ratios of 1 would say little
+    assert 0.5 < acting.mean() < 1.0
+    assert np.abs(np.exp(log_prob - old)[acting] - 1).max() < 1e-5
+    np.testing.assert_allclose(value, as_rows(rollout.value_TWN, sequence), atol=1e-5)

@@ -1,0 +1,139 @@
+"""The compiled iteration: identities, not slots, decide what happens; nothing recompiles; settings are per learner."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from sparring.core.errors import ConfigError
+from sparring.core.schedules import Schedule
+from sparring.play.seating import seat
+from sparring.training.build import build, first_state
+from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
+from sparring.training.line_up import LineUp
+from sparring.training.program import compile_program
+
+
+def run(built, program, iterations: int, state=None):
+    state = first_state(built) if state is None else state
+    for iteration in range(iterations):
+        knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
+        seeds = jnp.asarray(built.seeds_R)
+        state, report = program(built.game, state, built.rosters, built.rows, knobs, seeds, jnp.asarray(iteration))
+    return state, report
+
+
+def independent(tiny: RunConfig) -> RunConfig:
+    return replace(tiny, seats=SeatsConfig(share="seat"))
+
+
+def test_permuting_learners_with_their_ids_permutes_results_bit_for_bit(tiny, program):
+    built, compiled = program(independent(tiny))
+    order = [2, 0, 1]  # row i of the permuted stack holds learner order[i]
+    spec = built.game.spec
+    seating = seat(
+        spec,
+        built.plan.seating.seats_of_side,
+        family_BK=[["net_1"] * 3],
+        learner_BK=[[order.index(side) for side in range(3)]],
+        worlds=tiny.play.worlds,
+    )
+    names = tuple(built.lineup.names[i] for i in order)
+    permuted = replace(built, lineup=LineUp(seating, (names,)), plan=replace(built.plan, seating=seating))
+    start = first_state(built)
+    reordered = start._replace(
+        learners=jax.tree.map(lambda x: x[:, np.asarray(order)], start.learners),
+        cursor=start.cursor._replace(memory=jax.tree.map(lambda x: x[:, np.asarray(order)], start.cursor.memory)),
+    )
+    ended, report = run(built, compiled, 3)
+    ended_permuted, report_permuted = run(permuted, compile_program(permuted.plan), 3, reordered)
+    for x, y in zip(jax.tree.leaves(ended.learners), jax.tree.leaves(ended_permuted.learners), strict=True):
+        np.testing.assert_array_equal(np.asarray(x)[:, order], np.asarray(y))
+    for x, y in zip(jax.tree.leaves(report.tally), jax.tree.leaves(report_permuted.tally), strict=True):
+        np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+    for x, y in zip(report.stats[0], report_permuted.stats[0], strict=True):
+        np.testing.assert_array_equal(np.asarray(x)[:, order], np.asarray(y))
+
+
+def test_new_coefficients_and_iterations_compile_nothing(tiny, program):
+    built, _ = program(tiny)
+    compiled = compile_program(built.plan)
+    run(built, compiled, 3)
+    other = replace(built, settings=((replace(built.config.ppo, clip=Schedule.parse(0.1)),),))
+    run(other, compiled, 2)
+    assert compiled._cache_size() == 1
+
+
+def test_each_learner_has_its_own_settings(tiny, program):
+    built, compiled = program(independent(tiny))
+    frozen = build(replace(independent(tiny), each=("learning_rate=0,1e-3,0",)))
+    before = jax.device_get(first_state(built).learners[0].model.actor.head.weight_IO)
+    ended, _ = run(frozen, compiled, 1)
+    moved = np.abs(np.asarray(ended.learners[0].model.actor.head.weight_IO) - before).max(axis=(0, 2, 3))
+    assert moved[0] == 0 and moved[2] == 0 and moved[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("each", "says"),
+    [
+        ("learning_rat=1,2,3", "learning_rate"),
+        ("epochs=1,2,3", "Unknown coefficient"),
+        ("clip=0.1,0.2", "each of the 3 learners"),
+        ("clip=0.1,0.2,x", "Cannot read the schedule"),
+    ],
+)
+def test_a_wrong_setting_for_single_learners_is_explained(tiny, each, says):
+    with pytest.raises(ConfigError, match=says):
+        build(replace(independent(tiny), each=(each,)))
+
+
+def test_a_match_block_lets_only_the_chosen_side_learn(tiny, program):
+    hunt = replace(tiny, game="particles:tag", seats=SeatsConfig(opponent="flee", side=0))
+    built, compiled = program(hunt)
+    assert built.lineup.names == ("predator",)
+    assert built.steps_per_iteration == 4 * 4 * 3
+    before = jax.device_get(first_state(built).learners)
+    ended, _ = run(built, compiled, 1)
+    assert len(ended.learners) == 1
+    assert not np.array_equal(before[0].model.actor.head.weight_IO, ended.learners[0].model.actor.head.weight_IO)
+
+
+def test_one_learner_takes_every_side_in_turn_against_a_bot(tiny):
+    built = build(replace(tiny, game="kuhn", seats=SeatsConfig(opponent="equilibrium")))
+    seating = built.plan.seating
+    assert (seating.blocks, seating.worlds) == (2, 2)
+    learning = [lane for i in seating.learning for row in seating.groups[i].lanes for lane in row]
+    assert sorted(learning) == [(0, 0), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"play": PlayConfig(worlds=4, steps=5)}, "minibatches=3 does not divide the 20 rows .* Nearest that does: 2"),
+        ({"net": {"memory": "gru"}}, "sequence=3 does not divide the 4 steps .* Nearest that does: 2"),
+        ({"play": PlayConfig(worlds=0)}, "worlds must be at least 1, found 0"),
+    ],
+)
+def test_shapes_that_do_not_divide_name_the_nearest_that_do(tiny, changes, says):
+    if "net" in changes:
+        changes = {"net": replace(tiny.net, **changes["net"])}
+    with pytest.raises(ConfigError, match=says):
+        replace(tiny, ppo=replace(tiny.ppo, minibatches=3, sequence=3), **changes)
+
+
+@pytest.mark.parametrize(
+    ("game", "seats", "says"),
+    [
+        ("particles:tag", SeatsConfig(share="all"), "sides that are alike"),
+        ("particles:spread", SeatsConfig(opponent="nearest"), "nobody to oppose"),
+        ("particles:tag", SeatsConfig(opponent="flee"), "Choose the side that learns: 0 to 1"),
+        ("particles:tag", SeatsConfig(opponent="fle", side=0), "Did you mean 'flee'"),
+        ("particles:tag", SeatsConfig(side=1), "name one with opponent"),
+        ("particles:tag", SeatsConfig(opponent="flee", side=2), "side must be one of 0 to 1"),
+    ],
+)
+def test_impossible_seatings_are_explained(tiny, game, seats, says):
+    with pytest.raises(ConfigError, match=says):
+        build(replace(tiny, game=game, seats=seats))
