@@ -192,3 +192,45 @@ def flip_flop(cut: bool = True) -> FlipFlop:
         shortest=3,
     )
     return FlipFlop(spec, jnp.asarray(cut))
+
+
+class CueState(NamedTuple):
+    cue: Array
+    played: Array
+
+
+class Cue(Game):
+    """One seat sees a cue at the first step and is paid at the last for repeating it: nothing but memory helps."""
+
+    spec: GameSpec = eqx.field(static=True)
+    rules: tuple = ()
+
+    def start(self, key: Array) -> CueState:
+        return CueState(jax.random.randint(key, (), 0, 2), jnp.zeros((), jnp.int32))
+
+    def observe(self, state: CueState) -> Observation:
+        shown = jnp.where(state.played == 0, 2.0 * state.cue - 1.0, 0.0)
+        yes = jnp.ones(1, bool)
+        return Observation(shown[None, None], jnp.ones((1, 2), bool), yes, yes)
+
+    def step(self, state: CueState, action: Action, chance: tuple) -> tuple[CueState, Step]:
+        del chance
+        over = state.played + 1 == self.spec.longest
+        right = action.discrete_SD[0, 0] == state.cue
+        reward = jnp.where(over, jnp.where(right, 1.0, -1.0), 0.0)
+        none = jnp.zeros((), bool)
+        return CueState(state.cue, state.played + 1), Step(reward[None], none[None], over, none, jnp.zeros(1))
+
+
+def cue(steps: int = 4) -> Cue:
+    return Cue(
+        GameSpec(
+            seats=1,
+            side_of_seat=(0,),
+            action=ActionSpec(heads=(2,)),
+            layout=(Feature("cue", (1,)),),
+            central=Central("seat", 1),
+            longest=steps,
+            shortest=steps,
+        )
+    )

@@ -1,9 +1,9 @@
 """Rows to train on, and the central promise: the policy evaluated for learning is the policy that played."""
 
+from functools import cache
 from itertools import product
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -19,12 +19,12 @@ from toy_players import driver_of, learners_of, play, quick
 
 def numbered_rollout(memory: tuple) -> Rollout:
     """4 steps, 2 worlds, 1 seat; every number is 10 t + w."""
-    number_TW = 10.0 * jnp.arange(4)[:, None] + jnp.arange(2)
+    number_TW = 10.0 * np.arange(4)[:, None] + np.arange(2)
     number_TWN = number_TW[..., None]
-    flag_TWN = jnp.ones((4, 2, 1), bool)
+    flag_TWN = np.ones((4, 2, 1), bool)
     return Rollout(
         features_TWNF=number_TWN[..., None], legal_TWNA=flag_TWN[..., None], views_TWVG=None,
-        action=Action(number_TWN[..., None].astype(int), jnp.zeros((4, 2, 1, 0))), log_prob_TWN=number_TWN,
+        action=Action(number_TWN[..., None].astype(int), np.zeros((4, 2, 1, 0))), log_prob_TWN=number_TWN,
         value_TWN=number_TWN, next_value_TWN=number_TWN, reward_TWN=number_TWN, over_TWN=flag_TWN, ended_TWN=flag_TWN,
         present_TWN=flag_TWN, acting_TWN=flag_TWN, start_TW=number_TW > 15, memory=memory,
     )  # fmt: skip
@@ -32,7 +32,7 @@ def numbered_rollout(memory: tuple) -> Rollout:
 
 def test_without_memory_every_step_of_every_world_is_a_row():
     rollout = numbered_rollout(((), ()))
-    batch = to_rows(rollout, rollout.reward_TWN + 1000, rollout.value_TWN + 2000)
+    batch = quick(to_rows)(rollout, rollout.reward_TWN + 1000, rollout.value_TWN + 2000)
     assert batch.features.shape == (8, 1, 1, 1)
     np.testing.assert_array_equal(batch.features.ravel(), [0, 1, 10, 11, 20, 21, 30, 31])
     np.testing.assert_array_equal(batch.action.discrete_SD.ravel(), [0, 1, 10, 11, 20, 21, 30, 31])
@@ -42,9 +42,9 @@ def test_without_memory_every_step_of_every_world_is_a_row():
 
 def test_with_memory_rows_are_stretches_of_one_world_and_begin_with_the_memory_kept_there():
     # Memory kept twice in 4 steps: stretches of 2. It holds the number of its stretch's first step.
-    kept = jnp.asarray([[0.0, 1.0], [20.0, 21.0]])[..., None, None]
+    kept = np.array([[0.0, 1.0], [20.0, 21.0]])[..., None, None]
     rollout = numbered_rollout((kept, kept + 500))
-    batch = to_rows(rollout, rollout.reward_TWN, rollout.value_TWN)
+    batch = quick(to_rows)(rollout, rollout.reward_TWN, rollout.value_TWN)
     np.testing.assert_array_equal(batch.features[..., 0, 0], [[0, 10], [1, 11], [20, 30], [21, 31]])
     np.testing.assert_array_equal(batch.log_prob[..., 0], [[0, 10], [1, 11], [20, 30], [21, 31]])
     np.testing.assert_array_equal(batch.start, [[0, 0], [0, 0], [1, 1], [1, 1]])
@@ -56,45 +56,50 @@ NETS = {
     f"{memory}-{critic}": NetConfig(hidden=(8,), memory=memory, memory_size=6, critic=critic)
     for memory, critic in product(("none", "gru", "lstm"), ("local", "central"))
 }
-ACTIONS = {
-    "discrete": ActionSpec(heads=(3, 2)),
-    "continuous": ActionSpec(low=(-1.0, -1.0), high=(1.0, 1.0)),
+BOX = {"low": (-1.0, -1.0), "high": (1.0, 1.0)}
+KINDS = {
+    "discrete": (ActionSpec(heads=(3, 2)), tuple(NETS)),
+    "continuous": (ActionSpec(**BOX), tuple(NETS)),
+    "both": (ActionSpec(heads=(3, 2), **BOX), ("gru-central",)),
 }
 
 
-@pytest.fixture(scope="module", params=ACTIONS)
-def played(request):
-    """Every kind of net at once, each with two learners that meet in two blocks, once on either side.
+@pytest.fixture(scope="module")
+def played():
+    """played(kind): for each net the rollout, and log-probabilities and values that training computes from it.
 
-    Sides have 2 seats, one of which is idle in a step and one of which leaves early. Gives for each net the rollout,
-    and the log-probabilities and values that the training function computes from it.
+    Each net drives a side of 2 seats, as learner 0 in one block and as learner 1 in another. One seat is idle in a step
+    and one leaves early; worlds stand at all clocks, so games end and are cut at different steps.
     """
-    kind = request.param
-    game = timetable(
-        [[0.0] * 4] * 3, side_of_seat=(0, 1, 0, 1), leaves={3: 1}, idle=[(1, 0)], cut=True,
-        action=ACTIONS[kind], masks=kind == "discrete",
-    )  # fmt: skip
-    seating = seat(
-        game.spec, game.spec.seats_of_side, worlds=1,
-        family_BK=[[name, name] for name in NETS for _ in range(2)],
-        learner_BK=[[0, 1], [1, 0]] * len(NETS),
-    )  # fmt: skip
-    learners = [learners_of(game, net, [2 * i, 2 * i + 1]) for i, net in enumerate(NETS.values())]
-    clocks = [block % 3 for block in range(seating.blocks)]
-    rollouts, _, _ = play(game, seating, [driver_of(x) for x in learners], steps=4, clock_V=clocks, sequence=2)
 
-    def again(model, rollout):
+    @cache
+    def of_kind(kind: str):
+        action, names = KINDS[kind]
+        sides = len(names)
+        game = timetable(
+            [[0.0] * 2 * sides] * 3, side_of_seat=tuple(range(sides)) * 2, cut=True, action=action,
+            leaves=dict.fromkeys(range(sides, 2 * sides), 1), idle=[(1, s) for s in range(sides)],
+            masks=bool(action.heads),
+        )  # fmt: skip
+        seating = seat(
+            game.spec, game.spec.seats_of_side, worlds=3, family_BK=[names] * 2, learner_BK=[[0] * sides, [1] * sides]
+        )
+        learners = [learners_of(game, NETS[name], [2 * i, 2 * i + 1]) for i, name in enumerate(names)]
+        drivers = [driver_of(learner) for learner in learners]
+        rollouts, _, _ = play(game, seating, drivers, steps=4, clock_V=[0, 1, 2] * 2, sequence=2)
+        computed = jax.tree.map(np.asarray, again([learner.model for learner in learners], rollouts))
+        return dict(zip(names, zip(rollouts, computed, strict=True), strict=True))
+
+    return of_kind
+
+
+@quick
+def again(models, rollouts):
+    def of_learner(model, rollout):
         log_prob, _, value = unroll(model, to_rows(rollout, rollout.reward_TWN, rollout.value_TWN))
         return log_prob, value
 
-    @quick
-    def of_all(models, rollouts):
-        return [
-            jax.vmap(again, in_axes=(0, 1))(model, rollout) for model, rollout in zip(models, rollouts, strict=True)
-        ]
-
-    computed = jax.tree.map(np.asarray, of_all([x.model for x in learners], rollouts))
-    return dict(zip(NETS, zip(rollouts, computed, strict=True), strict=True))
+    return [jax.vmap(of_learner, in_axes=(0, 1))(*pair) for pair in zip(models, rollouts, strict=True)]
 
 
 def as_rows(array_TLWN: np.ndarray, sequence: int) -> np.ndarray:
@@ -104,9 +109,9 @@ def as_rows(array_TLWN: np.ndarray, sequence: int) -> np.ndarray:
     return np.transpose(parts, (2, 0, 3, 1, 4)).reshape(players, -1, sequence, seats)
 
 
-@pytest.mark.parametrize("name", NETS)
-def test_ratios_are_1_before_the_first_update_and_values_are_those_of_play(played, name):
-    rollout, (log_prob, value) = played[name]
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, (_, names) in KINDS.items() for name in names])
+def test_ratios_are_1_before_the_first_update_and_values_are_those_of_play(played, kind, name):
+    rollout, (log_prob, value) = played(kind)[name]
     sequence = log_prob.shape[2]
     assert sequence == (1 if name.startswith("none") else 2)
     acting = as_rows(rollout.acting_TWN, sequence)

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 
+from sparring.learn.batch import to_rows, unroll
 from sparring.learn.learner import trainable
 from sparring.learn.ppo import Knobs, PPOConfig, knobs_at, update
 from sparring.learn.returns import gae
@@ -18,8 +19,8 @@ NET = NetConfig(hidden=(8,), normalise=True)
 CONFIG = PPOConfig(epochs=2, minibatches=2, recompute_old=True)
 KEY = jax.random.key(3)
 WORLDS, STEPS = 4, 4
-ONE = jax.jit(lambda learner, rollout, key, knobs: update(learner, rollout, key, knobs, CONFIG))
-STACKED = jax.jit(jax.vmap(lambda *inputs: update(*inputs, CONFIG), in_axes=(0, 1, 0, 0)))
+ONE = quick(lambda learner, rollout, key, knobs: update(learner, rollout, key, knobs, CONFIG))
+STACKED = quick(jax.vmap(lambda *inputs: update(*inputs, CONFIG), in_axes=(0, 1, 0, 0)))
 
 
 def knobs(**changes: float) -> Knobs:
@@ -30,7 +31,7 @@ def knobs(**changes: float) -> Knobs:
 @pytest.fixture(scope="module")
 def learners():
     """Three, stacked; their players are 4, 5 and 6."""
-    return learners_of(GAME, NET, [4, 5, 6])
+    return jax.tree.map(np.asarray, learners_of(GAME, NET, [4, 5, 6]))
 
 
 @pytest.fixture(scope="module")
@@ -86,24 +87,31 @@ def test_recomputed_probabilities_make_the_first_ratio_exactly_1_whatever_play_h
     assert stats.first_ratio_gap == 0.0
 
 
-def test_before_anything_moves_the_statistics_are_those_of_the_rollout(learner, rollout):
-    _, stats = ONE(learner, rollout, KEY, knobs(learning_rate=0.0))
-    advantage = gae(
+@quick
+def facts(model, rollout):
+    """Advantages, and what the training function makes of the rollout: log-probabilities, entropy."""
+    advantage_TWN = gae(
         rollout.reward_TWN, rollout.value_TWN, rollout.next_value_TWN, rollout.over_TWN, rollout.ended_TWN,
         discount=0.99, decay=0.95,
     )  # fmt: skip
-    acting = rollout.acting_TWN
-    target = np.asarray(advantage) + rollout.value_TWN
-    distribution, _ = learner.model.actor(rollout.features_TWNF, rollout.legal_TWNA, ())
+    log_prob, entropy, _ = unroll(model, to_rows(rollout, advantage_TWN, advantage_TWN))
+    shape = advantage_TWN.shape
+    return advantage_TWN, log_prob.reshape(shape), entropy.reshape(shape)
+
+
+def test_before_anything_moves_the_statistics_are_those_of_the_rollout(learner, rollout):
+    _, stats = ONE(learner, rollout, KEY, knobs(learning_rate=0.0))
+    advantage, log_prob, entropy = (np.asarray(x) for x in facts(learner.model, rollout))
+    acting, value = rollout.acting_TWN, rollout.value_TWN
+    target = advantage + value
     assert 0 < acting.sum() < acting.size
-    assert stats.advantage_std == pytest.approx(np.asarray(advantage)[acting].std(), rel=1e-4)
-    assert stats.explained_variance == pytest.approx(1 - np.var(target - rollout.value_TWN) / np.var(target), rel=1e-3)
-    assert stats.value_loss == pytest.approx(0.5 * np.mean(np.asarray(advantage) ** 2), rel=1e-4)  # target - value
-    assert stats.approx_kl == 0.0
-    assert stats.clip_fraction == 0.0
-    assert stats.skipped == 0.0
+    assert stats.advantage_std == pytest.approx(advantage[acting].std(), rel=1e-4)
+    assert stats.explained_variance == pytest.approx(1 - np.var(target - value) / np.var(target), rel=1e-3)
+    assert stats.value_loss == pytest.approx(0.5 * np.mean(advantage**2), rel=1e-4)  # the target minus the value
+    assert (stats.approx_kl, stats.clip_fraction, stats.skipped) == (0.0, 0.0, 0.0)
     # The seat is idle in every third step, so minibatches differ in how many act: means of means are only near.
-    assert stats.entropy == pytest.approx(np.asarray(distribution.entropy())[acting].mean(), rel=0.2)
+    assert stats.entropy == pytest.approx(entropy[acting].mean(), rel=0.2)
+    np.testing.assert_allclose(log_prob[acting], rollout.log_prob_TWN[acting], atol=1e-5)
 
 
 def test_the_kl_stops_an_iteration_before_the_step_that_would_follow(learner, rollout):
@@ -220,12 +228,12 @@ def test_permuting_learners_permutes_what_they_learn_bit_for_bit(stacked):
 
 
 @pytest.mark.parametrize(("memory", "critic"), [("gru", "local"), ("lstm", "central")])
-def test_recomputed_probabilities_of_recurrent_policies_make_the_first_ratio_exactly_1(rollout, memory, critic):
+def test_recomputed_probabilities_of_a_recurrent_policy_make_the_first_ratio_exactly_1(rollout, memory, critic):
     net = NetConfig(hidden=(8,), memory=memory, memory_size=6, critic=critic)
     learner = row(learners_of(GAME, net, [1], gain=500.0), 0)
     kept = tuple(part.initial(2, WORLDS, 1) for part in (learner.model.actor, learner.model.critic))
     rollout = rollout._replace(
-        memory=jax.tree.map(lambda x: x + 0.3, kept),
+        memory=jax.tree.map(lambda x: np.asarray(x) + 0.3, kept),
         views_TWVG=rollout.features_TWNF[..., :2] if critic == "central" else None,
         log_prob_TWN=rollout.log_prob_TWN - 3.0,
     )

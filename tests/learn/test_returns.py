@@ -1,29 +1,28 @@
-from functools import partial
-
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from sparring.learn.returns import gae
+from toy_players import quick
 
+JITTED = quick(gae)
 HALF = {"discount": 0.5, "decay": 0.5}
 REWARD = [1.0, 2.0, 3.0]
 VALUE = [0.5, 1.0, 2.0]
 NEXT = [1.0, 2.0, 4.0]
 
 
-def column(values, dtype=float) -> jnp.ndarray:
+def column(values, dtype=np.float32) -> np.ndarray:
     """One world's steps, [T, 1]."""
-    return jnp.asarray(values, dtype)[:, None]
+    return np.asarray(values, dtype)[:, None]
 
 
 def advantages(run, *, next_value=NEXT, over=(0, 0, 0), ended=(0, 0, 0)) -> list[float]:
     inputs = (column(REWARD), column(VALUE), column(next_value), column(over, bool), column(ended, bool))
-    return np.asarray(run(partial(gae, **HALF))(*inputs))[:, 0].tolist()
+    return np.asarray(run(*inputs, **HALF))[:, 0].tolist()
 
 
-@pytest.fixture(params=[lambda f: f, jax.jit], ids=["plain", "jitted"])
+@pytest.fixture(params=[gae, JITTED], ids=["plain", "jitted"])
 def run(request):
     return request.param
 
@@ -44,11 +43,12 @@ def test_a_cut_adds_the_value_of_the_final_observation_and_stops_credit(run):
 
 
 def test_the_credit_of_a_seat_that_leaves_stops_while_another_goes_on(run):
-    def both(values) -> jnp.ndarray:
-        return jnp.stack([column(values)] * 2, axis=-1)
+    def both(values) -> np.ndarray:
+        return np.stack([column(values)] * 2, axis=-1)
 
-    over_TWN = jnp.zeros((3, 1, 2), bool).at[1, 0, 0].set(True)
-    advantage_TWN = run(partial(gae, **HALF))(both(REWARD), both(VALUE), both(NEXT), over_TWN, over_TWN)
+    over_TWN = np.zeros((3, 1, 2), bool)
+    over_TWN[1, 0, 0] = True
+    advantage_TWN = run(both(REWARD), both(VALUE), both(NEXT), over_TWN, over_TWN, **HALF)
     np.testing.assert_array_equal(advantage_TWN[:, 0, 0], [1.25, 1.0, 3.0])
     np.testing.assert_array_equal(advantage_TWN[:, 0, 1], [1.6875, 2.75, 3.0])
 
@@ -73,12 +73,12 @@ def test_the_backward_pass_is_the_sum_of_the_definition(run, discount, decay):
     ended = over | (rng.random((21, 6)) < 0.1)
     inputs = (jnp.asarray(x) for x in (reward, value, next_value, over, ended))
     expected = by_definition(reward, value, next_value, over, ended, discount, decay)
-    np.testing.assert_allclose(run(partial(gae, discount=discount, decay=decay))(*inputs), expected, atol=1e-5)
+    np.testing.assert_allclose(run(*inputs, discount=discount, decay=decay), expected, atol=1e-5)
 
 
 def test_with_decay_1_advantage_and_value_add_up_to_the_discounted_rewards():
-    # 1 + 0.5 * 2 + 0.25 * 3 + 0.125 * 4, and so on: rewards, then the value of what follows the last step.
-    inputs = (column(REWARD), column(VALUE), column([1.0, 2.0, 4.0]), column([0] * 3, bool), column([0] * 3, bool))
-    total = gae(*inputs, discount=0.5, decay=1.0)[:, 0] + jnp.asarray(VALUE)
-    # Values that follow agree with those of the next step, so they cancel: V(s1) = 1, V(s2) = 2.
+    # 1 + 0.5 * 2 + 0.25 * 3 + 0.125 * 4, and so on: rewards, then the value of what follows the last step. Values of
+    # the steps between, 1 and 2, are added and taken away again.
+    inputs = (column(REWARD), column(VALUE), column(NEXT), column([0] * 3, bool), column([0] * 3, bool))
+    total = JITTED(*inputs, discount=0.5, decay=1.0)[:, 0] + np.asarray(VALUE)
     np.testing.assert_allclose(total, [3.25, 4.5, 5.0])

@@ -8,6 +8,7 @@ import pytest
 from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.nets.actor_critic import ActorCritic, NetConfig
+from toy_players import quick
 
 SPEC = GameSpec(
     seats=2,
@@ -19,6 +20,7 @@ SPEC = GameSpec(
 )
 NET = NetConfig(hidden=(8,), memory_size=5)
 SEED = Seed.of(2) / "weights"
+CALL = quick(lambda net, *inputs: net(*inputs))
 
 
 def leaves(tree) -> list[np.ndarray]:
@@ -44,14 +46,14 @@ def test_actor_and_critic_have_weights_of_their_own():
 def test_a_central_critic_takes_the_central_view_and_a_local_one_the_features():
     for critic, inputs in (("local", 4), ("central", 6)):
         model = ActorCritic.make(SEED, SPEC, replace(NET, critic=critic))
-        value, _ = model.critic(jnp.ones((1, inputs)), ())
+        value, _ = CALL(model.critic, jnp.ones((1, inputs)), ())
         assert value.shape == (1,)
         assert model.critic.trunk.layers[0].weight_IO.shape == (inputs, 8)
 
 
 def test_an_untrained_policy_is_almost_uniform_with_the_initial_deviation():
     model = ActorCritic.make(SEED, SPEC, replace(NET, initial_std=0.25))
-    distribution, _ = model.actor(jnp.ones((2, 4)), jnp.ones((2, 5), bool), ())
+    distribution, _ = CALL(model.actor, jnp.ones((2, 4)), jnp.ones((2, 5), bool), ())
     np.testing.assert_allclose(np.exp(distribution.log_p_A), [[1 / 3] * 3 + [1 / 2] * 2] * 2, atol=0.01)
     np.testing.assert_allclose(np.exp(distribution.log_std_C), [[0.25]] * 2, rtol=1e-6)
 
@@ -61,9 +63,9 @@ def test_a_seat_is_served_alike_wherever_it_sits_and_whoever_sits_beside_it(memo
     model = ActorCritic.make(SEED, SPEC, replace(NET, memory=memory))
     features_NF = jnp.asarray(np.random.default_rng(0).standard_normal((2, 4)), jnp.float32)
     legal_NA = jnp.array([[True, False, True, True, True], [True, True, True, False, True]])
-    both, _ = model.actor(features_NF, legal_NA, model.actor.initial(2))
-    swapped, _ = model.actor(features_NF[::-1], legal_NA[::-1], model.actor.initial(2))
-    alone, _ = model.actor(features_NF[:1], legal_NA[:1], model.actor.initial(1))
+    both, _ = CALL(model.actor, features_NF, legal_NA, model.actor.initial(2))
+    swapped, _ = CALL(model.actor, features_NF[::-1], legal_NA[::-1], model.actor.initial(2))
+    alone, _ = CALL(model.actor, features_NF[:1], legal_NA[:1], model.actor.initial(1))
     np.testing.assert_allclose(both.log_p_A[0], swapped.log_p_A[1], atol=1e-6)
     np.testing.assert_allclose(both.log_p_A[0], alone.log_p_A[0], atol=1e-6)
     np.testing.assert_allclose(both.mean_C[0], alone.mean_C[0], atol=1e-6)
@@ -74,7 +76,7 @@ def test_what_was_seen_before_changes_what_a_recurrent_policy_does(memory):
     actor = ActorCritic.make(SEED, SPEC, replace(NET, memory=memory)).actor
     legal_NA = jnp.ones((1, 5), bool)
     now = jnp.ones((1, 4))
-    _, remembered = actor(jnp.array([[3.0, -1.0, 2.0, 0.5]]), legal_NA, actor.initial(1))
-    fresh, _ = actor(now, legal_NA, actor.initial(1))
-    later, _ = actor(now, legal_NA, remembered)
+    _, remembered = CALL(actor, jnp.array([[3.0, -1.0, 2.0, 0.5]]), legal_NA, actor.initial(1))
+    fresh, _ = CALL(actor, now, legal_NA, actor.initial(1))
+    later, _ = CALL(actor, now, legal_NA, remembered)
     assert np.abs(fresh.log_p_A - later.log_p_A).max() > 1e-4

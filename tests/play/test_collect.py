@@ -196,11 +196,12 @@ def test_each_player_acts_in_its_own_seats_of_every_block():
 
 
 def test_without_exploration_everyone_takes_the_likeliest_action():
-    game = timetable([[0.0, 0.0]])
-    policy = stack([Always.make(game, 2, probability=0.6)])
-    drivers = [Driver(policy, reader(), jnp.zeros(1, jnp.uint32))]
-    sampled, _, _ = play(game, mirror(game, worlds=16), drivers, steps=2)
-    likeliest, _, _ = play(game, mirror(game, worlds=16), drivers, steps=2, explore=False)
-    assert set(np.unique(sampled[0].action.discrete_SD)) == {0, 2}
-    assert set(np.unique(likeliest[0].action.discrete_SD)) == {2}
-    np.testing.assert_allclose(likeliest[0].log_prob_TWN, np.log(0.6), rtol=1e-5)
+    game = timetable(PAY)
+    policy = stack([Always.make(game, 2, probability=0.6)] * 2)
+    drivers = [Driver(policy, reader(2), jnp.arange(2, dtype=jnp.uint32))]
+    seating = mirror(game, independent=True)
+    (sampled,), _, _ = play(game, seating, drivers, steps=5, clock_V=CLOCKS)
+    (likeliest,), _, _ = play(game, seating, drivers, steps=5, clock_V=CLOCKS, explore=False)
+    assert set(np.unique(sampled.action.discrete_SD)) == {0, 2}
+    assert set(np.unique(likeliest.action.discrete_SD)) == {2}
+    np.testing.assert_allclose(likeliest.log_prob_TWN, np.log(0.6), rtol=1e-5)

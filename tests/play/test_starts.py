@@ -5,10 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sparring.nets.actor_critic import NetConfig
+from sparring.play.rollout import Driver
+from sparring.play.roster import stack
 from sparring.play.starts import draw, fresh_starts, starts_needed
 from toy_games import timetable
-from toy_players import driver_of, learners_of, mirror, play
+from toy_players import Always, mirror, play, reader
 
 
 def restarts(steps: int, first_end: int, length: int) -> int:
@@ -35,16 +36,15 @@ def test_fresh_starts_are_all_different():
     assert len(np.unique(tickets)) == 20
 
 
-@pytest.mark.parametrize("length", [1, 3])
-def test_every_start_of_a_rollout_is_used_once(length):
-    # Worlds stand at different clocks, so that they restart at different steps; the ticket tells games apart.
-    game = timetable([[0.0, 0.0]] * length)
-    drivers = [driver_of(learners_of(game, NetConfig(hidden=()), [0]))]
-    clocks = [w % length for w in range(4)]
-    (rollout,), cursor, games = play(game, mirror(game, worlds=4), drivers, steps=7, clock_V=clocks)
+def test_every_start_of_a_rollout_is_used_once():
+    # World 1 stands before the last of 2 steps: it restarts at steps 0, 2, 4 and 6, which takes all 4 starts there are.
+    game = timetable([[0.0, 0.0]] * 2)
+    drivers = [Driver(stack([Always.make(game, 0)]), reader(), jnp.zeros(1, jnp.uint32))]
+    (rollout,), cursor, games = play(game, mirror(game, worlds=4), drivers, steps=7, clock_V=[0, 1, 0, 1])
     tickets_TW = rollout.features_TWNF[:, 0, :4, 0, 2]
-    begun = 4 + int(games.finished_TBW[:-1].sum())
-    assert len(np.unique(tickets_TW)) == begun
-    restarted = games.finished_TBW[-1, 0]
-    np.testing.assert_array_equal(cursor.state.ticket[~restarted], tickets_TW[-1, ~restarted])
-    assert not np.isin(cursor.state.ticket[restarted], tickets_TW).any()
+    restarts_W = games.finished_TBW[:, 0].sum(0)
+    np.testing.assert_array_equal(restarts_W, [3, 4, 3, 4])
+    # The last restart of worlds 1 and 3 is seen in the cursor only.
+    assert len(np.unique([*tickets_TW.ravel(), *cursor.state.ticket])) == 4 + 3 + 4 + 3 + 4
+    for world in range(4):
+        assert len(np.unique([*tickets_TW[:, world], cursor.state.ticket[world]])) == 1 + restarts_W[world]

@@ -1,6 +1,7 @@
 """Full configurations by name. A recipe is a function that returns everything; flags may change any of it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sparring.core.schedules import Schedule
 from sparring.learn.ppo import PPOConfig
@@ -30,6 +31,11 @@ def tag() -> RunConfig:
     )
 
 
+def demo() -> RunConfig:
+    """Tag by self-play in about two minutes on two cores."""
+    return replace(tag(), total_steps=10_000_000, evaluation=EvalConfig(eval_every=60, eval_games=128))
+
+
 def hunt() -> RunConfig:
     """Predators learn to catch a fleeing bot."""
     return RunConfig(
@@ -53,4 +59,4 @@ def kuhn() -> RunConfig:
     )
 
 
-RECIPES: dict[str, Callable[[], RunConfig]] = {"hunt": hunt, "kuhn": kuhn, "spread": spread, "tag": tag}
+RECIPES: dict[str, Callable[[], RunConfig]] = {"demo": demo, "hunt": hunt, "kuhn": kuhn, "spread": spread, "tag": tag}

@@ -30,9 +30,9 @@ class Examination:
     bots: Mapping[str, Scripted]
 
     def play(self, state: TrainState, *, seed: int) -> list[list[MatchGames]]:
-        """The games of every line-up, for every seed that trains."""
+        """The games of every line-up, for every seed that trains, each with games of its own."""
         by_seed = (players_of_seed(self.built, state, r) for r in range(self.built.config.seeds))
-        return [self.match({**players, **self.bots}, seed=seed) for players in by_seed]
+        return [self.match({**players, **self.bots}, seed=seed + r) for r, players in enumerate(by_seed)]
 
 
 def examination(built: Built, *, games: int, deterministic: bool, with_bots_alone: bool) -> Examination:

@@ -93,9 +93,9 @@ def learning_sides(spec: GameSpec, config: RunConfig, share: str, game_side: lis
 
 
 def side_label(spec: GameSpec, seats: tuple[int, ...]) -> str:
-    """What the seats of a side have in common: predator_0, predator_1 make the side `predator`."""
-    names = [spec.seat_names[s] for s in seats]
-    if len(names) == 1:
-        return names[0]
-    stems = {name.rsplit("_", 1)[0] for name in names}
-    return stems.pop() if len(stems) == 1 else f"side_{spec.side_of_seat[seats[0]]}"
+    """The stem of the seats' names where it is theirs alone: predator_0, predator_1 make the side `predator`."""
+    stems = [name.rsplit("_", 1)[0] for name in spec.seat_names]
+    own = {stems[s] for s in seats}
+    if len(own) == 1 and all(stem not in own for s, stem in enumerate(stems) if s not in seats):
+        return own.pop()
+    return spec.seat_names[seats[0]] if len(seats) == 1 else f"side_{spec.side_of_seat[seats[0]]}"

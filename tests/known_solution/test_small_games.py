@@ -1,0 +1,86 @@
+"""Games whose answers are known: self-play and training against bots must find them, on every seed."""
+
+from functools import cache
+
+import jax
+import numpy as np
+import pytest
+
+from sparring.core.schedules import Schedule
+from sparring.evaluation.scoring import score_sides
+from sparring.learn.ppo import PPOConfig
+from sparring.nets.actor_critic import NetConfig
+from sparring.training.bench import TrainingLoop
+from sparring.training.build import build
+from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
+from sparring.training.examine import examination, players_of_seed
+from toy_games import cue
+
+SEEDS = 3
+
+
+@cache
+def trained(game: str, opponent: str = "", iterations: int = 60) -> TrainingLoop:
+    config = RunConfig(
+        game=game,
+        seeds=SEEDS,
+        play=PlayConfig(worlds=64, steps=8),
+        seats=SeatsConfig(opponent=opponent),
+        net=NetConfig(hidden=(16,)),
+        ppo=PPOConfig(learning_rate=Schedule.parse(1e-2), discount=Schedule.parse(1.0), minibatches=2),
+    )
+    loop = TrainingLoop(build(config))
+    loop.run(iterations)
+    return loop
+
+
+def probabilities(loop: TrainingLoop) -> np.ndarray:
+    """What the learner does at the start of a game, for every seed: [R, A]."""
+    observation = loop.built.game.observe(loop.built.game.start(jax.random.key(0)))
+    rows = []
+    for r in range(SEEDS):
+        learner = players_of_seed(loop.built, loop.state, r)["learner"]
+        rows.append(np.exp(learner(observation.features_SF[:1], observation.legal_SA[:1], ())[0].log_p_A[0]))
+    return np.stack(rows)
+
+
+def test_self_play_finds_the_dominant_strategy_of_the_prisoners_dilemma():
+    cooperate, defect = probabilities(trained("matrix:prisoners_dilemma")).T
+    assert (defect > 0.95).all() and (cooperate < 0.05).all()
+
+
+@pytest.mark.parametrize(("bot", "answer"), [("always_0", 1), ("always_1", 2), ("always_2", 0)])
+def test_a_fixed_opponent_of_rock_paper_scissors_is_answered(bot, answer):
+    assert (probabilities(trained("matrix:rock_paper_scissors", bot))[:, answer] > 0.95).all()
+
+
+def test_always_betting_in_kuhn_poker_is_punished_to_the_last_third_of_a_chip():
+    """Against one who always bets and calls, the king wins 2, the queen breaks even and the jack folds for 1, first or
+    second to act: (2 + 0 - 1) / 3."""
+    loop = trained("kuhn", "always_bet", iterations=150)
+    examine = examination(loop.built, games=2000, deterministic=True, with_bots_alone=False)
+    scores = score_sides(loop.built.game.spec, examine.teams, examine.play(loop.state, seed=5))
+    for score in scores:
+        if score.team == "learned" and score.opponents == "always_bet":
+            assert score.mean_return.mean == pytest.approx(1 / 3, abs=0.06)  # 3 x 2000 games: 3 deviations are 0.05
+
+
+@pytest.mark.parametrize("memory", ["gru", "lstm"])
+def test_only_a_policy_with_memory_repeats_a_cue(memory):
+    """A game of four steps, trained in sequences of eight: the memory must be reset between two games in one row."""
+
+    def points(kind: str) -> np.ndarray:
+        config = RunConfig(
+            game="cue",
+            play=PlayConfig(worlds=64, steps=8),
+            net=NetConfig(hidden=(16,), memory=kind, memory_size=16),
+            ppo=PPOConfig(learning_rate=Schedule.parse(1e-2), sequence=8, minibatches=2),
+        )
+        loop = TrainingLoop(build(config, game=cue()))
+        loop.run(80)
+        examine = examination(loop.built, games=400, deterministic=True, with_bots_alone=False)
+        return examine.play(loop.state, seed=1)[0][0].return_GS.mean()
+
+    assert points(memory) > 0.95
+    if memory == "gru":
+        assert abs(points("none")) < 0.2
