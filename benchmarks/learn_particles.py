@@ -50,7 +50,9 @@ def measure(recipe, yardstick: str, seeds: int, games: int) -> dict:
         summary = start(config, Path(folder) / "run")
     opponent = config.seats.opponent
     learned = score_of(summary.scores, "learned", opponent).mean_return
-    bots = {s.team: s.mean_return for s in summary.scores if s.side == 0 and s.opponents == opponent and s.team != "learned"}
+    bots = {
+        s.team: s.mean_return for s in summary.scores if s.side == 0 and s.opponents == opponent and s.team != "learned"
+    }
     return {
         "learned": [learned.mean, learned.low, learned.high],
         "bots": {name: [b.mean, b.low, b.high] for name, b in bots.items()},
@@ -73,7 +75,9 @@ def main() -> None:
             if not arguments.json:
                 bots = ", ".join(f"{bot} {b[0]:.2f} [{b[1]:.2f}, {b[2]:.2f}]" for bot, b in row["bots"].items())
                 mean, low, high = row["learned"]
-                print(f"{name:30} {mean:.2f} [{low:.2f}, {high:.2f}]   {bots}   won {row['won']}   {row['seconds']:.0f} s")
+                print(
+                    f"{name:30} {mean:.2f} [{low:.2f}, {high:.2f}]   {bots}   won {row['won']}   {row['seconds']:.0f} s"
+                )
     if arguments.json:
         print(json.dumps(results))
 

@@ -117,13 +117,14 @@ class LotteryState(NamedTuple):
 
 
 class Lottery(Game):
-    """Games last 1 or `longest` steps, equally likely, and pay 1 a step to seat 0; the long ones are won by side 1."""
+    """Games last 1 or `long` steps, equally likely, and pay 1 a step to seat 0; the long ones are won by side 1."""
 
     spec: GameSpec = eqx.field(static=True)
-    rules: tuple = ()
+    rules: tuple
+    long: int = eqx.field(static=True)
 
     def start(self, key: Array) -> LotteryState:
-        return LotteryState(jnp.zeros((), jnp.int32), jnp.where(jax.random.bernoulli(key), self.spec.longest, 1))
+        return LotteryState(jnp.zeros((), jnp.int32), jnp.where(jax.random.bernoulli(key), self.long, 1))
 
     def observe(self, state: LotteryState) -> Observation:
         everyone = jnp.ones(2, bool)
@@ -137,17 +138,17 @@ class Lottery(Game):
         return state, Step(jnp.array([1.0, 0.0]), jnp.zeros(2, bool), over, never, jnp.stack([-long, long]))
 
 
-def lottery(longest: int) -> Lottery:
-    return Lottery(
-        GameSpec(
-            seats=2,
-            side_of_seat=(0, 1),
-            action=ActionSpec(heads=(2,)),
-            layout=(Feature("clock", (1,)),),
-            central=Central("seat", 2),
-            longest=longest,
-        )
+def lottery(long: int, longest: int) -> Lottery:
+    """`longest` may be more than `long`, so that a match leaves room for several games."""
+    spec = GameSpec(
+        seats=2,
+        side_of_seat=(0, 1),
+        action=ActionSpec(heads=(2,)),
+        layout=(Feature("clock", (1,)),),
+        central=Central("seat", 2),
+        longest=longest,
     )
+    return Lottery(spec, (), long)
 
 
 class FlipFlopState(NamedTuple):

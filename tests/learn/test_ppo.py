@@ -6,11 +6,12 @@ import jax
 import numpy as np
 import pytest
 
+from sparring.core.seeding import Seed
 from sparring.learn.batch import to_rows, unroll
 from sparring.learn.learner import trainable
-from sparring.learn.ppo import Knobs, PPOConfig, knobs_at, update
+from sparring.learn.ppo import Knobs, PPOConfig, knobs_at, update, with_statistics
 from sparring.learn.returns import gae
-from sparring.nets.actor_critic import NetConfig
+from sparring.nets.actor_critic import ActorCritic, NetConfig
 from toy_games import timetable
 from toy_players import driver_of, learners_of, mirror, play, quick
 
@@ -125,6 +126,27 @@ def test_the_kl_stops_an_iteration_before_the_step_that_would_follow(learner, ro
     assert furthest(weights(after), weights(learner)) == pytest.approx(rate, rel=1e-3)
 
 
+def test_a_stopped_iteration_does_not_go_on_when_a_later_minibatch_has_a_small_kl(learner, rollout):
+    # After the first step the KLs of the other minibatches are k2, k3 and k4. The largest target that still stops at
+    # the second is k2, found by bisection. With a key that makes k3 + k4 < 2 k2, one of them is below that target.
+    def run(key, target: float):
+        return ONE(learner, rollout, key, knobs(learning_rate=0.01, target_kl=target))
+
+    for key in jax.random.split(KEY, 20):
+        low, high = 1e-12, 1.0
+        for _ in range(40):
+            middle = (low * high) ** 0.5
+            low, high = (middle, high) if run(key, middle)[0].updates == 1 else (low, middle)
+        after, stats = run(key, low)
+        if 4 * stats.approx_kl - high < 1.9 * low:
+            break
+    else:
+        pytest.fail("no key makes the second minibatch stand out")
+    assert after.updates == 1
+    assert stats.skipped == 0.75
+    assert run(key, high * 1.001)[0].updates > 1
+
+
 def test_a_kl_target_that_is_not_reached_or_0_stops_nothing(learner, rollout):
     free, stats = ONE(learner, rollout, KEY, knobs(learning_rate=0.01, target_kl=0.0))
     distant, _ = ONE(learner, rollout, KEY, knobs(learning_rate=0.01, target_kl=1e6))
@@ -132,6 +154,14 @@ def test_a_kl_target_that_is_not_reached_or_0_stops_nothing(learner, rollout):
     assert stats.approx_kl > 1e-12
     assert free.updates == 4
     assert same(free, distant)
+
+
+def test_the_key_decides_how_rows_fall_into_minibatches(learner, rollout):
+    one, _ = ONE(learner, rollout, KEY, knobs(learning_rate=0.01))
+    again, _ = ONE(learner, rollout, KEY, knobs(learning_rate=0.01))
+    other, _ = ONE(learner, rollout, jax.random.key(4), knobs(learning_rate=0.01))
+    assert same(one, again)
+    assert 1e-5 < furthest(weights(one), weights(other)) < 0.08
 
 
 def test_where_nobody_acts_the_actor_stays_as_it_is_and_the_critic_learns(learner, rollout):
@@ -197,6 +227,21 @@ def test_statistics_of_observations_count_each_present_step_of_a_rollout_once(le
             assert normaliser.count == count
             np.testing.assert_allclose(normaliser.mean_F, x.mean(0), rtol=1e-5)
             np.testing.assert_allclose(normaliser.square_F / normaliser.count, x.var(0), rtol=1e-4, atol=1e-6)
+
+
+def test_a_view_that_seats_share_counts_while_any_of_them_is_present(rollout):
+    # One step of three worlds with two seats: both are present, then one, then none.
+    model = ActorCritic.make(Seed.of(0), GAME.spec, replace(NET, critic="central"))
+    seen = rollout._replace(
+        features_TWNF=np.float32([[[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [9, 9, 9]], [[9, 9, 9], [9, 9, 9]]]]),
+        views_TWVG=np.float32([[[[1, 10]], [[3, 30]], [[9, 90]]]]),
+        present_TWN=np.array([[[True, True], [True, False], [False, False]]]),
+    )
+    after = quick(with_statistics)(model, seen)
+    assert after.actor.trunk.normaliser.count == 3
+    np.testing.assert_allclose(after.actor.trunk.normaliser.mean_F, [3, 4, 5], rtol=1e-6)
+    assert after.critic.trunk.normaliser.count == 2
+    np.testing.assert_allclose(after.critic.trunk.normaliser.mean_F, [2, 20], rtol=1e-6)
 
 
 @pytest.fixture(scope="module")

@@ -12,15 +12,19 @@ from rich.console import Console
 from rich.table import Table
 
 from sparring.cli.flags import parse
-from sparring.cli.machine import MachineConfig, cache_folder, prepare
+from sparring.cli.machine import MachineConfig, cache_folder, prepare, writable
 from sparring.core.errors import RunError
 from sparring.store.manifest import manifest_facts
 
 ROOM = 2**30
+ABOUT = ("python", "packages", "platform", "cpus", "cpus_allowed")
+"""Facts of a manifest that belong to the installation; the others are about the working directory."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Doctor:
+    """Tell what this installation has, and play a game to see whether it works."""
+
     machine: MachineConfig = field(default_factory=MachineConfig)
     json: bool = False
     """Print the result as one JSON object."""
@@ -35,7 +39,8 @@ def command(words: list[str]) -> None:
     else:
         table = Table(show_header=False, box=None)
         for key, value in facts.items():
-            table.add_row(key, str(value))
+            parts = [f"{k} {v}" for k, v in value.items()] if isinstance(value, dict) else [str(value)]
+            table.add_row(key, ", ".join(parts))
         Console().print(table)
         print("\n".join(f"worry: {worry}" for worry in worries) or "All is well.")
 
@@ -46,7 +51,8 @@ def examine() -> tuple[dict, list[str]]:
     from sparring.games.contract import check_game
     from sparring.games.registry import make
 
-    facts = {**manifest_facts(), "executable": Path(sys.executable).name}
+    facts = {key: fact for key, fact in manifest_facts().items() if key in ABOUT}
+    facts["executable"] = sys.executable
     facts["devices"] = ", ".join(f"{d.platform}: {d.device_kind}" for d in jax.devices())
     facts["sqlite"] = sqlite3.sqlite_version
     free = shutil.disk_usage(Path.cwd()).free
@@ -55,6 +61,8 @@ def examine() -> tuple[dict, list[str]]:
     worries = []
     if free < ROOM:
         worries.append("less than 1 GiB of disk is free here; checkpoints may not fit.")
+    if not writable(cache_folder()):
+        worries.append(f"{cache_folder()} cannot be written, so every start compiles again; set SPARRING_CACHE.")
     began = time.monotonic()
     try:
         check_game(make("matrix:rock_paper_scissors"))

@@ -2,19 +2,21 @@
 
 import json as json_text
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from rich.console import Console
 
-from sparring.cli.flags import lift_positional, parse
+from sparring.cli.flags import RunFolder, parse
 from sparring.cli.machine import MachineConfig, prepare
+from sparring.cli.notes import note_damage
 from sparring.core.errors import ConfigError
 from sparring.reports.tables import score_table, scores_json
 
 
 @dataclass(frozen=True, kw_only=True)
 class Eval:
-    run: Path
+    """Play complete games with a run's learners: among themselves and against the bots."""
+
+    run: RunFolder
     """Folder of the run."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     games: int = 100
@@ -28,16 +30,19 @@ class Eval:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Eval, lift_positional(words, "--run"), command="eval")
+    arguments = parse(Eval, words, command="eval")
     if arguments.games < 1:
         raise ConfigError(f"games must be at least 1, found {arguments.games}.")
+    if not 0 <= arguments.seed < 2**31:
+        raise ConfigError(f"seed must be from 0 to {2**31 - 1}, found {arguments.seed}.")
     prepare(arguments.machine)
     from sparring.evaluation.scoring import score_sides
     from sparring.store.run_dir import RunDir
     from sparring.training.examine import examination, exploitability
-    from sparring.training.runs import trained_state
+    from sparring.training.runs import newest, trained_state
 
     run = RunDir.open(arguments.run)
+    note_damage(newest(run))
     built, state = trained_state(run)
     examine = examination(built, games=arguments.games, deterministic=arguments.deterministic, with_bots_alone=True)
     scores = score_sides(built.game.spec, examine.teams, examine.play(state, seed=arguments.seed))

@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from sparring.reports.page import write_report
+from sparring.reports.page import ReportFiles, write_report
 from sparring.reports.tables import score_table, scores_json
 from sparring.store.run_dir import RunDir
 from sparring.training.train import Summary
@@ -13,24 +14,23 @@ from sparring.training.train import Summary
 
 def conclude(path: Path, summary: Summary, *, as_json: bool) -> None:
     run = RunDir.open(path)
-    files = write_report(run) if summary.finished else None
+    files = write_report(run)
     if as_json:
         print(json.dumps(result(path, summary, files)))
         return
-    console = Console()
-    if not summary.finished:
-        console.print(f"Stopped after iteration {summary.iteration}; nothing is lost. Go on: sparring resume {path}")
-        return
-    console.print(score_table(summary.scores, run.read_manifest()))
+    if summary.finished:
+        Console().print(score_table(summary.scores, run.read_manifest()))
     if summary.exploitability is not None:
         mean = sum(summary.exploitability) / len(summary.exploitability)
-        console.print(f"Exploitability (0 is a Nash equilibrium): {mean:.4f}")
-    assert files is not None
-    console.print(f"picture  {files.curves}\nreport   {files.page}", soft_wrap=True)
-    console.print(f"next     sparring eval {path} --games 500", soft_wrap=True)
+        print(f"Exploitability (0 is a Nash equilibrium): {mean:.4f}")
+    print(f"picture  {files.curves}\nreport   {files.page}")
+    if summary.finished:
+        print(f"next     sparring eval {path} --games 500")
+    else:
+        print(f"Stopped after iteration {summary.iteration}; nothing is lost. Go on: sparring resume {path}")
 
 
-def result(path: Path, summary: Summary, files) -> dict:
+def result(path: Path, summary: Summary, files: ReportFiles) -> dict[str, Any]:
     return {
         "run": str(path),
         "iteration": summary.iteration,
@@ -38,6 +38,6 @@ def result(path: Path, summary: Summary, files) -> dict:
         "compilations": summary.compilations,
         "exploitability": summary.exploitability,
         "scores": scores_json(summary.scores),
-        "report": None if files is None else str(files.page),
-        "picture": None if files is None else str(files.curves),
+        "report": str(files.page),
+        "picture": str(files.curves),
     }

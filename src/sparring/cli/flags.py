@@ -1,13 +1,20 @@
 """Flags from dataclasses, by tyro: names without prefixes, --x / --no-x for booleans, schedules as texts."""
 
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
+from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 
 Arguments = TypeVar("Arguments")
+GameWord = Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[GAME]", help_behavior_hint="")]
+"""A game as a word without a flag: sparring train kuhn = sparring train --game kuhn."""
+
+RunFolder = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+
 _registry = ConstructorRegistry()
 
 
@@ -18,10 +25,45 @@ def _schedule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec | None:
     return PrimitiveConstructorSpec(
         nargs=1,
         metavar="NUMBER|'A -> B'",
-        instance_from_str=lambda words: Schedule.parse(words[0]),
+        instance_from_str=lambda words: _read_schedule(words[0]),
         is_instance=lambda value: isinstance(value, Schedule),
         str_from_instance=lambda schedule: [str(schedule)],
     )
+
+
+@_registry.primitive_rule
+def _whole_number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec | None:
+    if info.type is not int:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="INT",
+        instance_from_str=lambda words: _read_whole_number(words[0]),
+        is_instance=lambda value: isinstance(value, int),
+        str_from_instance=lambda number: [str(number)],
+    )
+
+
+def _read_schedule(word: str) -> Schedule:
+    try:
+        return Schedule.parse(word)
+    except ConfigError as error:
+        raise ValueError(str(error)) from None  # tyro adds the name of the flag
+
+
+def _read_whole_number(word: str) -> int:
+    """Also 1_000_000 and 1e6, as people write numbers of steps."""
+    try:
+        return int(word)
+    except ValueError:
+        pass
+    try:
+        number = float(word)
+    except ValueError:
+        number = 0.5
+    if not number.is_integer():
+        raise ValueError(f"expected a whole number, found {word!r}")
+    return int(number)
 
 
 def parse(kind: type[Arguments], words: list[str], *, command: str, default: Arguments | None = None) -> Arguments:
@@ -38,18 +80,12 @@ def parse(kind: type[Arguments], words: list[str], *, command: str, default: Arg
         )
 
 
-def lift_positional(words: list[str], flag: str) -> list[str]:
-    """A first word that is no flag is the value of `flag`: sparring train kuhn = sparring train --game kuhn."""
-    if words and not words[0].startswith("-"):
-        return [flag, *words]
-    return words
-
-
 def value_of(words: list[str], flag: str) -> str | None:
-    """The value of a flag that must be known before the others can be read."""
-    for position, word in enumerate(words):
-        if word == flag and position + 1 < len(words):
-            return words[position + 1]
-        if word.startswith(f"{flag}="):
-            return word.partition("=")[2]
-    return None
+    """The value of a flag that must be known before the others can be read; as with all flags, the last one counts."""
+    found = None
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        if word == flag:
+            found = following
+        elif word.startswith(f"{flag}="):
+            found = word.partition("=")[2]
+    return found

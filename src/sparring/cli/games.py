@@ -6,22 +6,24 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from sparring.cli.flags import lift_positional, parse
+from sparring.cli.flags import GameWord, parse
 
 
 @dataclass(frozen=True, kw_only=True)
 class Games:
-    name: str = ""
-    """A game to describe; empty: list them all."""
+    """List the games, or describe one with its options and bots."""
+
+    name: GameWord = None
+    """A game to describe; without one, all are listed."""
     json: bool = False
     """Print the result as one JSON object."""
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Games, lift_positional(words, "--name"), command="games")
+    arguments = parse(Games, words, command="games")
     from sparring.games.registry import available, describe
 
-    if arguments.name:
+    if arguments.name is not None:
         return tell(arguments.name, arguments.json)
     lines = {name: describe(name).line for name in available()}
     if arguments.json:
@@ -31,7 +33,7 @@ def command(words: list[str]) -> None:
     for name, line in lines.items():
         table.add_row(name, line)
     Console().print(table)
-    print("\nOne in detail: sparring games NAME")
+    print("\nOne in detail: sparring games GAME")
     return None
 
 
@@ -62,4 +64,5 @@ def tell(name: str, as_json: bool) -> None:
         text = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else str(value).strip("[]")
         table.add_row(key, text.replace("'", ""))
     Console().print(table)
-    print(f"\nTrain on it: sparring train {name}")
+    options = " --options " + " ".join(f"{k}={v}" for k, v in fields["options"].items()) if about.options else ""
+    print(f"\nTrain on it: sparring train {name}{options}")

@@ -13,7 +13,7 @@ class MachineConfig:
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """Where programs run; auto takes an accelerator where there is one."""
     threads: int = 0
-    """CPU threads to use; 0: all this process may use."""
+    """CPU threads that compute; 0: as many as this process has cores."""
     compile_cache: bool = True
     """Keep compiled programs in the user's cache folder, so that the next start is quick."""
 
@@ -28,9 +28,7 @@ def prepare(machine: MachineConfig) -> None:
 
     if machine.device == "cpu":
         jax.config.update("jax_platforms", "cpu")
-    if machine.compile_cache:
-        jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    use_cache(machine.compile_cache)
     platform = jax.default_backend()
     if machine.device == "gpu" and platform not in ("gpu", "cuda", "rocm"):
         raise ConfigError(
@@ -39,8 +37,26 @@ def prepare(machine: MachineConfig) -> None:
         )
 
 
+def use_cache(wanted: bool) -> None:
+    """Without a folder that can be written, JAX would warn at every program: then there is no cache."""
+    import jax
+
+    jax.config.update("jax_enable_compilation_cache", wanted and writable(cache_folder()))
+    jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
+    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
 def cache_folder() -> Path:
-    """Where compiled programs stay; SPARRING_CACHE moves it."""
-    chosen = os.environ.get("SPARRING_CACHE")
+    """Where compiled programs stay; SPARRING_CACHE moves it, and so does JAX's own variable."""
+    chosen = os.environ.get("SPARRING_CACHE") or os.environ.get("JAX_COMPILATION_CACHE_DIR")
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(chosen) if chosen else home / "sparring" / "programs"
+
+
+def writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)

@@ -1,6 +1,7 @@
 """The front door: picks the command, and turns every error into one sentence and an exit code."""
 
 import json
+import os
 import sys
 from importlib import import_module
 from importlib.metadata import version
@@ -17,26 +18,40 @@ COMMANDS = {
 }
 """Each is a function `command(arguments)` of the module of its name: nothing heavy is loaded to print this list."""
 
-FAILED, INTERRUPTED = 70, 130
+FAILED, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
+"""Exit codes beside those of errors: a fault of ours, Ctrl-C, and a reader such as `head` that had enough."""
 
 
 def main(argv: list[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
-    debug = "--debug" in arguments
-    arguments = [word for word in arguments if word != "--debug"]
+    debug, as_json = "--debug" in arguments, "--json" in arguments
     try:
-        return run(arguments)
-    except SparringError as error:
-        if debug:
-            raise
-        return complain(str(error), error.exit_code, as_json="--json" in arguments)
+        code = run([word for word in arguments if word != "--debug"])
+        sys.stdout.flush()
+        return code
+    except SystemExit as stop:  # tyro has printed the help, or what is wrong with the flags
+        return told(int(stop.code or 0), as_json=as_json)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes at exit
+        return PIPE_CLOSED
     except KeyboardInterrupt:
-        return complain("interrupted", INTERRUPTED, as_json="--json" in arguments)
+        return complain("interrupted", INTERRUPTED, as_json=as_json)
     except Exception as error:
         if debug:
             raise
-        text = f"{type(error).__name__}: {error}. This is a fault of sparring; run again with --debug to see where."
-        return complain(text, FAILED, as_json="--json" in arguments)
+        return complain(*sentence(error), as_json=as_json)
+
+
+def sentence(error: Exception) -> tuple[str, int]:
+    """What to tell about an error, and the exit code."""
+    if isinstance(error, SparringError):
+        return str(error), error.exit_code
+    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
+        return "The device has not enough memory for this. Use fewer --worlds, --steps or --seeds.", FAILED
+    if isinstance(error, OSError):
+        return f"The system refused: {error}.", FAILED
+    text = f"{type(error).__name__}: {error}".rstrip(".")
+    return f"{text}. This is a fault of sparring; run again with --debug to see where.", FAILED
 
 
 def run(arguments: list[str]) -> int:
@@ -75,4 +90,11 @@ def complain(sentence: str, code: int, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"error": sentence, "exit_code": code}))
     print(f"sparring: {sentence}", file=sys.stderr)
+    return code
+
+
+def told(code: int, *, as_json: bool) -> int:
+    """An end that was explained on standard error already; a script that reads JSON gets its object all the same."""
+    if code and as_json:
+        print(json.dumps({"error": "The flags are wrong; standard error says how.", "exit_code": code}))
     return code

@@ -1,22 +1,23 @@
 """sparring resume RUN: go on from the newest checkpoint, bit for bit on the same machine."""
 
-import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from sparring.cli import finish
-from sparring.cli.flags import lift_positional, parse
+from sparring.cli.flags import RunFolder, parse
 from sparring.cli.machine import MachineConfig, prepare
+from sparring.cli.notes import note, note_damage
 from sparring.cli.watch import Watch, stop_politely
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resume:
-    run: Path
+    """Go on with a run from its newest checkpoint."""
+
+    run: RunFolder
     """Folder of the run."""
     machine: MachineConfig = field(default_factory=MachineConfig)
-    total_steps: int | None = None
-    """Train on to this many steps; schedules stretch to the new length."""
+    total_steps: int = 0
+    """Train on to this many steps, and stretch schedules to that length; 0: as many as planned."""
     quiet: bool = False
     """Print no progress."""
     json: bool = False
@@ -24,17 +25,17 @@ class Resume:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Resume, lift_positional(words, "--run"), command="resume")
+    arguments = parse(Resume, words, command="resume")
     prepare(arguments.machine)
     from sparring.store.run_dir import RunDir
     from sparring.training.runs import differences, newest, reopen, resume
 
     run = RunDir.open(arguments.run)
-    built, checkpoint = reopen(run, arguments.total_steps), newest(run)
+    total_steps = arguments.total_steps or None
+    built, checkpoint = reopen(run, total_steps), newest(run)
     for line in differences(arguments.run):
-        print(f"note: {line}; the resumed run will not be bit for bit the same.", file=sys.stderr)
-    for line in checkpoint.skipped if checkpoint else ():
-        print(f"note: {line}", file=sys.stderr)
+        note(f"{line}; the resumed run will not be bit for bit the same.")
+    note_damage(checkpoint)
     watch = Watch(
         quiet=arguments.quiet or arguments.json,
         steps_per_iteration=built.steps_per_iteration,
@@ -42,5 +43,5 @@ def command(words: list[str]) -> None:
         start=checkpoint.iteration if checkpoint else 0,
     )
     with stop_politely() as asked, watch.bar:
-        summary = resume(arguments.run, total_steps=arguments.total_steps, on_iteration=watch, should_stop=asked)
+        summary = resume(arguments.run, total_steps=total_steps, on_iteration=watch, should_stop=asked)
     finish.conclude(arguments.run, summary, as_json=arguments.json)

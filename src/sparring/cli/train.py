@@ -1,14 +1,15 @@
 """sparring train [GAME]: train by self-play, or against a bot. Ends with a table, a picture and a report."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from sparring.cli import finish
-from sparring.cli.flags import lift_positional, parse, value_of
+from sparring.cli.flags import GameWord, parse, value_of
 from sparring.cli.machine import MachineConfig, prepare
+from sparring.cli.notes import note_damage
 from sparring.cli.watch import Watch, stop_politely
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.settings import load_toml
@@ -18,19 +19,23 @@ from sparring.training.config import RunConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Train:
+    """Train by self-play, or against a bot; ends with a table, a picture and a report."""
+
+    word: GameWord = None
+    """The game to train on, as with --game."""
     run: RunConfig = field(default_factory=RunConfig)
     machine: MachineConfig = field(default_factory=MachineConfig)
-    config: Path | None = None
+    config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None
     """A TOML file of settings, such as a run's config.toml; flags win over it."""
-    recipe: str = ""
+    recipe: Annotated[str, tyro.conf.arg(metavar="|".join(RECIPES), help_behavior_hint="")] = ""
     """A ready-made configuration by name; flags win over it."""
-    name: str = ""
-    """Name of the run; empty: the game and a number."""
+    name: Annotated[str, tyro.conf.arg(help_behavior_hint="(default: the game and a number)")] = ""
+    """Name of the run."""
     runs: Path = Path("runs")
     """Folder that holds the runs."""
     force: bool = False
     """Replace a run of the same name."""
-    from_: Annotated[str, tyro.conf.arg(name="from")] = ""
+    from_: Annotated[str, tyro.conf.arg(name="from", metavar="RUN[:PLAYER]", help_behavior_hint="")] = ""
     """Start from another run's weights: RUN, its learners by name, or RUN:PLAYER for all learners."""
     keep_optimiser: bool = False
     """With --from, go on with that optimiser's state."""
@@ -43,14 +48,15 @@ class Train:
 
 
 def command(words: list[str]) -> None:
-    words = lift_positional(words, "--game")
     arguments = parse(Train, words, command="train", default=Train(run=starting_point(words)))
+    config = arguments.run if arguments.word is None else replace(arguments.run, game=arguments.word)
     prepare(arguments.machine)
+    from sparring.store.run_dir import RunDir
     from sparring.training.build import build
-    from sparring.training.runs import WarmStart, start
+    from sparring.training.runs import WarmStart, newest, start
 
-    built = build(arguments.run)
-    path = arguments.runs / (arguments.name or free_name(arguments.runs, arguments.run.game))
+    built = build(config)
+    path = arguments.runs / (arguments.name or free_name(arguments.runs, config.game))
     warm = None
     if arguments.from_:
         warm = WarmStart(
@@ -58,13 +64,14 @@ def command(words: list[str]) -> None:
             keep_optimiser=arguments.keep_optimiser,
             keep_normaliser=arguments.keep_normaliser,
         )
+        note_damage(newest(RunDir.open(arguments.from_.partition(":")[0])))
     watch = Watch(
         quiet=arguments.quiet or arguments.json,
         steps_per_iteration=built.steps_per_iteration,
-        seeds=arguments.run.seeds,
+        seeds=config.seeds,
     )
     with stop_politely() as asked, watch.bar:
-        summary = start(arguments.run, path, force=arguments.force, warm=warm, on_iteration=watch, should_stop=asked)
+        summary = start(config, path, force=arguments.force, warm=warm, on_iteration=watch, should_stop=asked)
     finish.conclude(path, summary, as_json=arguments.json)
 
 

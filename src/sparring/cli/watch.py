@@ -29,12 +29,10 @@ class Watch:
             disable=quiet or not self.console.is_terminal,
         )  # fmt: skip
         self.task = self.bar.add_task("compiling", total=None, note="")
-        self.speed = 0.0
+        self.speed: float | None = None
 
     def __call__(self, moment: Moment) -> None:
-        now = self.steps_per_iteration * self.seeds / max(moment.seconds, 1e-9)
-        self.speed = now if not self.speed else 0.9 * self.speed + 0.1 * now
-        note = f"{self.speed:,.0f} steps/s  {headline(moment.lines)}"
+        note = f"{self.pace(moment.seconds)}  {headline(moment.lines)}"
         self.bar.update(
             self.task, description="training", total=moment.iterations, completed=moment.iteration, note=note
         )
@@ -42,16 +40,25 @@ class Watch:
         if not self.quiet and not self.console.is_terminal and (moment.iteration - self.start) % every == 0:
             print(f"iteration {moment.iteration}/{moment.iterations}  {note}", file=sys.stderr, flush=True)
 
+    def pace(self, seconds: float) -> str:
+        """A running mean of the speed. The first iteration mostly compiles, which says nothing about the others."""
+        if self.speed is None:
+            self.speed = 0.0
+            return f"compiled in {seconds:.1f} s"
+        now = self.steps_per_iteration * self.seeds / max(seconds, 1e-9)
+        self.speed = 0.9 * self.speed + 0.1 * now if self.speed else now
+        return f"{self.speed:,.0f} steps/s"
+
 
 def headline(lines: list[dict[str, Any]]) -> str:
-    """Mean return of every seat over the seeds, as far as games ended."""
+    """Mean return of the first seats over the seeds, as far as games ended."""
     keys = [key for key in lines[0] if key.startswith("return/")]
     parts = []
     for key in keys[:4]:
         values = [line[key] for line in lines if line[key] is not None]
         if values:
             parts.append(f"{key.removeprefix('return/')} {sum(values) / len(values):.2f}")
-    return "  ".join(parts)
+    return "return: " + ", ".join(parts) if parts else ""
 
 
 @contextmanager
@@ -65,7 +72,8 @@ def stop_politely() -> Iterator[Any]:
         if asked:
             raise KeyboardInterrupt
         asked = True
-        print(f"stopping after this iteration ({signal.Signals(number).name}); once more to stop now", file=sys.stderr)
+        name = signal.Signals(number).name
+        print(f"{name}: stopping after this iteration; once more to stop now, at the last checkpoint", file=sys.stderr)
 
     names = [name for name in ("SIGINT", "SIGTERM") if hasattr(signal, name)]
     before = {name: signal.signal(getattr(signal, name), ask) for name in names}

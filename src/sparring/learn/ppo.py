@@ -113,7 +113,8 @@ def run_epochs(
 ) -> tuple[Learner, UpdateStats]:
     """Epochs of shuffled minibatches. After the KL passes its target nothing changes any more."""
     rows = batch.start.shape[0]
-    order_EM = jax.vmap(lambda k: jax.random.permutation(k, rows))(jax.random.split(key, config.epochs))
+    # One sort of random bits an epoch: half the time of jax.random.permutation, which sorts twice or more.
+    order_EM = jnp.argsort(jax.random.bits(key, (config.epochs, rows)), axis=1)
     order_IM = order_EM.reshape(config.epochs * config.minibatches, rows // config.minibatches)
 
     def minibatch(carry: tuple[Learner, Array], order_M: Array) -> tuple[tuple[Learner, Array], UpdateStats]:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from io import BytesIO
 from typing import Any
 
 import matplotlib
@@ -12,11 +12,20 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import EngFormatter
 
+from sparring.reports.tables import LEARNED
 from sparring.statistics.intervals import mean_interval
 
 MOST_POINTS = 400
-HEALTH = ("entropy", "approx_kl", "explained_variance")
+MOST_LINES = 6
+HEALTH = {
+    "entropy": "entropy of the policy, nats",
+    "explained_variance": "critic: explained variance (1 = perfect)",
+    "approx_kl": "KL of an update, nats",
+}
+
+Lines = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,7 @@ class Curve:
     high: np.ndarray
 
 
-def curve(lines: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Curve | None:
+def curve(lines: Lines, keys: Sequence[str]) -> Curve | None:
     """Mean of several keys, for each step over seeds; stretches of steps are averaged to at most MOST_POINTS."""
     by_step: dict[int, dict[int, float]] = defaultdict(dict)
     for line in lines:
@@ -50,73 +59,107 @@ def curve(lines: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Curve | No
     return Curve(*np.asarray(points, float).T)
 
 
-def draw_curves(lines: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any], path: Path) -> None:
-    """Three panels: what training games brought, what evaluation showed, and whether learning is healthy."""
+def draw_curves(lines: Lines, manifest: Mapping[str, Any]) -> bytes:
+    """A PNG: what training games brought and what evaluation showed above, whether learning is healthy below."""
     training = [line for line in lines if line["kind"] == "train"]
     evaluated = [line for line in lines if line["kind"] == "eval"]
-    figure, axes = plt.subplots(1, 3, figsize=(16, 4.6), layout="constrained")
-    draw_training(axes[0], training, manifest)
-    draw_evaluation(axes[1], evaluated, manifest)
-    draw_health(axes[2], training, manifest)
-    for axis in axes:
-        axis.set_xlabel("steps")
+    last = max((line["steps"] for line in lines), default=1)
+    layout: list[Any] = [["training"] * 3 + ["evaluation"] * 3, [name for name in HEALTH for _ in range(2)]]
+    figure, axes = plt.subplot_mosaic(layout, figsize=(13, 8), height_ratios=[3, 2], layout="constrained")
+    draw_training(axes["training"], training, manifest)
+    draw_evaluation(axes["evaluation"], evaluated, manifest)
+    for name, title in HEALTH.items():
+        draw_health(axes[name], name, title, training, manifest)
+    for axis in axes.values():
+        axis.set_xlabel("steps of a seed" if manifest["seeds"] > 1 else "steps")
+        axis.set_xlim(0, last * 1.02)
+        axis.xaxis.set_major_formatter(EngFormatter())
         axis.grid(alpha=0.25)
-        axis.ticklabel_format(axis="x", style="sci", scilimits=(6, 6))
-    seeds = f", {manifest['seeds']} seeds, 95 % interval of the mean" if manifest["seeds"] > 1 else ""
-    figure.suptitle(f"{manifest['game']}{seeds}")
-    figure.savefig(path, dpi=110)
+    seeds = f", {manifest['seeds']} seeds: mean and its 95 % interval" if manifest["seeds"] > 1 else ""
+    figure.suptitle(f"{manifest['game']}, {EngFormatter(places=1)(last)} steps{seeds}")
+    picture = BytesIO()
+    figure.savefig(picture, dpi=110, format="png")
     plt.close(figure)
+    return picture.getvalue()
 
 
-def draw_training(axis: Axes, lines: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> None:
-    axis.set_title("return of training games")
+def draw_training(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None:
+    axis.set_title("training games")
+    axis.set_ylabel("return of a seat in a game")
+    in_teams = len(manifest["sides"]) < len(manifest["seats"])
     by_stem: dict[str, list[str]] = defaultdict(list)
     for seat in manifest["seats"]:
-        by_stem[seat.rsplit("_", 1)[0]].append(f"return/{seat}")
-    for stem, keys in by_stem.items():
+        by_stem[seat.rsplit("_", 1)[0] if in_teams else seat].append(f"return/{seat}")
+    for stem, keys in list(by_stem.items())[:MOST_LINES]:
         plot(axis, curve(lines, keys), stem)
     legend(axis)
 
 
-def draw_evaluation(axis: Axes, lines: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> None:
-    """Exact exploitability where it is known; else how the learners did against each bot, and the bots alone."""
+def draw_evaluation(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None:
+    """Exact exploitability where it is known; else each side's learner against the bots that are hardest for it.
+
+    Dashed: the bot that did best in the learner's place. The table of the report has all line-ups.
+    """
     if any("exploitability" in line for line in lines):
-        axis.set_title("exploitability (0 = Nash equilibrium)")
-        plot(axis, curve(lines, ["exploitability"]), "exploitability")
+        axis.set_title("evaluation: exploitability, exact")
+        axis.set_ylabel("exploitability (0 = Nash equilibrium)")
+        plot(axis, curve(lines, ["exploitability"]), "learned", marker="o")
         axis.set_ylim(bottom=0)
+        legend(axis)
         return
     score = "points" if manifest["score"] == "outcome" else "return"
-    axis.set_title(f"evaluation: {score}")
-    keys = sorted({key for line in lines for key in line if key.startswith(f"{score}/")})
-    shown = [key for key in keys if "/learned" in key][:8]
-    yardsticks = [key for key in keys if "learned" not in key][:6] if len(manifest["sides"]) == 1 else []
-    for key in shown:
-        plot(axis, curve(lines, [key]), key.removeprefix(f"{score}/"), marker="o")
-    for number, key in enumerate(yardsticks):
-        level = curve(lines, [key])
-        if level is not None:
-            axis.axhline(level.mean.mean(), linestyle="--", color=f"C{len(shown) + number}", label=key.split("/", 1)[1])
+    axis.set_title("evaluation: complete games apart from training")
+    axis.set_ylabel("points in a game (1 = all won)" if score == "points" else "return of a seat in a game")
+    for number, side in enumerate(manifest["sides"][:MOST_LINES]):
+        found = levels(lines, f"{score}/{side}/")
+        hardest = hardest_place(found)
+        if hardest is None:
+            continue
+        versus = f" vs {hardest}" if hardest else ""
+        line, color = curve(lines, [f"{score}/{side}/{LEARNED}{versus}"]), f"C{number}"
+        plot(axis, line, f"{side}: learned{versus}", marker="o", color=color)
+        bots = sorted(((level, team) for (team, place), level in found.items() if place == hardest), reverse=True)
+        shown = [(level, team) for level, team in bots if team != LEARNED][: 3 if len(manifest["sides"]) == 1 else 1]
+        for (level, team), style in zip(shown, ("--", "-.", ":"), strict=False):
+            axis.axhline(level, linestyle=style, color=color, label=f"{side}: bot {team}{versus}")
     legend(axis)
 
 
-def draw_health(axis: Axes, lines: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> None:
-    axis.set_title("health of learning")
-    for learner in manifest["learners"][:2]:
-        for name in HEALTH:
-            plot(axis, curve(lines, [f"{learner}/{name}"]), f"{learner} {name.replace('_', ' ')}")
+def hardest_place(found: Mapping[tuple[str, str], float]) -> str | None:
+    """The opponents against whom the learner does worst: bots where there were any. None where nothing learned."""
+    places = [place for team, place in found if team == LEARNED]
+    against_bots = [place for place in places if LEARNED not in place.split(", ")]
+    return min(against_bots or places, key=lambda place: found[LEARNED, place], default=None)
+
+
+def levels(lines: Lines, prefix: str) -> dict[tuple[str, str], float]:
+    """The mean over all evaluations of each (team, opponents) of a side."""
+    values: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for line in lines:
+        for key, value in line.items():
+            if key.startswith(prefix) and value is not None:
+                team, _, opponents = key.removeprefix(prefix).partition(" vs ")
+                values[team, opponents].append(value)
+    return {place: float(np.mean(found)) for place, found in values.items()}
+
+
+def draw_health(axis: Axes, name: str, title: str, lines: Lines, manifest: Mapping[str, Any]) -> None:
+    axis.set_title(title, fontsize=10)
+    for learner in manifest["learners"][:MOST_LINES]:
+        plot(axis, curve(lines, [f"{learner}/{name}"]), learner)
     legend(axis)
 
 
-def plot(axis: Axes, line: Curve | None, label: str, marker: str = "") -> None:
+def plot(axis: Axes, line: Curve | None, label: str, *, marker: str = "", color: str | None = None) -> None:
     if line is None:
         return
-    (drawn,) = axis.plot(line.steps, line.mean, label=label, marker=marker, markersize=3)
+    (drawn,) = axis.plot(line.steps, line.mean, label=label, marker=marker, markersize=4, linewidth=1.4, color=color)
     if np.isfinite(line.low).any():
         axis.fill_between(line.steps, line.low, line.high, color=drawn.get_color(), alpha=0.2, linewidth=0)
 
 
 def legend(axis: Axes) -> None:
     if axis.get_legend_handles_labels()[0]:
-        axis.legend(fontsize=8)
+        axis.legend(fontsize=8, loc="best")
     else:
         axis.text(0.5, 0.5, "nothing recorded yet", ha="center", transform=axis.transAxes)

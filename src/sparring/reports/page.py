@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 from scipy.special import stdtrit
 
+from sparring.core.errors import RunError
 from sparring.evaluation.scoring import SideScore
 from sparring.reports.curves import draw_curves
-from sparring.reports.tables import score_rows
+from sparring.reports.tables import full_rows, legend, summary_rows
 from sparring.statistics.intervals import Interval, mean_interval, wilson
+from sparring.store.durable import replace_file
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
 
@@ -23,6 +25,8 @@ table { border-collapse: collapse; margin: 1rem 0 } td, th { padding: .25rem .8r
 tr:nth-child(even) { background: #f4f6f8 } th { border-bottom: 2px solid #888 } img { max-width: 100% }
 pre { background: #f4f6f8; padding: 1rem; overflow: auto } .note { color: #666 }
 """
+FORMAT = ("format", "format_version")
+"""Facts that only the store needs."""
 
 
 class ReportFiles(NamedTuple):
@@ -31,12 +35,21 @@ class ReportFiles(NamedTuple):
 
 
 def write_report(run: RunDir) -> ReportFiles:
-    """Draw the curves and write the page; both only read the run directory."""
+    """Draw the curves and write the page; both only read what the run left."""
     manifest, lines = run.read_manifest(), run.metrics()
-    picture = run.path / "curves.png"
-    draw_curves(lines, manifest, picture)
-    run.write_text(run.report_path, page(run, manifest, picture, last_scores(read_results(run.results_path), manifest)))
-    return ReportFiles(run.report_path, picture)
+    files = ReportFiles(run.report_path, run.path / "curves.png")
+    scores = last_scores(read_results(run.results_path), manifest)
+    picture = draw_curves(lines, manifest)
+    text = page(run, manifest, lines, picture, scores)
+    for path, data in ((files.curves, picture), (files.page, text.encode())):
+        try:
+            replace_file(path, data)
+        except OSError as error:
+            raise RunError(
+                f"Cannot write {path}: {error.strerror}. The run itself is whole: look at it with "
+                f"`sparring eval {run.path}`."
+            ) from error
+    return files
 
 
 def last_scores(rows: Sequence[ResultRow], manifest: dict[str, Any]) -> list[SideScore]:
@@ -71,26 +84,40 @@ def from_sums(row: ResultRow) -> Interval:
     return Interval(mean, mean - half, mean + half, row.games)
 
 
-def page(run: RunDir, manifest: dict[str, Any], picture: Path, scores: list[SideScore]) -> str:
-    header, rows = score_rows(scores, manifest) if scores else ([], [])
-    encoded = b64encode(picture.read_bytes()).decode()
-    facts = {key: value for key, value in manifest.items() if not isinstance(value, list | dict)}
+def page(
+    run: RunDir, manifest: dict[str, Any], lines: Sequence[dict[str, Any]], picture: bytes, scores: list[SideScore]
+) -> str:
     title = f"{escape(run.path.name)}: {escape(str(manifest['game']))}"
-    resumed = f"sparring eval {escape(str(run.path))}"
+    done = max((line["iteration"] + 1 for line in lines if line["kind"] == "train"), default=0)
+    seeds = "1 seed" if manifest["seeds"] == 1 else f"{manifest['seeds']} seeds"
     return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <style>{STYLE}</style></head>
 <body><h1>{title}</h1>
-<p>{manifest["iterations"]:,} iterations of {manifest["steps_per_iteration"]:,} steps, {manifest["seeds"]} seed(s),
+<p>{done:,} iterations of {manifest["steps_per_iteration"]:,} steps, {seeds},
 learners: {escape(", ".join(manifest["learners"]))}.</p>
-<img alt="curves of training, evaluation and health" src="data:image/png;base64,{encoded}">
+<img alt="curves of training, evaluation and health" src="data:image/png;base64,{b64encode(picture).decode()}">
 <h2>Evaluation</h2>
-<p class="note">Complete games apart from training. Rows without a learned player are a yardstick. More games:
-<code>{resumed} --games 1000</code></p>
-{table(header, rows)}
-<h2>Made with</h2>{table(["fact", "value"], [[key, str(value)] for key, value in facts.items()])}
+{evaluation(run, manifest, scores)}
+<h2>Made with</h2>{table(["fact", "value"], fact_rows(manifest))}
 <h2>Settings</h2><pre>{escape(run.config_path.read_text(encoding="utf-8"))}</pre>
 </body></html>
 """
+
+
+def evaluation(run: RunDir, manifest: dict[str, Any], scores: list[SideScore]) -> str:
+    if not scores:
+        return "<p>None yet: the run was stopped before its first evaluation.</p>"
+    command = escape(f"sparring eval {run.path} --games 1000")
+    return f"""<p class="note">Complete games apart from training, {escape(legend(scores, manifest))} The best bot
+is the one that did best in the learner's place. More games: <code>{command}</code></p>
+{table(*summary_rows(scores, manifest))}
+<details><summary>All line-ups, the bots alone among them</summary>{table(*full_rows(scores, manifest))}</details>"""
+
+
+def fact_rows(manifest: dict[str, Any]) -> list[list[str]]:
+    """Facts as texts, packages one by one."""
+    plain = {key: value for key, value in manifest.items() if not isinstance(value, list | dict) and key not in FORMAT}
+    return [[key, str(value)] for key, value in {**plain, **manifest.get("packages", {})}.items()]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -10,32 +10,82 @@ from rich.table import Table
 from sparring.evaluation.scoring import SideScore
 from sparring.statistics.intervals import Interval
 
+LEARNED = "learned"
+"""How line-ups call the learners of a run."""
 
-def score_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the evaluation table: what learned comes first, then the bots alone as a yardstick."""
-    sides, won = manifest["sides"], any(score.points is not None for score in scores)
-    versus = any(score.opponents for score in scores)
-    header = ["side", "driven by"] + ["against"] * versus + ["games", "return of a seat, 95 %"] + ["points, 95 %"] * won
+Rows = tuple[list[str], list[list[str]]]
+"""Header and rows of cells."""
+
+
+def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Rows:
+    """One row for each side that learned and each opponent, beside the bot that did best in the learner's place."""
+    versus, won = has_opponents(scores), has_points(scores)
+    judged_by = "points" if won else "return"
+    header = ["side"] + ["against"] * versus + ["return"] + ["points"] * won + [f"best bot, {judged_by}"]
     rows = []
-    for score in sorted(scores, key=lambda s: ("learned" not in (s.team, *s.opponents.split(", ")), s.side)):
-        row = [sides[score.side], score.team] + [score.opponents] * versus
-        row += [str(score.games), interval_text(score.mean_return)]
-        if won:
-            row.append(interval_text(score.points) if score.points else "")
-        rows.append(row)
+    for score in sorted((s for s in scores if s.team == LEARNED), key=lambda s: s.side):
+        best = best_bot(score, scores)
+        row = [manifest["sides"][score.side]] + [score.opponents] * versus + measures(score, won)
+        rows.append([*row, f"{best.team} {measure(best):.2f}" if best else ""])
     return header, rows
 
 
+def full_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Rows:
+    """Every side of every line-up: what learned comes first, then the bots alone."""
+    versus, won = has_opponents(scores), has_points(scores)
+    header = ["side", "driven by"] + ["against"] * versus + ["games", "return"] + ["points"] * won
+    ordered = sorted(scores, key=lambda s: (LEARNED not in (s.team, *s.opponents.split(", ")), s.side))
+    return header, [
+        [manifest["sides"][s.side], s.team] + [s.opponents] * versus + [str(s.games)] + measures(s, won)
+        for s in ordered
+    ]
+
+
+def best_bot(score: SideScore, scores: Sequence[SideScore]) -> SideScore | None:
+    """The bot that did best on the same side against the same opponents; None where none was tried."""
+    place = (score.side, score.opponents)
+    return max((s for s in scores if (s.side, s.opponents) == place and s.team != LEARNED), key=measure, default=None)
+
+
+def measure(score: SideScore) -> float:
+    """What the game is judged by."""
+    return score.mean_return.mean if score.points is None else score.points.mean
+
+
+def measures(score: SideScore, won: bool) -> list[str]:
+    points = [interval_text(score.points) if score.points else ""] if won else []
+    return [spread_text(score.mean_return), *points]
+
+
+def has_opponents(scores: Sequence[SideScore]) -> bool:
+    return any(score.opponents for score in scores)
+
+
+def has_points(scores: Sequence[SideScore]) -> bool:
+    return any(score.points is not None for score in scores)
+
+
 def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Table:
-    header, rows = score_rows(scores, manifest)
-    over = "the mean over seeds" if manifest["seeds"] > 1 else "the mean over games"
-    table = Table(title=f"Evaluation on {manifest['game']}", caption=f"Intervals are of {over}.")
+    header, rows = summary_rows(scores, manifest)
+    table = Table(title=f"Learned on {manifest['game']}", caption=legend(scores, manifest), caption_justify="left")
     for name in header:
-        table.add_column(name, justify="right" if name == "games" or "%" in name else "left")
+        table.add_column(name, justify="right" if name in ("return", "points") else "left")
     for row in rows:
-        learned = "learned" in row[1:3]
-        table.add_row(*row, style="bold" if learned else "dim")
+        table.add_row(*row)
     return table
+
+
+def legend(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> str:
+    """What the numbers of a table of scores are."""
+    games = max((score.games for score in scores), default=0)
+    over = f"{manifest['seeds']} seeds" if manifest["seeds"] > 1 else "games"
+    points = "; points: share won, a draw one half" if has_points(scores) else ""
+    return f"{games} games each. Return of a seat: mean over {over}{points}. With 95 % intervals."
+
+
+def spread_text(interval: Interval) -> str:
+    """Of a mean, whose interval is symmetric."""
+    return f"{interval.mean:.2f}" + ("" if isnan(interval.low) else f" ±{interval.high - interval.mean:.2f}")
 
 
 def interval_text(interval: Interval) -> str:

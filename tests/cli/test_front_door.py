@@ -1,0 +1,189 @@
+"""What a newcomer meets first: help, names of commands, flags; and how every error leaves."""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from sparring.cli.flags import parse, value_of
+from sparring.cli.main import COMMANDS, FAILED, INTERRUPTED, PIPE_CLOSED, main, sentence
+from sparring.cli.train import Train, starting_point
+from sparring.core.schedules import Schedule
+from sparring.recipes.catalogue import RECIPES
+
+
+def test_help_loads_neither_jax_nor_tyro():
+    script = (
+        "import sys; from sparring.cli.main import main; main(['--help']);"
+        "sys.exit(str([m for m in ('jax', 'tyro', 'numpy', 'rich') if m in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stderr.strip() == "[]"
+    assert done.stdout.startswith("usage: sparring COMMAND")
+
+
+def test_help_answers_at_once():
+    """In 0.1 s on a quiet machine; the best of several tries, since tests share theirs."""
+
+    def seconds() -> float:
+        began = time.monotonic()
+        subprocess.run([sys.executable, "-m", "sparring", "--help"], capture_output=True, check=True)
+        return time.monotonic() - began
+
+    assert min(seconds() for _ in range(4)) < 0.5
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
+def test_without_a_command_all_commands_are_listed(sparring, words):
+    said = sparring(*words)
+    assert said.code == 0 and said.err == ""
+    for name, line in COMMANDS.items():
+        assert any(printed.split() == [name, *line.split()] for printed in said.out.splitlines())
+
+
+def test_the_version_is_that_of_the_package(sparring):
+    from importlib.metadata import version
+
+    assert sparring("--version") == (0, version("sparring") + "\n", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_and_each_of_its_flags(sparring, command):
+    said = sparring(command, "--help")
+    assert said.code == 0 and said.err == ""
+    assert said.out.startswith(f"usage: sparring {command}")
+    assert "--json" in said.out
+    assert said.out.splitlines()[2].strip(), "a sentence on what the command does"
+
+
+def test_the_help_of_train_names_the_recipes_and_shows_one_s_values_as_defaults(sparring):
+    assert "|".join(RECIPES) in sparring("train", "--help").out
+    assert "(default: 256)" in sparring("train", "--recipe", "tag", "--help").out
+
+
+def test_a_misspelt_command_gets_the_nearest_name(sparring):
+    said = sparring("trian")
+    assert said == (2, "", "sparring: Unknown command 'trian'. Did you mean 'train'? See: sparring --help\n")
+
+
+def test_an_empty_command_is_unknown(sparring):
+    assert sparring("").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--wrlds", "3"], "--worlds"),
+        (["--worlds", "many"], "--worlds: expected a whole number, found 'many'"),
+        (["--worlds", "1.5"], "expected a whole number"),
+        (["--worlds"], "--worlds"),
+        (["--learning-rate", "fast"], "--learning-rate"),
+        (["--share", "everyone"], "--share"),
+        (["--normalise", "maybe"], "maybe"),
+        (["kuhn", "tag"], "tag"),
+        (["--recipe"], "--recipe"),
+    ],
+)
+def test_a_wrong_flag_is_named_on_standard_error_with_code_2(sparring, words, named):
+    said = sparring("train", *words)
+    assert said.code == 2 and said.out == ""
+    assert named in " ".join(said.err.replace("│", " ").split())
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("words", [["train", "--wrlds", "3"], ["games", "kun"], ["eval", "no/such/run"]])
+def test_with_json_an_error_is_an_object_too(sparring, words):
+    said = sparring(*words, "--json")
+    told = json.loads(said.out)
+    assert told["exit_code"] == said.code != 0
+    assert told["error"] and said.err
+
+
+def test_debug_lets_the_traceback_through():
+    from sparring.core.errors import GameError
+
+    with pytest.raises(GameError, match="kun"):
+        main(["games", "kun", "--debug"])
+
+
+def raising(error: BaseException):
+    def command(_words):
+        raise error
+
+    return command
+
+
+def test_ctrl_c_ends_with_130_and_without_a_traceback(sparring, monkeypatch):
+    monkeypatch.setattr("sparring.cli.games.command", raising(KeyboardInterrupt()))
+    assert sparring("games") == (INTERRUPTED, "", "sparring: interrupted\n")
+
+
+def test_a_fault_of_ours_says_so_in_one_line(sparring, monkeypatch):
+    monkeypatch.setattr("sparring.cli.games.command", raising(ValueError("odd.")))
+    said = sparring("games")
+    assert said.code == FAILED
+    assert said.err == (
+        "sparring: ValueError: odd. This is a fault of sparring; run again with --debug to see where.\n"
+    )
+
+
+def test_too_little_memory_is_no_fault_of_ours():
+    told, code = sentence(RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes."))
+    assert code == FAILED and "memory" in told and "--worlds" in told
+
+
+def test_a_reader_that_has_enough_ends_the_command_quietly(launch):
+    process = launch("--help")
+    process.stdout.close()  # as `| head -0` does
+    assert process.wait(30) == PIPE_CLOSED
+    assert process.stderr.read() == ""
+
+
+def parsed(*words: str) -> Train:
+    return parse(Train, list(words), command="train", default=Train(run=starting_point(list(words))))
+
+
+def test_flags_of_every_kind_arrive_in_the_config():
+    arguments = parsed(
+        "--no-normalise-advantage", "--normalise", "--learning-rate", "3e-4 -> 0", "--hidden", "16", "8",
+        "--total-steps", "1e6", "--each", "entropy=0.1,0.2", "--memory", "gru",
+    )  # fmt: skip
+    run = arguments.run
+    assert (run.ppo.normalise_advantage, run.net.normalise) == (False, True)
+    assert run.ppo.learning_rate == Schedule(3e-4, 0.0, "linear")
+    assert (run.net.hidden, run.total_steps, run.each, run.net.memory) == ((16, 8), 10**6, ("entropy=0.1,0.2",), "gru")
+
+
+def test_underscores_do_as_well_as_dashes():
+    assert parsed("--total_steps", "5").run.total_steps == 5
+
+
+@pytest.mark.parametrize("words", [["kuhn", "--seed", "3"], ["--seed", "3", "kuhn"]])
+def test_a_game_may_stand_before_the_flags_or_after_them(words):
+    arguments = parsed(*words)
+    assert (arguments.word, arguments.run.seed) == ("kuhn", 3)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_flags_win_over_a_recipe(name):
+    plain, changed = parsed("--recipe", name).run, parsed(f"--recipe={name}", "--seed", "7").run
+    assert plain == RECIPES[name]()
+    differing = [field.name for field in fields(plain) if getattr(plain, field.name) != getattr(changed, field.name)]
+    assert differing == ["seed"] and changed.seed == 7
+
+
+def test_flags_win_over_a_file_and_the_file_over_the_defaults(tmp_path: Path):
+    file = tmp_path / "settings.toml"
+    file.write_text("seed = 3\n[play]\nworlds = 6\nsteps = 4\n[ppo]\nlearning_rate = '1e-3 -> 0'\n")
+    run = parsed("--config", str(file), "--steps", "8").run
+    assert (run.seed, run.play.worlds, run.play.steps) == (3, 6, 8)
+    assert run.ppo.learning_rate == Schedule(1e-3, 0.0, "linear")
+
+
+def test_the_last_of_a_repeated_flag_counts():
+    assert value_of(["--recipe", "tag", "--recipe=kuhn"], "--recipe") == "kuhn"
+    assert parsed("--recipe", "tag", "--recipe", "kuhn").run.game == "kuhn"

@@ -1,0 +1,168 @@
+"""Runs that do not reach their end in one go: signals, kill -9, full disks. Nothing is lost, and nothing is different."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+from sparring.cli.watch import stop_politely
+from sparring.store.run_dir import RunDir
+
+resource = pytest.importorskip("resource", reason="limits and signals of POSIX")
+
+KILLED_AT_SEVEN = """
+import os, signal, sys
+from sparring.cli.main import main
+from sparring.cli.watch import Watch
+show = Watch.__call__
+def die(self, moment):
+    show(self, moment)
+    if moment.iteration == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+Watch.__call__ = die
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def wait_for_iterations(run: Path, process: Popen, count: int) -> None:
+    """Until so many iterations are recorded; compiling may take its time."""
+    metrics, until = run / "metrics.jsonl", time.monotonic() + 120
+    while not metrics.exists() or metrics.read_bytes().count(b"\n") < count:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def same_run(one: Path, other: Path) -> bool:
+    """The same metrics, byte for byte, and the same results of all games."""
+    from sparring.store.results import read_results
+
+    same_lines = (one / "metrics.jsonl").read_bytes() == (other / "metrics.jsonl").read_bytes()
+    return same_lines and read_results(one / "results.db") == read_results(other / "results.db")
+
+
+def test_a_run_killed_and_resumed_ends_like_one_that_never_stopped(sparring, launch, train_words, tmp_path, trained):
+    run = tmp_path / "runs" / "new"
+    process = launch(*train_words, python=KILLED_AT_SEVEN)
+    process.communicate(timeout=200)
+    assert process.returncode == -signal.SIGKILL
+    assert not same_run(run, trained)
+    said = sparring("resume", run)
+    assert said.code == 0
+    assert "iteration 5/10" in said.err and "iteration 4/10" not in said.err, "from the checkpoint of iteration 4"
+    assert same_run(run, trained)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_signal_stops_a_run_soon_cleanly_and_with_advice(sparring, launch, train_words, tmp_path, name):
+    run = tmp_path / "runs" / "new"
+    process = launch(*train_words, "--total-steps", 10**9, "--quiet")
+    wait_for_iterations(run, process, 3)
+    began = time.monotonic()
+    process.send_signal(getattr(signal, name))
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert time.monotonic() - began < 30, "seconds on a quiet machine"
+    assert name in err and f"Go on: sparring resume {run}" in out
+    done = RunDir.open(run).metrics()[-1]["iteration"] + 1
+    assert (run / "checkpoints" / f"{done:06d}").is_dir(), "the checkpoint is of the last iteration"
+    assert "stopped before its first evaluation" in (run / "report.html").read_text()
+    told = json.loads(sparring("resume", run, "--total-steps", (done + 2) * 160, "--json").out)
+    assert (told["iteration"], told["finished"]) == (done + 2, True)
+
+
+def test_a_second_signal_does_not_wait(capsys):
+    before = signal.getsignal(signal.SIGTERM)
+    with stop_politely() as asked:
+        assert not asked()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert asked()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert "once more to stop now" in capsys.readouterr().err
+
+
+@pytest.fixture
+def full_disk_after(monkeypatch):
+    """full_disk_after("module.Class.method", calls) lets no file grow from that call on; the function it gives ends that.
+
+    The limit raises what a full disk raises (EFBIG in place of ENOSPC), and only for this process.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    def free() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        monkeypatch.undo()
+
+    def fill(place: str, calls: int):
+        from pkgutil import resolve_name
+
+        owner, _, name = place.rpartition(".")
+        original, count = getattr(resolve_name(owner), name), 0
+
+        def limited(*arguments, **options):
+            nonlocal count
+            count += 1
+            if count >= calls:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(place, limited)
+        return free
+
+    yield fill
+    free()
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize(
+    ("place", "calls"),
+    [
+        ("sparring.training.train.save", 2),
+        ("sparring.store.run_dir.RunDir.append_metrics", 7),
+        ("sparring.store.run_dir.RunDir.append_timing", 1),
+        ("sparring.store.results.Results.append", 2),
+    ],
+)
+def test_a_full_disk_is_named_and_once_freed_the_run_ends_as_it_would_have(
+    sparring, full_disk_after, train_words, tmp_path, trained, place, calls
+):
+    run = tmp_path / "runs" / "new"
+    free = full_disk_after(place, calls)
+    said = sparring(*train_words, "--quiet")
+    free()
+    assert said.code == 3
+    assert "disk" in said.sentence() and f"`sparring resume {run}`" in said.sentence()
+    assert not list(run.rglob(".tmp-*")), "nothing half written"
+    assert sparring("resume", run, "--quiet").code == 0
+    assert same_run(run, trained)
+
+
+def test_a_disk_that_is_full_for_the_report_does_not_lose_the_run(sparring, full_disk_after, train_words, tmp_path):
+    run = tmp_path / "runs" / "new"
+    free = full_disk_after("sparring.reports.page.replace_file", 1)
+    said = sparring(*train_words, "--quiet")
+    free()
+    assert said.code == 3 and f"`sparring eval {run}`" in said.sentence()
+    assert not (run / "curves.png").exists() and not list(run.rglob(".tmp-*"))
+    assert sparring("eval", run, "--games", 8).code == 0
+
+
+def test_a_full_disk_ends_a_process_of_its_own_with_code_3(launch, train_words):
+    process = launch(
+        2000,
+        *train_words,
+        python="import resource, sys; limit = int(sys.argv[1])\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
+        "from sparring.cli.main import main; sys.exit(main(sys.argv[2:]))",
+    )
+    out, err = process.communicate(timeout=200)
+    assert (process.returncode, out) == (3, "")
+    assert "Traceback" not in err and "free space" in err.splitlines()[-1]

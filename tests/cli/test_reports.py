@@ -1,0 +1,143 @@
+"""Tables, curves and pages: the numbers they show, worked out by hand."""
+
+from math import nan
+
+import numpy as np
+import pytest
+
+from sparring.evaluation.scoring import SideScore
+from sparring.reports.curves import MOST_POINTS, curve, draw_curves, hardest_place, levels
+from sparring.reports.page import from_sums, last_scores, write_report
+from sparring.reports.tables import LEARNED, full_rows, interval_text, legend, scores_json, spread_text, summary_rows
+from sparring.statistics.intervals import Interval, mean_interval
+from sparring.store.results import ResultRow
+from sparring.store.run_dir import RunDir
+
+MANIFEST = {
+    "game": "tag",
+    "sides": ["predator", "prey"],
+    "seats": ["predator_0", "predator_1", "prey_0"],
+    "seeds": 1,
+    "score": "return",
+    "learners": ["predator", "prey"],
+}
+
+
+def score(side: int, team: str, opponents: str, mean: float) -> SideScore:
+    return SideScore(side, team, opponents, 10, 0, 10, 0, 25.0, Interval(mean, mean - 0.5, mean + 0.5, 10), None)
+
+
+SCORES = [
+    score(0, "learned", "flee", 3.0), score(1, "flee", "learned", -3.0),
+    score(0, "chase", "flee", 5.0), score(1, "flee", "chase", -5.0),
+    score(0, "random", "flee", 1.0), score(1, "flee", "random", -1.0),
+    score(1, "learned", "chase", -7.0), score(0, "chase", "learned", 7.0),
+]  # fmt: skip
+
+
+def test_the_name_of_what_learned_is_that_of_evaluations():
+    from sparring.training import examine
+
+    assert LEARNED == examine.LEARNED
+
+
+def test_the_summary_has_a_row_for_what_learned_beside_the_best_bot_in_its_place():
+    assert summary_rows(SCORES, MANIFEST) == (
+        ["side", "against", "return", "best bot, return"],
+        [["predator", "flee", "3.00 ±0.50", "chase 5.00"], ["prey", "chase", "-7.00 ±0.50", "flee -5.00"]],
+    )
+
+
+def test_the_full_table_has_every_side_of_every_line_up_and_bots_alone_last():
+    header, rows = full_rows(SCORES, MANIFEST)
+    assert header == ["side", "driven by", "against", "games", "return"]
+    assert len(rows) == len(SCORES)
+    assert rows[0] == ["predator", "learned", "flee", "10", "3.00 ±0.50"]
+    assert all("learned" in row for row in rows[:4]) and not any("learned" in row for row in rows[4:])
+
+
+def test_where_games_are_won_bots_are_compared_by_points():
+    def won(team: str, points: float, mean: float) -> SideScore:
+        return SideScore(0, team, "", 8, 4, 0, 4, 1.0, Interval(mean, nan, nan, 1), Interval(points, 0.2, 0.8, 8))
+
+    scores = [won("learned", 0.5, 0.0), won("rich", 0.4, 9.0), won("winner", 0.6, 1.0)]
+    header, rows = summary_rows(scores, MANIFEST)
+    assert header == ["side", "return", "points", "best bot, points"]
+    assert rows == [["predator", "0.00", "0.50 [0.20, 0.80]", "winner 0.60"]]
+    assert "a draw one half" in legend(scores, MANIFEST) and "8 games each" in legend(scores, MANIFEST)
+
+
+def test_unknown_bounds_are_left_out_of_texts_and_null_for_scripts():
+    unknown = Interval(1.0, nan, nan, 1)
+    assert spread_text(unknown) == interval_text(unknown) == "1.00"
+    told = scores_json([SideScore(0, "learned", "", 1, 0, 1, 0, 25.0, unknown, None)])
+    assert told[0]["mean_return"] == {"mean": 1.0, "low": None, "high": None, "count": 1}
+
+
+def test_a_curve_is_the_mean_over_keys_and_then_over_seeds():
+    lines = [
+        {"steps": 10, "seed": 0, "a": 1.0, "b": 3.0},
+        {"steps": 10, "seed": 1, "a": 5.0, "b": 7.0},
+        {"steps": 20, "seed": 0, "a": None, "b": 4.0},
+    ]
+    found = curve(lines, ["a", "b"])
+    assert found is not None
+    np.testing.assert_array_equal(found.steps, [10, 20])
+    np.testing.assert_array_equal(found.mean, [4.0, 4.0])
+    assert found.high[0] == pytest.approx(mean_interval([2.0, 6.0]).high) and np.isnan(found.high[1])
+    assert curve(lines, ["c"]) is None
+
+
+def test_a_long_curve_is_thinned_by_averaging():
+    lines = [{"steps": step, "seed": 0, "a": float(step)} for step in range(2 * MOST_POINTS)]
+    found = curve(lines, ["a"])
+    assert found is not None and len(found.steps) == MOST_POINTS
+    assert (found.steps[0], found.mean[0]) == (1, 0.5)
+
+
+def test_the_hardest_opponents_are_bots_where_there_are_any():
+    lines = [
+        {
+            "return/prey/learned vs chase": -7.0,
+            "return/prey/learned vs random": -1.0,
+            "return/prey/flee vs chase": -5.0,
+        },
+        {"return/prey/learned vs chase": -9.0, "return/prey/learned vs learned": -20.0, "return/predator/learned": 0.0},
+    ]
+    found = levels(lines, "return/prey/")
+    assert found["learned", "chase"] == -8.0 and ("flee", "chase") in found
+    assert hardest_place(found) == "chase"
+    assert hardest_place({("learned", "learned"): 1.0}) == "learned"
+    assert hardest_place({("learned", ""): 1.0}) == ""
+    assert hardest_place({("flee", "chase"): 1.0}) is None
+
+
+@pytest.mark.parametrize("lines", [[], [{"kind": "train", "iteration": 0, "seed": 0, "steps": 5, "games": 0}]])
+def test_a_picture_can_be_drawn_before_anything_ended(lines):
+    assert draw_curves(lines, MANIFEST).startswith(b"\x89PNG")
+
+
+def row(iteration: int, seed: int, player: str, games: int, total: float, squares: float) -> ResultRow:
+    return ResultRow(iteration, seed, "eval", 0, player, "flee", games, 0, games, 0, total, squares, 25 * games)
+
+
+def test_scores_of_a_report_are_those_of_the_newest_evaluation():
+    rows = [row(3, 0, "learned", 2, 9.0, 45.0), row(7, 0, "learned", 2, 4.0, 10.0), row(7, 1, "learned", 2, 8.0, 32.0)]
+    (found,) = last_scores(rows, MANIFEST)
+    assert (found.team, found.opponents, found.games, found.length) == ("learned", "flee", 4, 25.0)
+    assert found.mean_return == mean_interval([2.0, 4.0]), "over seeds"
+
+
+def test_an_interval_from_sums_is_that_of_the_values():
+    values = [1.0, 2.0, 6.0]
+    found = from_sums(row(0, 0, "learned", 3, sum(values), sum(v * v for v in values)))
+    expected = mean_interval(values)
+    assert found.low == pytest.approx(expected.low) and found.high == pytest.approx(expected.high)
+
+
+def test_a_page_needs_nothing_else_and_escapes_what_people_name(own_run):
+    hostile = own_run.rename(own_run.with_name("<b>&run"))
+    text = write_report(RunDir.open(hostile)).page.read_text()
+    assert "<b>" not in text and "&lt;b&gt;&amp;run" in text
+    assert "src=" in text and "http" not in text and "<script" not in text
+    assert text.count("<table>") == 3 and "data:image/png;base64," in text
