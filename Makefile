@@ -23,10 +23,10 @@ demo: setup
 	$(BIN)/sparring train --recipe demo --name demo --force
 
 test: setup-dev
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow and not gpu"
 
 test-all: setup-dev
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not gpu"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not gpu"
 
 check: setup-dev
 	$(BIN)/ruff format --check .

@@ -208,9 +208,10 @@ def test_a_bench_times_at_least_once(sparring):
     assert sparring("bench", "--repeats", 0).sentence() == "repeats must be at least 1, found 0."
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_folders_that_cannot_be_written_or_read_are_named(sparring, train_words, own_run, tmp_path):
     (tmp_path / "runs").mkdir(mode=0o500)
+    if os.access(tmp_path / "runs", os.W_OK):
+        pytest.skip("root may write everywhere")
     assert str(tmp_path / "runs" / "new") in sparring(*train_words).sentence()
     own_run.chmod(0o500)
     assert "Cannot write" in sparring("resume", own_run, "--total-steps", 3200).sentence()

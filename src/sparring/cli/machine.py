@@ -14,6 +14,9 @@ class MachineConfig:
     """Where programs run; auto takes an accelerator where there is one."""
     threads: int = 0
     """CPU threads that compute; 0: as many as this process has cores."""
+    precision: Literal["fast", "exact"] = "fast"
+    """Products of matrices on an accelerator: fast rounds to its short format (ratios before the first step are 1 within
+    about 1e-3), exact keeps 32 bits. A CPU is always exact."""
     compile_cache: bool = True
     """Keep compiled programs in the user's cache folder, so that the next start is quick."""
 
@@ -28,6 +31,8 @@ def prepare(machine: MachineConfig) -> None:
 
     if machine.device == "cpu":
         jax.config.update("jax_platforms", "cpu")
+    if machine.precision == "exact":
+        jax.config.update("jax_default_matmul_precision", "float32")
     use_cache(machine.compile_cache)
     platform = jax.default_backend()
     if machine.device == "gpu" and platform not in ("gpu", "cuda", "rocm"):

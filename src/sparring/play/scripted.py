@@ -14,7 +14,8 @@ STEADY_LOG_STD = -6.0
 
 
 class Scripted(eqx.Module):
-    """A bot of a game, or uniform random play; it has no memory and no weights."""
+    """A bot of a game, or random play: any legal entry alike, continuous dimensions normal about the middle of their
+    range with half of it as deviation. It has no memory and no weights."""
 
     game: Game
     parameters_J: Array

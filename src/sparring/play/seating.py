@@ -112,6 +112,10 @@ def seat(
     learning: dict[str, dict[int, list[Lane]]] = defaultdict(lambda: defaultdict(list))
     frozen: dict[tuple[str, int], list[Lane]] = defaultdict(list)
     for block, (families, learners) in enumerate(zip(family_BK, learner_BK, strict=True)):
+        if len(families) != len(seats_of_side):
+            raise ConfigError(
+                f"Block {block} must name a family for each of the {len(seats_of_side)} sides, found {len(families)}."
+            )
         for side, (family, learner) in enumerate(zip(families, learners, strict=True)):
             if learner >= 0:
                 learning[family][learner].append((block, side))

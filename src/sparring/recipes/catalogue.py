@@ -26,7 +26,7 @@ def tag() -> RunConfig:
         game="particles:tag",
         total_steps=8_000_000,
         play=PlayConfig(worlds=128, steps=25),
-        ppo=PPOConfig(learning_rate=Schedule.parse("1e-3 -> 1e-4")),
+        ppo=PPOConfig(learning_rate=Schedule.parse("1e-3 -> 1e-4"), entropy=Schedule.parse("0.05 -> 0.005")),
         evaluation=EvalConfig(eval_every=100, eval_games=256),
     )
 

@@ -1,0 +1,191 @@
+"""Rules of the house that a machine can check: names, sizes, what is documented, what loads what, what documents say."""
+
+import ast
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from inspect import getsource
+from pathlib import Path
+from textwrap import dedent
+from typing import get_type_hints
+
+import pytest
+
+import sparring
+from sparring.cli.flags import parse
+from sparring.cli.main import COMMANDS, main
+from sparring.core.schedules import Schedule
+from sparring.core.settings import load_toml, to_toml
+from sparring.recipes.catalogue import RECIPES
+from sparring.training.config import RunConfig
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+WITHOUT_JAX = ("core", "statistics", "store", "reports")
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_a_file_has_a_subject_and_can_be_read_in_one_sitting(path):
+    assert path.stem not in {"utils", "util", "common", "helpers", "base", "misc", "manager", "managers"}
+    assert len(path.read_text().splitlines()) <= 400
+    long = [f.name for f in functions(path) if (f.end_lineno or f.lineno) - f.lineno + 1 > 60]
+    assert long == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_nothing_is_pickled_and_no_text_becomes_code(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+        else:
+            modules = []
+        assert not {module.partition(".")[0] for module in modules} & {
+            "pickle",
+            "dill",
+            "cloudpickle",
+            "marshal",
+            "shelve",
+        }
+        if isinstance(node, ast.Call):
+            assert not (isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec"))
+            assert not any(keyword.arg == "allow_pickle" for keyword in node.keywords)
+
+
+def config_kinds(kind: type = RunConfig) -> Iterator[type]:
+    """The dataclasses of settings that a run is made of."""
+    yield kind
+    for hint in get_type_hints(kind).values():
+        if isinstance(hint, type) and is_dataclass(hint) and hint is not Schedule:
+            yield from config_kinds(hint)
+
+
+def own_settings(kind: type) -> list[str]:
+    """The settings of a dataclass that are not tables of settings themselves."""
+    hints = get_type_hints(kind)
+    return [f.name for f in fields(kind) if hints[f.name] is Schedule or not is_dataclass(hints[f.name])]
+
+
+def explained(kind: type) -> set[str]:
+    """Fields with a text below them."""
+    (definition,) = ast.parse(dedent(getsource(kind))).body
+    assert isinstance(definition, ast.ClassDef)
+    return {
+        field.target.id
+        for field, below in zip(definition.body, definition.body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+        and isinstance(below.value.value, str)
+    }
+
+
+@pytest.mark.parametrize("kind", list(config_kinds()), ids=lambda kind: kind.__name__)
+def test_every_setting_is_explained_where_it_stands_and_is_a_flag(kind, capsys):
+    settings = own_settings(kind)
+    assert set(settings) - explained(kind) == set()
+    assert main(["train", "--help"]) == 0
+    flags = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
+    assert {f"--{setting.replace('_', '-')}" for setting in settings} - flags == set()
+
+
+def test_no_two_settings_share_a_name():
+    """Flags have no prefixes, so a second setting of a name would silently be another's flag."""
+    names = [setting for kind in config_kinds() for setting in own_settings(kind)]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_written_as_toml_is_read_back_the_same(recipe, tmp_path):
+    config = RECIPES[recipe]()
+    (tmp_path / "config.toml").write_text(to_toml(config))
+    assert load_toml(RunConfig, tmp_path / "config.toml") == config
+
+
+@pytest.mark.parametrize("room", WITHOUT_JAX)
+def test_data_rooms_load_without_jax(room):
+    modules = [
+        ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+        for path in SOURCES
+        if path.parent.name == room and path.stem != "__init__"
+    ]
+    assert modules
+    script = f"import sys\nfor m in {modules}: __import__(m)\nsys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def test_every_public_name_is_there():
+    names = [public for public in dir(sparring) if not public.startswith("_")]
+    assert {"RunConfig", "make", "start"} <= set(names)
+    for public in names:
+        assert getattr(sparring, public).__name__ == public
+    with pytest.raises(AttributeError, match="no public name 'strat'"):
+        sparring.strat  # noqa: B018
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=name)
+def test_an_example_is_short_and_runs(path, tmp_path):
+    assert len(path.read_text().splitlines()) < 80
+    environment = {**os.environ, "SPARRING_QUICK": "1", "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() and not list(tmp_path.iterdir()), "it tells something and leaves nothing behind"
+
+
+def command_lines() -> list[tuple[str, str]]:
+    """(where, words after `sparring`) of every command line in the documents and the Makefile."""
+    found = []
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for document in documents:
+        for fence in re.findall(r"^```(?:sh|console|shell|bash)\n(.*?)^```", document.read_text(), re.M | re.S):
+            for line in fence.replace("\\\n", " ").splitlines():
+                match = re.match(r"(?:\$ )?(?:\.venv/bin/)?sparring\b(.*)", line.strip())
+                if match:
+                    found.append((name(document), match[1]))
+    makefile = (ROOT / "Makefile").read_text()
+    return found + [("Makefile", words) for words in re.findall(r"^\t\$\(BIN\)/sparring\b(.*)", makefile, re.M)]
+
+
+@pytest.mark.parametrize(("where", "line"), command_lines())
+def test_documents_show_only_commands_that_parse(where, line):
+    words = re.split(r" (?:&&|\|\|?|>|2>|&)(?: |$)", " ".join(map(shlex.quote, shlex.split(line, comments=True))))[0]
+    command, *rest = shlex.split(words) or ["--help"]
+    if command in ("--help", "--version", "COMMAND"):
+        return
+    assert command in COMMANDS, where
+    if "--help" in rest:
+        return
+    module = import_module(f"sparring.cli.{command}")
+    kind, options = getattr(module, command.capitalize()), {}
+    if command == "train":
+        from sparring.cli.train import Train, starting_point
+
+        options = {"default": Train(run=starting_point([word for word in rest if "--config" not in word]))}
+    try:
+        parse(kind, [word for word in rest if word != "--debug"], command=command, **options)
+    except SystemExit:
+        pytest.fail(f"{where}: sparring{line}")
+
+
+def test_the_documents_have_command_lines_to_check():
+    assert len(command_lines()) > 10
