@@ -15,8 +15,8 @@ class MachineConfig:
     threads: int = 0
     """CPU threads that compute; 0: as many as this process has cores."""
     precision: Literal["fast", "exact"] = "fast"
-    """Products of matrices on an accelerator: fast rounds to its short format (ratios before the first step are 1 within
-    about 1e-3), exact keeps 32 bits. A CPU is always exact."""
+    """Products of matrices on an accelerator: fast rounds to its short format (ratios before the first step are 1
+    within about 1e-3), exact keeps 32 bits. A CPU is always exact."""
     compile_cache: bool = True
     """Keep compiled programs in the user's cache folder, so that the next start is quick."""
 

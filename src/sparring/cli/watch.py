@@ -24,21 +24,22 @@ class Watch:
         self.steps_per_iteration, self.seeds = steps_per_iteration, seeds
         self.console = Console(stderr=True)
         self.bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total} iterations"),
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[done]}"),
             TimeRemainingColumn(), TextColumn("{task.fields[note]}"), console=self.console,
             disable=quiet or not self.console.is_terminal,
         )  # fmt: skip
-        self.task = self.bar.add_task("compiling", total=None, note="")
+        self.task = self.bar.add_task("compiling", total=None, done="", note="")
         self.speed: float | None = None
 
     def __call__(self, moment: Moment) -> None:
         note = f"{self.pace(moment.seconds)}  {headline(moment.lines)}"
+        done = f"{moment.iteration}/{moment.iterations}"
         self.bar.update(
-            self.task, description="training", total=moment.iterations, completed=moment.iteration, note=note
+            self.task, description="training", total=moment.iterations, completed=moment.iteration, done=done, note=note
         )
         every = max(1, (moment.iterations - self.start) // LINES)
         if not self.quiet and not self.console.is_terminal and (moment.iteration - self.start) % every == 0:
-            print(f"iteration {moment.iteration}/{moment.iterations}  {note}", file=sys.stderr, flush=True)
+            print(f"iteration {done}  {note}", file=sys.stderr, flush=True)
 
     def pace(self, seconds: float) -> str:
         """A running mean of the speed. The first iteration mostly compiles, which says nothing about the others."""

@@ -107,7 +107,7 @@ def kuhn(positions: Literal["random", "fixed"] = "random") -> Kuhn:
         shortest=2,
         exchangeable=((0, 1),) if positions == "random" else (),
         zero_sum=True,
-        score="outcome",
+        score="return",
     )
     return Kuhn(spec, KuhnRules(jnp.asarray(1.0, float), jnp.asarray(1.0, float)))
 

@@ -1,11 +1,15 @@
 """Everything a run is made of. Each part stands beside its owner; this page joins them and checks how they combine."""
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal
 
 from sparring.core.errors import ConfigError
-from sparring.learn.ppo import PPOConfig
+from sparring.learn.ppo import COEFFICIENTS, PPOConfig
 from sparring.nets.actor_critic import NetConfig
+
+HIGHEST = {"discount": 1.0, "decay": 1.0}
+"""Coefficients with an upper bound; none may be negative."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +90,14 @@ class RunConfig:
                 raise ConfigError(f"{name} must be at least {least}, found {value}.")
         if self.net.initial_std <= 0:
             raise ConfigError(f"initial_std must be above 0, found {self.net.initial_std}.")
+        if self.seed + self.seeds > 2**32:
+            raise ConfigError(
+                f"seed must leave room for all seeds below 2**32, found {self.seed}. Choose a smaller one."
+            )
+        for name in COEFFICIENTS:
+            schedule, highest = getattr(self.ppo, name), HIGHEST.get(name, inf)
+            if not 0 <= min(schedule.start, schedule.end) <= max(schedule.start, schedule.end) <= highest:
+                raise ConfigError(f"{name} must lie in [0, {highest:g}], found {schedule}.")
         self.check_rows()
 
     def check_rows(self) -> None:

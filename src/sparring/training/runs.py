@@ -1,5 +1,6 @@
 """Runs from the outside: start one, resume one, start from another one's players."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,8 +49,8 @@ def start(
         state = warmed(built, state, warm)
     run = RunDir.create(path, force=force)
     with run.writing():
-        run.write_manifest({**facts(built), "warm_start": None if warm is None else warm.source})
         run.write_text(run.config_path, to_toml(config))
+        run.write_manifest({**facts(built), "warm_start": None if warm is None else warm.source})
         return train(built, run, state, on_iteration=on_iteration, should_stop=should_stop)
 
 
@@ -75,6 +76,7 @@ def resume(
         run.forget_from(begin)
         if total_steps is not None:
             run.write_text(run.config_path, to_toml(built.config))
+            run.write_manifest({**run.read_manifest(), "iterations": built.iterations})
         if state is None:
             state = first_state(built)
         return train(built, run, state, start=begin, on_iteration=on_iteration, should_stop=should_stop)
@@ -106,9 +108,9 @@ def trained_state(run: RunDir) -> tuple[Built, TrainState]:
 def facts(built: Built) -> dict[str, Any]:
     """What the run is and what it was made with; what a reader needs to label it without loading the game."""
     spec, config = built.game.spec, built.config
-    device = jax.devices()[0]
     return {
         **manifest_facts(),
+        **device_facts(),
         "game": config.game,
         "seed": config.seed,
         "seeds": config.seeds,
@@ -118,16 +120,26 @@ def facts(built: Built) -> dict[str, Any]:
         "learners": list(built.lineup.names),
         "iterations": built.iterations,
         "steps_per_iteration": built.steps_per_iteration,
+    }
+
+
+def device_facts() -> dict[str, Any]:
+    """What decides how sums are rounded: the device, and how many threads share them."""
+    device = jax.devices()[0]
+    precision = jax.config.jax_default_matmul_precision  # pyright: ignore[reportAttributeAccessIssue]
+    return {
         "device": f"{device.platform}: {device.device_kind}",
         "devices": jax.device_count(),
+        "threads": os.environ.get("NPROC", "all"),
+        "matmul_precision": precision or "default",
     }
 
 
 def differences(path: Path) -> list[str]:
     """What of the machine differs from when the run was made: with any of these, a resume is not bit for bit."""
     before = RunDir.open(path).read_manifest()
-    now = {**manifest_facts(), "device": f"{jax.devices()[0].platform}: {jax.devices()[0].device_kind}"}
-    watched = ("packages", "python", "platform", "cpus", "cpus_allowed", "device")
+    now = {**manifest_facts(), **device_facts()}
+    watched = ("packages", "python", "platform", "cpus", "cpus_allowed", *device_facts())
     return [
         f"{key} was {before[key]}, is {now[key]}" for key in watched if key in before and before[key] != now.get(key)
     ]
@@ -135,7 +147,9 @@ def differences(path: Path) -> list[str]:
 
 def warmed(built: Built, state: TrainState, warm: WarmStart) -> TrainState:
     """The state with its learners' weights taken from another run's newest checkpoint."""
-    place, _, player = warm.source.partition(":")
+    place, player = warm.source, ""
+    if not Path(place).is_dir():
+        place, _, player = warm.source.rpartition(":") if ":" in warm.source else (place, "", "")
     run = RunDir.open(place)
     checkpoint = newest(run)
     if checkpoint is None:
