@@ -53,7 +53,7 @@ def command(words: list[str]) -> None:
     prepare(arguments.machine)
     from sparring.store.run_dir import RunDir
     from sparring.training.build import build
-    from sparring.training.runs import WarmStart, newest, start
+    from sparring.training.runs import WarmStart, newest, split_source, start
 
     built = build(config)
     path = arguments.runs / (arguments.name or free_name(arguments.runs, config.game))
@@ -64,7 +64,7 @@ def command(words: list[str]) -> None:
             keep_optimiser=arguments.keep_optimiser,
             keep_normaliser=arguments.keep_normaliser,
         )
-        note_damage(newest(RunDir.open(arguments.from_.partition(":")[0])))
+        note_damage(newest(RunDir.open(split_source(arguments.from_)[0])))
     watch = Watch(
         quiet=arguments.quiet or arguments.json,
         steps_per_iteration=built.steps_per_iteration,

@@ -9,6 +9,9 @@ import numpy as np
 from sparring.core.spec import GameSpec
 from sparring.statistics.intervals import Interval, mean_interval, wilson
 
+LEARNED = "learned"
+"""The team of a run's own learners in a line-up; every other team is a bot."""
+
 
 class MatchGames(NamedTuple):
     """The games of one line-up."""

@@ -7,11 +7,8 @@ from typing import Any
 
 from rich.table import Table
 
-from sparring.evaluation.scoring import SideScore
+from sparring.evaluation.scoring import LEARNED, SideScore
 from sparring.statistics.intervals import Interval
-
-LEARNED = "learned"
-"""How line-ups call the learners of a run."""
 
 Rows = tuple[list[str], list[list[str]]]
 """Header and rows of cells."""

@@ -9,13 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sparring.evaluation.match import Match, MatchGames, prepare_match
+from sparring.evaluation.match import Match, prepare_match
+from sparring.evaluation.scoring import LEARNED, MatchGames
 from sparring.games import registry
 from sparring.play.scripted import RANDOM, Scripted
 from sparring.training.build import Built, actors, first_learners
 from sparring.training.program import TrainState
 
-LEARNED = "learned"
 MOST_LINEUPS = 64
 
 

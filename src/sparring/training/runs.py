@@ -147,9 +147,7 @@ def differences(path: Path) -> list[str]:
 
 def warmed(built: Built, state: TrainState, warm: WarmStart) -> TrainState:
     """The state with its learners' weights taken from another run's newest checkpoint."""
-    place, player = warm.source, ""
-    if not Path(place).is_dir():
-        place, _, player = warm.source.rpartition(":") if ":" in warm.source else (place, "", "")
+    place, player = split_source(warm.source)
     run = RunDir.open(place)
     checkpoint = newest(run)
     if checkpoint is None:
@@ -167,6 +165,14 @@ def warmed(built: Built, state: TrainState, warm: WarmStart) -> TrainState:
             group = with_player(group, row, checkpoint, rows[wanted], warm)
         learners.append(group)
     return state._replace(learners=tuple(learners))
+
+
+def split_source(source: str) -> tuple[Path, str]:
+    """RUN or RUN:PLAYER; a folder's own name may hold a colon."""
+    if Path(source).is_dir() or ":" not in source:
+        return Path(source), ""
+    place, _, player = source.rpartition(":")
+    return Path(place), player
 
 
 def with_player(group: Any, row: int, checkpoint: Checkpoint, source: tuple[int, int], warm: WarmStart) -> Any:
