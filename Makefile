@@ -21,6 +21,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 demo: setup
 	$(BIN)/sparring train --recipe demo --name demo --force
+	@echo "first    . $(BIN)/activate     (so that the shell knows the command sparring)"
 
 test: setup-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow and not gpu"

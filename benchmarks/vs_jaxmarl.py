@@ -4,8 +4,8 @@
     python benchmarks/vs_jaxmarl.py --baselines ../JaxMARL
     python benchmarks/vs_jaxmarl.py --device cuda --iterations 200 --json
 
-JaxMARL's package has no training script. The other side is therefore an IPPO loop of ours around its games, wrappers and
-libraries, with its settings and without its logging; with --baselines it is the script of a checkout, as it stands.
+JaxMARL's package has no training script. The other side is therefore an IPPO loop of ours around its games, wrappers
+and libraries, with its settings and without its logging; with --baselines it is the script of a checkout, as it stands.
 
 On both sides one network drives all seats (MLP 64x64 tanh, actor and critic apart), 25 steps, 4 epochs of 4
 minibatches. JaxMARL lives in an environment of its own under .cache/jaxmarl, made at the first run with our versions

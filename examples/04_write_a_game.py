@@ -1,6 +1,8 @@
 """A game of one's own: two seats race to ten; each step they add 1 or 2, but adding 2 fails half of the time."""
 
 import os
+import tempfile
+from pathlib import Path
 from typing import NamedTuple
 
 import equinox as eqx
@@ -12,9 +14,8 @@ from sparring.core.records import Action, Observation, Step
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.games.contract import check_game
 from sparring.games.game import Game
-from sparring.training.bench import TrainingLoop
-from sparring.training.build import build
-from sparring.training.config import PlayConfig, RunConfig
+from sparring.training.config import RunConfig
+from sparring.training.runs import start
 
 
 class Track(NamedTuple):
@@ -66,7 +67,8 @@ game = Race(Rules(jnp.asarray(10.0)))
 check_game(game)  # shapes, masks, symmetry of the seats, zero sums: or a sentence that says what to mend
 print("the contract holds")
 
-loop = TrainingLoop(build(RunConfig(game="race", play=PlayConfig(worlds=64, steps=40)), game=game))
-loop.run(1)  # compiles
-seconds = loop.run(2 if os.environ.get("SPARRING_QUICK") else 100)
-print(f"one iteration of self-play takes {seconds * 1e3:.1f} ms")
+config = RunConfig(game="race", total_steps=10_000 if os.environ.get("SPARRING_QUICK") else 500_000)
+with tempfile.TemporaryDirectory() as folder:
+    summary = start(config, Path(folder) / "race", game=game)
+learned = next(score for score in summary.scores if (score.team, score.opponents) == ("learned", "random"))
+print(f"against random play the learned racer takes {learned.points.mean:.0%} of the points")

@@ -8,7 +8,8 @@ from sparring.statistics.intervals import wilson
 from toy_games import timetable
 
 SPEC = timetable([[0.0, 0.0, 0.0]], side_of_seat=(0, 1, 0)).spec
-"""Side 0 holds the seats 0 and 2."""
+"""Side 0 holds the seats 0 and 2; the game is judged by return."""
+WON = replace(SPEC, score="outcome")
 
 
 def games(returns_GS, lengths, outcome_of_side_0) -> MatchGames:
@@ -20,7 +21,7 @@ FOUR = games([[1, 10, 3], [2, 20, 4], [0, 0, 0], [1, 30, 1]], [5, 7, 9, 11], [1,
 
 
 def test_a_side_is_scored_by_its_own_seats_and_outcomes():
-    hunters, prey = score_sides(SPEC, [("learned", "random")], [[FOUR]])
+    hunters, prey = score_sides(WON, [("learned", "random")], [[FOUR]])
     assert (hunters.team, hunters.opponents, hunters.side) == ("learned", "random", 0)
     assert (hunters.games, hunters.wins, hunters.draws, hunters.losses) == (4, 2, 1, 1)
     assert (prey.wins, prey.draws, prey.losses) == (1, 1, 2)
@@ -31,16 +32,17 @@ def test_a_side_is_scored_by_its_own_seats_and_outcomes():
 
 
 def test_a_draw_is_half_a_point_where_games_are_won_or_lost_and_there_are_no_points_elsewhere():
-    won = replace(SPEC, score="outcome")
-    hunters, prey = score_sides(won, [("learned", "random")], [[FOUR]])
+    hunters, prey = score_sides(WON, [("learned", "random")], [[FOUR]])
     assert hunters.points == wilson(2.5, 4)
     assert prey.points == wilson(1.5, 4)
-    assert score_sides(SPEC, [("learned", "random")], [[FOUR]])[0].points is None
+    by_return = score_sides(SPEC, [("learned", "random")], [[FOUR]])[0]
+    assert by_return.points is None
+    assert (by_return.wins, by_return.draws, by_return.losses) == (0, 0, 0)
 
 
 def test_of_several_seeds_the_mean_is_over_seeds_and_games_are_counted_together():
     other = games([[9, 0, 9], [9, 0, 9]], [1, 1], [1, -1])
-    hunters, _ = score_sides(SPEC, [("learned", "random")], [[FOUR], [other]])
+    hunters, _ = score_sides(WON, [("learned", "random")], [[FOUR], [other]])
     assert hunters.games == 6
     assert (hunters.wins, hunters.losses) == (3, 2)
     assert hunters.mean_return.mean == pytest.approx((1.5 + 9.0) / 2)  # not (6 + 18) / 6

@@ -14,7 +14,7 @@ from sparring.core.errors import GameError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.games.contract import check_game
-from sparring.games.game import Bots
+from sparring.games.game import Bots, Game
 from sparring.games.matrix import MatrixGame, MatrixState, coordination, rock_paper_scissors
 from sparring.games.symmetry import exchanges
 
@@ -193,3 +193,39 @@ def test_whole_sides_are_exchanged_together() -> None:
 def test_a_group_that_tears_sides_apart_is_refused() -> None:
     with pytest.raises(GameError, match=r"found group \(0, 2\) with side_of_seat \(0, 0, 1, 1\)"):
         exchanges(spec_of((0, 0, 1, 1), (0, 2)))
+
+
+class Branching(Game):
+    """A game whose step asks Python to choose by an array."""
+
+    rules: tuple = ()
+    spec: GameSpec = eqx.field(
+        static=True,
+        default=GameSpec(
+            seats=1,
+            side_of_seat=(0,),
+            action=ActionSpec(heads=(2,)),
+            layout=(Feature("nothing", (1,)),),
+            central=Central("seat", 1),
+            longest=1,
+        ),
+    )
+
+    def start(self, key):
+        del key
+        return jnp.zeros(())
+
+    def observe(self, state):
+        del state
+        return Observation(jnp.zeros((1, 1)), jnp.ones((1, 2), bool), jnp.ones(1, bool), jnp.ones(1, bool))
+
+    def step(self, state, action, chance):
+        del chance
+        reward = 1.0 if action.discrete_SD[0, 0] + state > 0 else 0.0
+        never = jnp.zeros((), bool)
+        return state, Step(jnp.full(1, reward), never[None], ~never, never, jnp.zeros(1))
+
+
+def test_code_that_cannot_be_traced_is_named_by_its_line():
+    with pytest.raises(GameError, match=r"Code that can be traced.*in line \d+ of test_contract.py.*jnp.where"):
+        check_game(Branching())

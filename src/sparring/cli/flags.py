@@ -1,5 +1,6 @@
 """Flags from dataclasses, by tyro: names without prefixes, --x / --no-x for booleans, schedules as texts."""
 
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -83,7 +84,7 @@ def parse(kind: type[Arguments], words: list[str], *, command: str, default: Arg
 def value_of(words: list[str], flag: str) -> str | None:
     """The value of a flag that must be known before the others can be read; as with all flags, the last one counts."""
     found = None
-    for word, following in zip(words, [*words[1:], None], strict=True):
+    for word, following in zip_longest(words, words[1:]):
         if word == flag:
             found = following
         elif word.startswith(f"{flag}="):

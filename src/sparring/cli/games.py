@@ -40,6 +40,7 @@ def command(words: list[str]) -> None:
 def tell(name: str, as_json: bool) -> None:
     from sparring.games.registry import describe, make
     from sparring.play.scripted import bot_names
+    from sparring.recipes.catalogue import RECIPES
 
     about, game = describe(name), make(name)
     spec = game.spec
@@ -66,3 +67,6 @@ def tell(name: str, as_json: bool) -> None:
     Console().print(table)
     options = " --options " + " ".join(f"{k}={v}" for k, v in fields["options"].items()) if about.options else ""
     print(f"\nTrain on it: sparring train {name}{options}")
+    for recipe, make_config in RECIPES.items():
+        if make_config().game == name:
+            print(f"         or: sparring train --recipe {recipe}")

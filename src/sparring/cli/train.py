@@ -13,6 +13,7 @@ from sparring.cli.notes import note_damage
 from sparring.cli.watch import Watch, stop_politely
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.settings import load_toml
+from sparring.games.registry import available
 from sparring.recipes.catalogue import RECIPES
 from sparring.training.config import RunConfig
 
@@ -49,6 +50,10 @@ class Train:
 
 def command(words: list[str]) -> None:
     arguments = parse(Train, words, command="train", default=Train(run=starting_point(words)))
+    if arguments.word is None and not (arguments.recipe or arguments.config) and value_of(words, "--game") is None:
+        raise ConfigError(
+            f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(available())}."
+        )
     config = arguments.run if arguments.word is None else replace(arguments.run, game=arguments.word)
     prepare(arguments.machine)
     from sparring.store.run_dir import RunDir

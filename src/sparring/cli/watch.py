@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -29,26 +30,28 @@ class Watch:
             disable=quiet or not self.console.is_terminal,
         )  # fmt: skip
         self.task = self.bar.add_task("compiling", total=None, done="", note="")
-        self.speed: float | None = None
+        self.began: float | None = None
+        self.iterations = 0
 
     def __call__(self, moment: Moment) -> None:
+        first = self.began is None
         note = f"{self.pace(moment.seconds)}  {headline(moment.lines)}"
         done = f"{moment.iteration}/{moment.iterations}"
         self.bar.update(
             self.task, description="training", total=moment.iterations, completed=moment.iteration, done=done, note=note
         )
         every = max(1, (moment.iterations - self.start) // LINES)
-        if not self.quiet and not self.console.is_terminal and (moment.iteration - self.start) % every == 0:
+        if not self.quiet and not self.console.is_terminal and (first or (moment.iteration - self.start) % every == 0):
             print(f"iteration {done}  {note}", file=sys.stderr, flush=True)
 
     def pace(self, seconds: float) -> str:
-        """A running mean of the speed. The first iteration mostly compiles, which says nothing about the others."""
-        if self.speed is None:
-            self.speed = 0.0
+        """The mean speed so far. The first iteration mostly compiles, which says nothing about the others."""
+        if self.began is None:
+            self.began = time.monotonic()
             return f"compiled in {seconds:.1f} s"
-        now = self.steps_per_iteration * self.seeds / max(seconds, 1e-9)
-        self.speed = 0.9 * self.speed + 0.1 * now if self.speed else now
-        return f"{self.speed:,.0f} steps/s"
+        self.iterations += 1
+        steps = self.iterations * self.steps_per_iteration * self.seeds
+        return f"{steps / (time.monotonic() - self.began):,.0f} steps/s"
 
 
 def headline(lines: list[dict[str, Any]]) -> str:

@@ -53,8 +53,10 @@ def score_sides(
         for side, seats in enumerate(spec.seats_of_side):
             returns = [games.return_GS[:, list(seats)].mean(axis=1) for games in played]
             outcome_G = np.concatenate([games.outcome_GK[:, side] for games in played])
-            count, wins, losses = len(outcome_G), int((outcome_G > 0).sum()), int((outcome_G < 0).sum())
-            draws = count - wins - losses
+            wins, draws, losses = (int((np.sign(outcome_G) == sign).sum()) for sign in (1, 0, -1))
+            if spec.score != "outcome":  # nothing is won, drawn or lost
+                wins = draws = losses = 0
+            count = len(outcome_G)
             mean_return = mean_interval([r.mean() for r in returns] if len(returns) > 1 else returns[0])
             points = wilson(wins + draws / 2, count) if spec.score == "outcome" else None
             others = ", ".join(team for k, team in enumerate(teams) if k != side)

@@ -6,7 +6,11 @@
 The first promise that does not hold raises a GameError that says what was expected, what was found and what to do.
 """
 
+import inspect
+import traceback
+from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -78,8 +82,8 @@ def _check_shapes(game: Game) -> None:
     noise = Noise(np.zeros((seats, entries)), np.zeros((seats, spec.action.dimensions)))
     action = random_action(noise, spec.action, jnp.ones((seats, entries), bool))
     key = jax.random.key(0)
-    state, chance = jax.eval_shape(game.start, key), jax.eval_shape(game.chance, key)
-    shown = jax.eval_shape(lambda state, chance: moment(game, state, action, chance), state, chance)
+    state, chance = _traced(game, game.start, key), _traced(game, game.chance, key)
+    shown = _traced(game, lambda state, chance: moment(game, state, action, chance), state, chance)
     seen, step = shown.seen, shown.step
     promised: tuple[tuple[str, Any, tuple[int, ...], Any], ...] = (
         ("observe().features_SF", seen.features_SF, (seats, spec.features), jnp.floating),
@@ -102,6 +106,19 @@ def _check_shapes(game: Game) -> None:
     if before != after:
         remedy = "A state keeps its structure, shapes and types from start to end: cast what step() returns."
         raise _broken("Shape of the state", f"{before} as start() gives", f"{after} from step()", remedy)
+
+
+def _traced(game: Game, function: Callable, *arguments: Any) -> Any:
+    """The shapes that a function of the game gives; what it raises is told with the line of the game it comes from."""
+    try:
+        return jax.eval_shape(function, *arguments)
+    except Exception as error:
+        own = inspect.getfile(type(game))
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own]
+        place = f" in line {lines[-1]} of {Path(own).name}" if lines else ""
+        found = f"{type(error).__name__}{place}: {str(error).partition(chr(10))[0]}"
+        remedy = "Use jnp.where instead of if, and the names and arguments of the Game protocol."
+        raise _broken("Code that can be traced", "pure functions of arrays", found, remedy) from error
 
 
 def _alone(game: Game, key: Array, state: State, action: Action, chance: Chance) -> tuple[State, Chance, Moment]:

@@ -97,7 +97,8 @@ def exploitability_of(game: "Game") -> Callable[[Any, Callable], float] | None:
 
 def _load(name: str) -> Callable[..., "Game"]:
     if name not in GAMES:
-        raise GameError(unknown("game", name, GAMES))
+        variants = [game for game in GAMES if game.startswith(f"{name}:")]
+        raise GameError(f"Which {name}? {', '.join(variants)}." if variants else unknown("game", name, GAMES))
     module, _, function = GAMES[name].partition(":")
     return getattr(import_module(module), function)
 

@@ -86,8 +86,10 @@ def learning_sides(spec: GameSpec, config: RunConfig, share: str, game_side: lis
         return [[side == wanted for side in game_side]]
     if share != "all":
         raise ConfigError(
-            "side=-1 lets one learner play every side in turn, which needs share=all and sides that are alike. "
-            f"Choose the side that learns: 0 to {spec.sides - 1}."
+            "Without a side, one learner plays every side in turn, which needs share=all and sides that are alike. "
+            "Choose the side that learns with side: "
+            + " or ".join(f"{k} ({side_label(spec, seats)})" for k, seats in enumerate(spec.seats_of_side))
+            + "."
         )
     return [[side == turn for side in game_side] for turn in range(spec.sides)]
 

@@ -54,6 +54,7 @@ def result_rows(built: Built, iteration: int, report: Report) -> list[ResultRow]
         for row, name in zip(seating.groups[i].lanes, names, strict=True)
         for lane in row
     }
+    judged = seating.spec.score == "outcome"  # elsewhere nothing is won, drawn or lost
     rows = []
     for r, seed in enumerate(built.seeds_R):
         tally = Tally(*(np.asarray(x)[r] for x in report.tally))
@@ -63,11 +64,12 @@ def result_rows(built: Built, iteration: int, report: Report) -> list[ResultRow]
             seats = list(seating.seats_of_side[side])
             game_side = seating.spec.side_of_seat[seats[0]]
             others = [owner.get((block, k), built.config.seats.opponent) for k in range(len(seating.seats_of_side))]
+            outcomes = (tally.won_BK, tally.drawn_BK, tally.lost_BK)
+            won, drawn, lost = (int(counts_BK[block, game_side]) * judged for counts_BK in outcomes)
             rows.append(
                 ResultRow(
                     iteration, int(seed), "train", side, name, ", ".join(o for k, o in enumerate(others) if k != side),
-                    int(tally.games_B[block]), int(tally.won_BK[block, game_side]),
-                    int(tally.drawn_BK[block, game_side]), int(tally.lost_BK[block, game_side]),
+                    int(tally.games_B[block]), won, drawn, lost,
                     float(tally.return_BS[block, seats].mean()), float(tally.return_square_BS[block, seats].mean()),
                     int(tally.length_B[block]),
                 )

@@ -13,6 +13,7 @@ import numpy as np
 
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.settings import load_toml, to_toml
+from sparring.games.game import Game
 from sparring.learn.learner import trainable
 from sparring.store.checkpoints import Checkpoint, load, newest_first
 from sparring.store.manifest import manifest_facts
@@ -39,11 +40,15 @@ def start(
     *,
     force: bool = False,
     warm: WarmStart | None = None,
+    game: Game | None = None,
     on_iteration: Callable[[Progress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Summary:
-    """Train a new run. All that can be wrong with the config is found before the directory is made."""
-    built = build(config)
+    """Train a new run. All that can be wrong with the config is found before the directory is made.
+
+    A `game` of one's own need not be registered; the config then only names it.
+    """
+    built = build(config, game=game)
     state = first_state(built)
     if warm is not None:
         state = warmed(built, state, warm)
@@ -58,19 +63,20 @@ def resume(
     path: Path,
     *,
     total_steps: int | None = None,
+    game: Game | None = None,
     on_iteration: Callable[[Progress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Summary:
     """Go on from the newest checkpoint, bit for bit as if nothing had happened; more steps may be asked for."""
     run = RunDir.open(path)
-    built = reopen(run, total_steps)
+    built = reopen(run, total_steps, game)
     with run.writing():
         checkpoint = newest(run)
         state = None if checkpoint is None else restored(built, checkpoint)
         begin = 0 if checkpoint is None else checkpoint.iteration
         if begin >= built.iterations:
             raise ConfigError(
-                f"{path} has done all its {built.iterations * built.steps_per_iteration:,} steps. "
+                f"{path} has done {begin * built.steps_per_iteration:,} steps; {built.config.total_steps:,} were asked for. "
                 "Ask for more with --total-steps to go on."
             )
         run.forget_from(begin)
@@ -82,9 +88,9 @@ def resume(
         return train(built, run, state, start=begin, on_iteration=on_iteration, should_stop=should_stop)
 
 
-def reopen(run: RunDir, total_steps: int | None = None) -> Built:
+def reopen(run: RunDir, total_steps: int | None = None, game: Game | None = None) -> Built:
     config = load_toml(RunConfig, run.config_path)
-    return build(config if total_steps is None else replace(config, total_steps=total_steps))
+    return build(config if total_steps is None else replace(config, total_steps=total_steps), game=game)
 
 
 def newest(run: RunDir) -> Checkpoint | None:
