@@ -75,9 +75,9 @@ def resume(
         state = None if checkpoint is None else restored(built, checkpoint)
         begin = 0 if checkpoint is None else checkpoint.iteration
         if begin >= built.iterations:
+            done, asked = begin * built.steps_per_iteration, built.config.total_steps
             raise ConfigError(
-                f"{path} has done {begin * built.steps_per_iteration:,} steps; {built.config.total_steps:,} were asked for. "
-                "Ask for more with --total-steps to go on."
+                f"{path} has done {done:,} steps; {asked:,} were asked for. Ask for more with --total-steps to go on."
             )
         run.forget_from(begin)
         if total_steps is not None:
