@@ -44,7 +44,7 @@ def test_the_name_of_what_learned_is_that_of_evaluations():
 def test_the_summary_has_a_row_for_what_learned_beside_the_best_bot_in_its_place():
     assert summary_rows(SCORES, MANIFEST) == (
         ["side", "against", "return", "best bot, return"],
-        [["predator", "flee", "3.00 ±0.50", "chase 5.00"], ["prey", "chase", "-7.00 ±0.50", "flee -5.00"]],
+        [["predator", "flee", "3.00 ±0.50", "chase 5.00 ±0.50"], ["prey", "chase", "-7.00 ±0.50", "flee -5.00 ±0.50"]],
     )
 
 
@@ -63,7 +63,7 @@ def test_where_games_are_won_bots_are_compared_by_points():
     scores = [won("learned", 0.5, 0.0), won("rich", 0.4, 9.0), won("winner", 0.6, 1.0)]
     header, rows = summary_rows(scores, MANIFEST)
     assert header == ["side", "return", "points", "best bot, points"]
-    assert rows == [["predator", "0.00", "0.50 [0.20, 0.80]", "winner 0.60"]]
+    assert rows == [["predator", "0.00", "0.50 [0.20, 0.80]", "winner 0.60 [0.20, 0.80]"]]
     assert "a draw one half" in legend(scores, MANIFEST) and "8 games each" in legend(scores, MANIFEST)
 
 

@@ -23,7 +23,7 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Ro
     for score in sorted((s for s in scores if s.team == LEARNED), key=lambda s: s.side):
         best = best_bot(score, scores)
         row = [manifest["sides"][score.side]] + [score.opponents] * versus + measures(score, won)
-        rows.append([*row, f"{best.team} {measure(best):.2f}" if best else ""])
+        rows.append([*row, f"{best.team} {judged(best)}" if best else ""])
     return header, rows
 
 
@@ -47,6 +47,11 @@ def best_bot(score: SideScore, scores: Sequence[SideScore]) -> SideScore | None:
 def measure(score: SideScore) -> float:
     """What the game is judged by."""
     return score.mean_return.mean if score.points is None else score.points.mean
+
+
+def judged(score: SideScore) -> str:
+    """The same with its interval."""
+    return spread_text(score.mean_return) if score.points is None else interval_text(score.points)
 
 
 def measures(score: SideScore, won: bool) -> list[str]:
