@@ -43,7 +43,7 @@ class PPOConfig:
     value_weight: Schedule = Schedule.parse(0.5)
     """Weight of the critic's loss."""
     max_grad_norm: Schedule = Schedule.parse(10.0)
-    """Gradients longer than this are scaled down to it. Values are not normalised, so 0.5 would mute the critic."""
+    """Gradients longer than this are scaled down to it: 10 in MAPPO's reference, 0.5 in CleanRL."""
     adam_eps: Schedule = Schedule.parse(1e-5)
     """Adam's epsilon."""
     target_kl: Schedule = Schedule.parse(0.0)
