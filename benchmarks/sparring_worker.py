@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 
 from sparring.core.schedules import Schedule
-from sparring.learn.ppo import PPOConfig
+from sparring.learn.config import PPOConfig
 from sparring.play.seating import seat
 from sparring.training.bench import TrainingLoop
 from sparring.training.build import Built, build

@@ -50,8 +50,8 @@ def program() -> Callable[..., tuple[Built, Callable]]:
 @pytest.fixture(scope="session")
 def tiny() -> RunConfig:
     """The canonical small shape: vary it as little as a test allows, for each variation compiles for seconds."""
-    from sparring.learn.ppo import PPOConfig
-    from sparring.nets.actor_critic import NetConfig
+    from sparring.learn.config import PPOConfig
+    from sparring.nets.config import NetConfig
     from sparring.training.config import PlayConfig, RunConfig
 
     return RunConfig(

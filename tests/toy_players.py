@@ -13,8 +13,10 @@ from jax import Array
 from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec
 from sparring.games.game import Game
+from sparring.learn.config import PPOConfig
 from sparring.learn.learner import Learner, new_learner
-from sparring.nets.actor_critic import ActorCritic, NetConfig
+from sparring.nets.actor_critic import ActorCritic
+from sparring.nets.config import NetConfig
 from sparring.nets.distributions import Distribution
 from sparring.play.collect import begin, collect
 from sparring.play.rollout import Cursor, Driver, Games, Rollout
@@ -71,6 +73,9 @@ class Reader(eqx.Module):
     def initial(self, *batch: int) -> Array:
         return jnp.zeros(batch)
 
+    def rows(self, seats: int, shared_view: bool) -> int:
+        return 1 if shared_view else seats
+
     def __call__(self, views_VG: Array, memory: Array) -> tuple[Array, Array]:
         return views_VG[..., 0] + self.weight * (memory + 1), memory + 1
 
@@ -88,19 +93,29 @@ def mirror(game: Game, *, worlds: int = 2, independent: bool = False) -> Seating
     )
 
 
-def learners_of(game: Game, net: NetConfig, players: Sequence[int], *, gain: float = 100.0) -> Learner:
+def learners_of(
+    game: Game,
+    net: NetConfig,
+    players: Sequence[int],
+    *,
+    gain: float = 100.0,
+    ppo: PPOConfig = PPOConfig(),  # noqa: B008
+    worlds: int = 0,
+    seats: int = 1,
+) -> Learner:
     """Untrained learners, stacked. `gain` scales the actors' last layer: untrained policies are almost uniform, and a
-    wrong probability would hardly show."""
+    wrong probability would hardly show. `worlds` and `seats` matter to options that keep something for each."""
+    parts = {"value_scale": ppo.value_norm != "none", "noise_seats": seats if ppo.on("value_noise") else 0}
 
     def model(player: int) -> ActorCritic:
-        whole = ActorCritic.make(Seed.of(5) / player, game.spec, net)
+        whole = ActorCritic.make(Seed.of(5) / player, game.spec, net, **parts)
         return eqx.tree_at(lambda m: m.actor.head.weight_IO, whole, whole.actor.head.weight_IO * gain)
 
-    return stack([new_learner(model(player), player) for player in players])
+    return stack([new_learner(model(player), player, ppo, worlds, seats) for player in players])
 
 
 def driver_of(learners: Learner) -> Driver:
-    return Driver(learners.model.actor, learners.model.critic, learners.player)
+    return Driver(learners.model.actor, learners.model.judge, learners.player)
 
 
 def play(

@@ -33,6 +33,8 @@ import pytest
         ("--device gpu", "JAX finds only cpu"),
         ("--recipe dmo", "Unknown recipe 'dmo'. Did you mean 'demo'?"),
         ("--recipe demo --config some.toml", "Leave one out."),
+        ("--preset mapo", "Unknown preset 'mapo'. Did you mean 'mappo'?"),
+        ("--preset rmappo --steps 25", "sequence=10 does not divide the 25 steps of a rollout. Nearest that does: 5."),
         ("--game kun", "Did you mean 'kuhn'?"),
     ],
 )

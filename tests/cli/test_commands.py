@@ -2,12 +2,18 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sparring.cli.flags import parse
 from sparring.cli.machine import cache_folder, use_cache
+from sparring.cli.train import Train, starting_point
+from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml
+from sparring.recipes.catalogue import spread
+from sparring.recipes.presets import preset
 from sparring.store.run_dir import RunDir
 from sparring.training.config import RunConfig
 
@@ -62,6 +68,19 @@ def test_a_run_may_start_from_the_weights_of_another(sparring, trained, train_wo
     assert run.read_manifest()["warm_start"] == f"{trained}:learner"
     # without a learning rate the weights stay those of the other run, and so does what can be won against them
     assert run.metrics()[-1]["exploitability"] == RunDir.open(trained).metrics()[-1]["exploitability"]
+
+
+@pytest.mark.parametrize("source", ["recipe", "file"])
+def test_a_preset_wins_over_a_recipe_or_file_and_flags_win_over_the_preset(tmp_path, source):
+    (tmp_path / "settings.toml").write_text("[play]\nsteps = 25\n[ppo]\nepochs = 8\n[net]\nhidden = [9]")
+    words = ["--recipe", "spread"] if source == "recipe" else ["--config", str(tmp_path / "settings.toml")]
+    words += ["--preset", "rmappo", "--sequence", "5", "--entropy", "0.3"]  # 10 would not divide the 25 steps
+    run = parse(Train, words, command="train", default=Train(run=starting_point(words))).run
+    before, chosen = starting_point(words[:2]), preset("rmappo")
+    assert before.ppo.epochs == 8 and before.play.steps == 25
+    ppo = replace(chosen.ppo, sequence=5, entropy=Schedule.parse(0.3))
+    assert run == replace(before, net=chosen.net, ppo=ppo)
+    assert source == "file" or before == spread()
 
 
 def test_several_seeds_train_together_and_are_told_apart(sparring, train_words, trained, tmp_path):

@@ -8,7 +8,8 @@ import pytest
 from sparring.core.seeding import Seed
 from sparring.evaluation.match import Match, family_of, first_games, prepare_match
 from sparring.games.matrix import matrix_game
-from sparring.nets.actor_critic import Actor, NetConfig
+from sparring.nets.actor_critic import Actor
+from sparring.nets.config import NetConfig
 from sparring.play.chance import stream
 from sparring.play.rollout import Games
 from sparring.play.scripted import Scripted

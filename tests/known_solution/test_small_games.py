@@ -8,8 +8,8 @@ import pytest
 
 from sparring.core.schedules import Schedule
 from sparring.evaluation.scoring import score_sides
-from sparring.learn.ppo import PPOConfig
-from sparring.nets.actor_critic import NetConfig
+from sparring.learn.config import PPOConfig
+from sparring.nets.config import NetConfig
 from sparring.training.bench import TrainingLoop
 from sparring.training.build import build
 from sparring.training.config import PlayConfig, RunConfig, SeatsConfig

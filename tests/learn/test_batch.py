@@ -9,12 +9,15 @@ import pytest
 
 from sparring.core.records import Action
 from sparring.core.spec import ActionSpec
-from sparring.learn.batch import to_rows, unroll
-from sparring.nets.actor_critic import NetConfig
+from sparring.learn.batch import Cut, to_rows, unroll
+from sparring.nets.config import NetConfig
+from sparring.nets.distributions import Distribution
 from sparring.play.rollout import Rollout
 from sparring.play.seating import seat
 from toy_games import timetable
 from toy_players import driver_of, learners_of, play, quick
+
+ONE_CHOICE = ActionSpec(heads=(1,))
 
 
 def numbered_rollout(memory: tuple) -> Rollout:
@@ -25,26 +28,27 @@ def numbered_rollout(memory: tuple) -> Rollout:
     return Rollout(
         features_TWNF=number_TWN[..., None], legal_TWNA=flag_TWN[..., None], views_TWVG=None,
         action=Action(number_TWN[..., None].astype(int), np.zeros((4, 2, 1, 0))), log_prob_TWN=number_TWN,
+        distribution=Distribution(ONE_CHOICE, number_TWN[..., None], np.zeros((4, 2, 1, 0)), np.zeros((4, 2, 1, 0))),
         value_TWN=number_TWN, next_value_TWN=number_TWN, reward_TWN=number_TWN, over_TWN=flag_TWN, ended_TWN=flag_TWN,
-        present_TWN=flag_TWN, acting_TWN=flag_TWN, start_TW=number_TW > 15, memory=memory,
+        present_TWN=flag_TWN, acting_TWN=flag_TWN, start_TW=number_TW > 15,
+        side_TWK=np.ones((4, 2, 1), bool), memory=memory,
     )  # fmt: skip
 
 
 def test_without_memory_every_step_of_every_world_is_a_row():
     rollout = numbered_rollout(((), ()))
-    batch = quick(to_rows)(rollout, rollout.reward_TWN + 1000, rollout.value_TWN + 2000)
+    batch = quick(lambda rollout: to_rows(rollout, Cut(4, 1)))(rollout)
     assert batch.features.shape == (8, 1, 1, 1)
     np.testing.assert_array_equal(batch.features.ravel(), [0, 1, 10, 11, 20, 21, 30, 31])
     np.testing.assert_array_equal(batch.action.discrete_SD.ravel(), [0, 1, 10, 11, 20, 21, 30, 31])
-    np.testing.assert_array_equal(batch.advantage.ravel(), [1000, 1001, 1010, 1011, 1020, 1021, 1030, 1031])
-    np.testing.assert_array_equal(batch.target.ravel(), [2000, 2001, 2010, 2011, 2020, 2021, 2030, 2031])
+    np.testing.assert_array_equal(batch.distribution.log_p_A.ravel(), [0, 1, 10, 11, 20, 21, 30, 31])
 
 
 def test_with_memory_rows_are_stretches_of_one_world_and_begin_with_the_memory_kept_there():
     # Memory kept twice in 4 steps: stretches of 2. It holds the number of its stretch's first step.
     kept = np.array([[0.0, 1.0], [20.0, 21.0]])[..., None, None]
     rollout = numbered_rollout((kept, kept + 500))
-    batch = quick(to_rows)(rollout, rollout.reward_TWN, rollout.value_TWN)
+    batch = quick(lambda rollout: to_rows(rollout, Cut(4, 2)))(rollout)
     np.testing.assert_array_equal(batch.features[..., 0, 0], [[0, 10], [1, 11], [20, 30], [21, 31]])
     np.testing.assert_array_equal(batch.log_prob[..., 0], [[0, 10], [1, 11], [20, 30], [21, 31]])
     np.testing.assert_array_equal(batch.start, [[0, 0], [0, 0], [1, 1], [1, 1]])
@@ -96,8 +100,9 @@ def played():
 @quick
 def again(models, rollouts):
     def of_learner(model, rollout):
-        log_prob, _, value = unroll(model, to_rows(rollout, rollout.reward_TWN, rollout.value_TWN))
-        return log_prob, value
+        cut = Cut(4, 2 if jax.tree.leaves(rollout.memory) else 1)
+        found = unroll(model.actor, model.judge, to_rows(rollout, cut))
+        return found.log_prob, found.value
 
     return [jax.vmap(of_learner, in_axes=(0, 1))(*pair) for pair in zip(models, rollouts, strict=True)]
 

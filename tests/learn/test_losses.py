@@ -59,12 +59,15 @@ def test_a_mean_over_nobody_is_0():
 def test_standardising_uses_the_mean_and_deviation_of_the_mask():
     # Among 1 and 5: mean 3, deviation 2.
     scaled = standardise(jnp.array([1.0, 5.0, 103.0]), jnp.array([True, True, False]))
-    np.testing.assert_allclose(scaled, [-1.0, 1.0, 50.0], rtol=1e-6)
+    np.testing.assert_allclose(scaled.x, [-1.0, 1.0, 50.0], rtol=1e-6)
+    assert (scaled.mean, scaled.std, scaled.flat) == (3.0, 2.0, 0.0)
 
 
 def test_standardising_equal_numbers_only_centres_them():
-    np.testing.assert_array_equal(standardise(jnp.full(4, 7.0), jnp.ones(4, bool)), np.zeros(4))
-    np.testing.assert_allclose(standardise(jnp.array([7.0, 7.0, 9.0]), jnp.array([1, 1, 0], bool)), [0.0, 0.0, 2.0])
+    alike = standardise(jnp.full(4, 7.0), jnp.ones(4, bool))
+    np.testing.assert_array_equal(alike.x, np.zeros(4))
+    assert alike.flat == 1.0
+    np.testing.assert_allclose(standardise(jnp.array([7.0, 7.0, 9.0]), jnp.array([1, 1, 0], bool)).x, [0.0, 0.0, 2.0])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparring.core.schedules import Schedule
-from sparring.learn.ppo import PPOConfig
+from sparring.learn.config import PPOConfig
 from sparring.training.build import first_state
 from sparring.training.config import PlayConfig
 from toy_games import flip_flop

@@ -1,9 +1,11 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.signal import correlate2d
 
 from sparring.core.seeding import Seed
-from sparring.nets.blocks import GRU, LSTM, Dense, orthogonal
+from sparring.nets.blocks import GRU, LSTM, Convolution, Dense, LayerNorm, Residual, orthogonal
 
 
 def sigmoid(x):
@@ -89,3 +91,57 @@ def test_a_fresh_memory_is_blank_and_has_the_width_of_the_cell(cell):
     memory = cell.make(Seed.of(0), 5, 3).initial(2, 4)
     for part in memory if isinstance(memory, tuple) else (memory,):
         np.testing.assert_array_equal(part, np.zeros((2, 4, 3)))
+
+
+def test_a_layer_norm_gives_every_vector_mean_0_and_deviation_1():
+    x = jnp.asarray(50 + 7 * np.random.default_rng(0).standard_normal((3, 2, 16)), jnp.float32)
+    y = np.asarray(LayerNorm.make(16)(x))
+    np.testing.assert_allclose(y.mean(-1), np.zeros((3, 2)), atol=1e-5)
+    np.testing.assert_allclose(y.std(-1), np.ones((3, 2)), atol=1e-5)
+
+
+def test_a_layer_norm_by_hand():
+    # Mean 4, deviations -2, 0, 2, variance 8/3; epsilon is too small to show.
+    norm = LayerNorm(jnp.array([1.0, 2.0, 3.0]), jnp.array([0.0, 0.5, -1.0]))
+    unit = 2 / np.sqrt(8 / 3)
+    np.testing.assert_allclose(norm(jnp.array([2.0, 4.0, 6.0])), [-unit, 0.5, 3 * unit - 1], rtol=1e-5)
+
+
+def test_a_layer_norm_of_equal_numbers_is_its_offset_and_has_a_finite_gradient():
+    norm = LayerNorm(jnp.ones(3), jnp.array([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(norm(jnp.full(3, 7.0)), [1.0, 2.0, 3.0])
+    assert np.isfinite(jax.grad(lambda x: (norm(x) ** 2).sum())(jnp.full(3, 7.0))).all()
+
+
+def test_a_residual_block_adds_a_wide_relu_layer_of_the_normed_input():
+    rng = np.random.default_rng(0)
+    block = Residual.make(Seed.of(0), 4)
+    assert block.wide.weight_IO.shape == (4, 16)
+    x = rng.standard_normal((5, 4))
+    normed = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    added = np.maximum(normed @ np.asarray(block.wide.weight_IO, float), 0) @ np.asarray(block.narrow.weight_IO, float)
+    np.testing.assert_allclose(block(jnp.asarray(x, jnp.float32)), x + added, atol=1e-5)
+
+
+def test_the_layers_of_a_residual_block_start_with_the_variance_of_he():
+    block = Residual.make(Seed.of(0), 32)
+    np.testing.assert_allclose(np.square(block.wide.weight_IO).mean(), 2 / 32, rtol=1e-5)
+    np.testing.assert_allclose(np.square(block.narrow.weight_IO).mean(), 2 / 128, rtol=1e-5)
+
+
+def test_a_convolution_is_the_textbook_one_with_zeros_beyond_the_edge():
+    rng = np.random.default_rng(0)
+    x, kernel, bias = rng.standard_normal((2, 5, 4, 3)), rng.standard_normal((3, 3, 3, 2)), rng.standard_normal(2)
+    matrix = jnp.asarray(kernel.reshape(27, 2), jnp.float32)
+    ours = Convolution(Dense(matrix, jnp.asarray(bias, jnp.float32)))(jnp.asarray(x, jnp.float32))
+    for batch in range(2):
+        for out in range(2):
+            planes = [correlate2d(x[batch, :, :, c], kernel[:, :, c, out], mode="same") for c in range(3)]
+            np.testing.assert_allclose(ours[batch, :, :, out], sum(planes) + bias[out], atol=1e-5)
+
+
+def test_convolutions_of_stacked_policies_are_one_matrix_product():
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(Convolution.make(Seed.of(s), 3, 2) for s in range(4)))
+    program = str(jax.make_jaxpr(jax.vmap(lambda net, x: net(x)))(stacked, jnp.ones((4, 6, 5, 5, 3))))
+    assert program.count("dot_general") == 1
+    assert "conv_general" not in program

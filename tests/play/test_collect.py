@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sparring.core.spec import ActionSpec
-from sparring.nets.actor_critic import NetConfig
+from sparring.nets.config import NetConfig
 from sparring.play.rollout import Driver, Games, tally
 from sparring.play.roster import stack
 from sparring.play.seating import seat

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sparring.core.records import Action
-from sparring.nets.actor_critic import NetConfig
+from sparring.nets.config import NetConfig
 from sparring.play.collect import begin, collect
 from sparring.play.seating import seat
 from toy_games import timetable

@@ -10,7 +10,7 @@ import pytest
 
 from sparring.core.errors import ConfigError, RunError
 from sparring.core.schedules import Schedule
-from sparring.nets.actor_critic import NetConfig
+from sparring.nets.config import NetConfig
 from sparring.store.checkpoints import load
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir

@@ -37,12 +37,21 @@ class Watch:
         first = self.began is None
         note = f"{self.pace(moment.seconds)}  {headline(moment.lines)}"
         done = f"{moment.iteration}/{moment.iterations}"
+        for line in moment.notices:
+            self.tell(line)
         self.bar.update(
             self.task, description="training", total=moment.iterations, completed=moment.iteration, done=done, note=note
         )
         every = max(1, (moment.iterations - self.start) // LINES)
         if not self.quiet and not self.console.is_terminal and (first or (moment.iteration - self.start) % every == 0):
             print(f"iteration {done}  {note}", file=sys.stderr, flush=True)
+
+    def tell(self, line: dict[str, Any]) -> None:
+        """A notice, above the bar."""
+        if not self.quiet:
+            seed = f", seed {line['seed']}" if self.seeds > 1 else ""
+            text = f"iteration {line['iteration'] + 1}, {line['learner']}{seed}: {line['text']}"
+            self.bar.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def pace(self, seconds: float) -> str:
         """The mean speed so far. The first iteration mostly compiles, which says nothing about the others."""

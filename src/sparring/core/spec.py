@@ -7,19 +7,33 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class ActionSpec:
-    """One action of a seat: any number of discrete heads and any number of continuous dimensions."""
+    """One action of a seat: any number of discrete heads and any number of continuous dimensions.
+
+    In a hybrid action the first head is the kind of the action, and `counts` says which of the other parts are its
+    arguments: `counts[kind]` has a flag for each further head, then for each dimension. What does not count adds
+    nothing to log-probability, entropy and KL.
+    """
 
     heads: tuple[int, ...] = ()
     """Number of choices of each discrete head."""
     low: tuple[float, ...] = ()
     """Lower bound of each continuous dimension; the game receives actions clipped to the bounds."""
     high: tuple[float, ...] = ()
+    counts: tuple[tuple[bool, ...], ...] = ()
+    """Which parts count for which kind; empty: all, always."""
 
     def __post_init__(self) -> None:
         if len(self.low) != len(self.high):
             raise ValueError(f"low has {len(self.low)} bounds, high has {len(self.high)}: give one pair per dimension")
         if not self.heads and not self.low:
             raise ValueError("an action needs at least one discrete head or one continuous dimension")
+        if self.counts:
+            kinds, parts = self.heads[0] if self.heads else 0, max(len(self.heads) - 1, 0) + len(self.low)
+            if len(self.counts) != kinds or any(len(row) != parts for row in self.counts):
+                raise ValueError(
+                    f"counts must have one row for each of the {kinds} choices of the first head, with {parts} flags "
+                    f"(further heads, then dimensions), found rows of {[len(row) for row in self.counts]}"
+                )
 
     @property
     def entries(self) -> int:

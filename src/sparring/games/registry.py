@@ -23,6 +23,15 @@ GAMES = {
     "matrix:stag_hunt": "sparring.games.matrix:stag_hunt",
     "particles:spread": "sparring.games.particles.spread:spread",
     "particles:tag": "sparring.games.particles.tag:tag",
+    "probe:aim": "sparring.games.probes.riddles:aim",
+    "probe:bandit": "sparring.games.probes.riddles:bandit",
+    "probe:credit": "sparring.games.probes.episodes:credit",
+    "probe:grid": "sparring.games.probes.riddles:grid",
+    "probe:heads": "sparring.games.probes.riddles:heads",
+    "probe:hybrid": "sparring.games.probes.riddles:hybrid",
+    "probe:limit": "sparring.games.probes.episodes:limit",
+    "probe:mask": "sparring.games.probes.riddles:mask",
+    "probe:memory": "sparring.games.probes.episodes:memory",
 }
 """Name to "module:function". The function returns a Game; its keyword options have types and defaults, and the first
 line of its docstring describes the game."""

@@ -1,13 +1,15 @@
 """A rollout as rows to train on, and the policy evaluated on them: what play computed, computed again."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
 from sparring.core.records import Action
-from sparring.nets.actor_critic import ActorCritic
+from sparring.nets.actor_critic import Critic
+from sparring.nets.distributions import Distribution
 from sparring.play.rollout import Rollout, where_first
 
 
@@ -19,47 +21,112 @@ class Batch(NamedTuple):
     views: Array | None
     action: Action
     log_prob: Array
+    distribution: Distribution
+    """The policy that played."""
+    value: Array
+    """The critic that played, in the units of the loss."""
     advantage: Array
     target: Array
+    """What the critic learns, in the units of the loss."""
     present: Array
     acting: Array
     start: Array
+    warm: Array | None
+    """Steps of a burn-in, which carry no loss; None without one."""
+    hold: Array | None
+    """Steps of a burn-in before the rollout began: there is nothing to see, so the memory stays."""
     memory: tuple
     """[M, ...]: memories of policy and critic at the first step."""
 
 
-def to_rows(rollout: Rollout, advantage_TWN: Array, target_TWN: Array) -> Batch:
-    """Cut the rollout into sequences: memory was kept at the start of each, so their number gives their length."""
-    steps = rollout.start_TW.shape[0]
-    kept = jax.tree.leaves(rollout.memory)
-    sequence = steps // kept[0].shape[0] if kept else 1
+class Evaluation(NamedTuple):
+    """[M, sequence, N]."""
 
-    def rows(x_TW: Array) -> Array:
-        worlds = x_TW.shape[1]
-        parts = x_TW.reshape(steps // sequence, sequence, worlds, *x_TW.shape[2:])
-        return jnp.swapaxes(parts, 1, 2).reshape(steps // sequence * worlds, sequence, *x_TW.shape[2:])
+    log_prob: Array
+    entropy: Array
+    kl: Array
+    """KL of the policy that played and the one evaluated, exact."""
+    value: Array
 
+
+@dataclass(frozen=True)
+class Cut:
+    """How the steps of a rollout fall into rows: sequences, each with the steps of a burn-in before it."""
+
+    steps: int
+    sequence: int
+    burn_in: int = 0
+
+    def rows(self, x_TW: Array) -> Array:
+        """[T, W, ...] as [M, burn_in + sequence, ...]; zeros stand before the first step."""
+        _, worlds, *rest = x_TW.shape
+        if self.burn_in:
+            padded = jnp.concatenate([jnp.zeros((self.burn_in, worlds, *rest), x_TW.dtype), x_TW])
+            parts = padded[self.first[:, None] + jnp.arange(self.burn_in + self.sequence)]
+        else:
+            parts = x_TW.reshape(self.steps // self.sequence, self.sequence, worlds, *rest)
+        rows = parts.shape[0] * worlds
+        return jnp.swapaxes(parts, 1, 2).reshape(rows, self.burn_in + self.sequence, *rest)
+
+    def in_time(self, rows: Array) -> Array:
+        """The inverse of `rows`: [M, burn_in + sequence, ...] as [T, W, ...]."""
+        rest = rows.shape[2:]
+        stretches = self.steps // self.sequence
+        worlds = rows.shape[0] // stretches
+        parts = rows[:, self.burn_in :].reshape(stretches, worlds, self.sequence, *rest)
+        return jnp.swapaxes(parts, 1, 2).reshape(self.steps, worlds, *rest)
+
+    @property
+    def first(self) -> Array:
+        """The first step of each sequence."""
+        return jnp.arange(0, self.steps, self.sequence)
+
+    @property
+    def keep(self) -> int:
+        """Memory is kept every so many steps, so that the one at the start of each row is there."""
+        return self.burn_in or self.sequence
+
+
+def to_rows(rollout: Rollout, cut: Cut) -> Batch:
+    """The rollout in rows. Advantages and targets are not known yet."""
+    unknown = jnp.zeros_like(rollout.value_TWN)
     batch = Batch(
         features=rollout.features_TWNF, legal=rollout.legal_TWNA, views=rollout.views_TWVG, action=rollout.action,
-        log_prob=rollout.log_prob_TWN, advantage=advantage_TWN, target=target_TWN, present=rollout.present_TWN,
-        acting=rollout.acting_TWN, start=rollout.start_TW, memory=(),
+        log_prob=rollout.log_prob_TWN, distribution=rollout.distribution, value=rollout.value_TWN, advantage=unknown,
+        target=unknown, present=rollout.present_TWN, acting=rollout.acting_TWN, start=rollout.start_TW,
+        warm=None, hold=None, memory=(),
     )  # fmt: skip
-    memory = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), rollout.memory)
-    return jax.tree.map(rows, batch)._replace(memory=memory)
+    batch = jax.tree.map(cut.rows, batch)
+    if not cut.burn_in:
+        return batch._replace(memory=jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), rollout.memory))
+    kept = jnp.maximum(cut.first // cut.burn_in - 1, 0)
+    warm = jnp.broadcast_to(jnp.arange(cut.burn_in + cut.sequence) < cut.burn_in, batch.start.shape)
+    return batch._replace(
+        warm=warm,
+        hold=warm & jnp.repeat(cut.first == 0, rollout.start_TW.shape[1])[:, None],
+        acting=batch.acting & ~warm[..., None],
+        present=batch.present & ~warm[..., None],
+        memory=jax.tree.map(lambda x: x[kept].reshape(-1, *x.shape[2:]), rollout.memory),
+    )
 
 
-def unroll(model: ActorCritic, batch: Batch) -> tuple[Array, Array, Array]:
-    """Log-probability, entropy and value of every row, [M, sequence, N]: what play computed, computed again."""
+def unroll(policy: Any, critic: Critic, batch: Batch) -> Evaluation:
+    """Every row evaluated: what play computed, computed again."""
 
-    def at_step(memory: tuple, row: Batch) -> tuple[tuple, tuple[Array, Array, Array]]:
+    def at_step(memory: tuple, row: Batch) -> tuple[tuple, Evaluation]:
         blank = jax.tree.map(jnp.zeros_like, memory)
         actor_memory, critic_memory = where_first(row.start, blank, memory)
-        distribution, actor_memory = model.actor(row.features, row.legal, actor_memory)
-        value, critic_memory = model.critic(row.features if row.views is None else row.views, critic_memory)
+        distribution, actor_memory = policy(row.features, row.legal, actor_memory)
+        value, critic_memory = critic(row.features if row.views is None else row.views, critic_memory)
         value = jnp.broadcast_to(value, row.log_prob.shape)
-        return (actor_memory, critic_memory), (distribution.log_prob(row.action), distribution.entropy(), value)
+        log_prob, entropy = distribution.log_prob(row.action), distribution.entropy()
+        later = (actor_memory, critic_memory)
+        if row.warm is not None and row.hold is not None:  # a burn-in brings the memory up to date, but no gradient flows through it
+            later = where_first(row.warm, lax.stop_gradient(later), later)
+            later = where_first(row.hold, memory, later)
+        return later, Evaluation(log_prob, entropy, row.distribution.kl(distribution), value)
 
-    def of_row(row: Batch) -> tuple[Array, Array, Array]:
+    def of_row(row: Batch) -> Evaluation:
         steps = row._replace(memory=())
         if not jax.tree.leaves(row.memory):
             return jax.vmap(lambda step: at_step(row.memory, step)[1])(steps)
@@ -68,9 +135,9 @@ def unroll(model: ActorCritic, batch: Batch) -> tuple[Array, Array, Array]:
     return jax.vmap(of_row)(batch)
 
 
-def recomputed(model: ActorCritic, batch: Batch, minibatches: int) -> Array:
-    """Old log-probabilities from the training function, in parts of the size of a minibatch: the same program."""
+def evaluated(policy: Any, critic: Critic, batch: Batch, minibatches: int) -> Evaluation:
+    """All rows, without gradient, in parts of the size of a minibatch: the same program as training."""
     size = batch.start.shape[0] // minibatches
     parts = jax.tree.map(lambda x: x.reshape(minibatches, size, *x.shape[1:]), batch)
-    log_prob = lax.map(lambda part: unroll(model, part)[0], parts)
-    return lax.stop_gradient(log_prob.reshape(batch.log_prob.shape))
+    found = lax.map(lambda part: unroll(policy, critic, part), parts)
+    return lax.stop_gradient(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), found))

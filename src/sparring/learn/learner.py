@@ -1,41 +1,77 @@
-"""A learner: weights, optimiser state and a count. Learners of one family are stacked on L, also when L = 1."""
+"""A learner: weights, optimiser state, statistics. Learners of one family are stacked on L, also when L = 1."""
 
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jax import Array
 
-from sparring.nets.actor_critic import ActorCritic
-from sparring.nets.normalise import Normaliser
+from sparring.learn import calm, reward_scale
+from sparring.learn.calm import Calm
+from sparring.learn.config import COEFFICIENTS, Knobs, PPOConfig
+from sparring.learn.groups import labels, optimiser
+from sparring.learn.reward_scale import RewardScale
+from sparring.nets.actor_critic import UNTRAINED, Actor, ActorCritic
+from sparring.nets.exploring import Exploring
+from sparring.nets.normalise import Held
+from sparring.play.chance import stream
 
 
 class Learner(NamedTuple):
+    """What an option needs is None while it is off."""
+
     model: ActorCritic
     optimiser: Any
     updates: Array
     """Gradient steps taken."""
     player: Array
     """The identity whose keys this learner uses, uint32; it keeps it wherever it is stored."""
+    kl_weight: Array | None
+    calm: Calm | None
+    reward: RewardScale | None
 
 
-def optimiser(max_grad_norm: Array | float, adam_eps: Array | float) -> optax.GradientTransformation:
-    """Adam on clipped gradients. The learning rate is multiplied in by the caller, from this iteration's knobs."""
-    return optax.chain(optax.clip_by_global_norm(max_grad_norm), optax.scale_by_adam(eps=adam_eps))
-
-
-def new_learner(model: ActorCritic, player: int) -> Learner:
+def new_learner(model: ActorCritic, player: int, config: PPOConfig, worlds: int, seats: int) -> Learner:
+    """A learner that will play in that many worlds with that many seats."""
     trained: Any = trainable(model)[0]
-    state = optimiser(1.0, 1e-5).init(trained)
-    return Learner(model, state, jnp.zeros((), jnp.int32), jnp.asarray(player, jnp.uint32))
+    any_knobs = Knobs(*(1.0 for _ in COEFFICIENTS))
+    return Learner(
+        model=model,
+        optimiser=optimiser(config, any_knobs, labels(trained)).init(trained),
+        updates=jnp.zeros((), jnp.int32),
+        player=jnp.asarray(player, jnp.uint32),
+        kl_weight=jnp.asarray(config.kl_weight, jnp.float32) if config.loss in ("kl", "clip_kl") else None,
+        calm=calm.start() if config.calm_critic else None,
+        reward=reward_scale.start(worlds, seats) if config.reward_scale else None,
+    )
 
 
 def trainable(model: ActorCritic) -> tuple[ActorCritic, ActorCritic]:
-    """What gradients move, and the rest: the statistics of normalisers."""
+    """What gradients move, and the rest: statistics, and what the trainer sets."""
 
     def spec(node: Any) -> Any:
-        return jax.tree.map(lambda _: not isinstance(node, Normaliser), node)
+        return jax.tree.map(lambda _: not isinstance(node, UNTRAINED), node)
 
-    return eqx.partition(model, jax.tree.map(spec, model, is_leaf=lambda node: isinstance(node, Normaliser)))
+    return eqx.partition(model, jax.tree.map(spec, model, is_leaf=lambda node: isinstance(node, UNTRAINED)))
+
+
+def behaviour(actor: Actor, knobs: Any, config: PPOConfig) -> Any:
+    """The policy that plays in training and that learns: the actor, with exploration inside its distribution."""
+    temperature = knobs.temperature if config.on("temperature") else None
+    epsilon = knobs.epsilon if config.on("epsilon") else None
+    return actor if temperature is None and epsilon is None else Exploring(actor, temperature, epsilon)
+
+
+def ready(learner: Learner, key: Array, knobs: Any) -> Learner:
+    """What an iteration sets before play: the deviation of fixed actions, and the noise that the critic sees."""
+    model = learner.model
+    log_std, noise = model.actor.log_std_C, model.critic.noise_NZ
+    if isinstance(log_std, Held):
+        fixed = jnp.full_like(log_std.value, jnp.log(knobs.fixed_std))
+        model = eqx.tree_at(lambda m: m.actor.log_std_C.value, model, fixed)
+    if noise is not None:
+        own = jax.random.fold_in(stream(key, "value noise"), learner.player)
+        drawn_NZ = knobs.value_noise * jax.random.normal(own, noise.value.shape)
+        model = eqx.tree_at(lambda m: m.critic.noise_NZ.value, model, drawn_NZ)
+    return learner._replace(model=model)

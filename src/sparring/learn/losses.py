@@ -1,7 +1,12 @@
 """The terms of the objective, each a masked mean. Masks are the seats that act (actor) or are present (critic)."""
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
 from jax import Array
+
+FLAT = 1e-6
+"""A deviation below this is rounding, not a signal: dividing by it would blow noise up to size 1."""
 
 
 def masked_mean(x: Array, mask: Array) -> Array:
@@ -10,8 +15,17 @@ def masked_mean(x: Array, mask: Array) -> Array:
 
 
 def clipped_surrogate(ratio: Array, advantage: Array, clip: Array | float) -> Array:
-    """PPO's pessimistic objective, to be minimised (arXiv:1707.06347, eq. 7)."""
+    """PPO2's pessimistic objective, to be minimised (arXiv:1707.06347, eq. 7)."""
     return -jnp.minimum(ratio * advantage, jnp.clip(ratio, 1 - clip, 1 + clip) * advantage)
+
+
+def spo_surrogate(ratio: Array, advantage: Array, clip: Array | float) -> Array:
+    """Simple policy optimisation, to be minimised (arXiv:2401.16025, eq. 12).
+
+    A parabola whose best ratio is 1 + clip where the advantage is positive and 1 - clip where it is negative: unlike
+    the clip, it pulls a ratio back that has gone further.
+    """
+    return -(ratio * advantage - jnp.abs(advantage) / (2 * clip) * (ratio - 1) ** 2)
 
 
 def approximate_kl(log_ratio: Array) -> Array:
@@ -19,11 +33,43 @@ def approximate_kl(log_ratio: Array) -> Array:
     return jnp.expm1(log_ratio) - log_ratio
 
 
-def standardise(x: Array, mask: Array) -> Array:
-    """Zero mean and unit deviation over the mask; only centred where the deviation is practically 0."""
+def value_error(value: Array, target: Array, huber_delta: Array | float | None = None) -> Array:
+    """Squared error; with a delta, Huber's: linear beyond it and the same square within."""
+    error = value - target
+    if huber_delta is None:
+        return error**2
+    size = jnp.abs(error)
+    return jnp.where(size <= huber_delta, error**2, 2 * huber_delta * size - huber_delta**2)
+
+
+def clipped_value_error(
+    value: Array, old: Array, target: Array, clip: Array | float, huber_delta: Array | float | None = None
+) -> Array:
+    """The larger error of the value and of the value held within `clip` of the old one.
+
+    Pessimistic as the policy's clip is: where the held value is worse the gradient is 0.
+    """
+    held = old + jnp.clip(value - old, -clip, clip)
+    return jnp.maximum(value_error(value, target, huber_delta), value_error(held, target, huber_delta))
+
+
+class Scaled(NamedTuple):
+    x: Array
+    mean: Array
+    std: Array
+    flat: Array
+    """1 where the deviation was practically 0, so that x was only centred."""
+
+
+def standardise(x: Array, mask: Array) -> Scaled:
+    """Zero mean and unit deviation over the mask; only centred where the deviation is practically 0.
+
+    Over a batch that is sharded over devices these means are those of the whole batch: the compiler adds the sums up.
+    """
     mean = masked_mean(x, mask)
     deviation = jnp.sqrt(masked_mean((x - mean) ** 2, mask))
-    return (x - mean) / jnp.where(deviation > 1e-6, deviation, 1.0)
+    flat = deviation <= FLAT
+    return Scaled((x - mean) / jnp.where(flat, 1.0, deviation), mean, deviation, 1.0 * flat)
 
 
 def explained_variance(target: Array, value: Array, mask: Array) -> Array:

@@ -1,73 +1,29 @@
 """Proximal policy optimisation for one learner; stacked learners are a vmap of it (arXiv:1707.06347)."""
 
-from collections import namedtuple
-from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-import optax
-from jax import Array, lax
+from jax import Array
 
-from sparring.core.schedules import Schedule
-from sparring.learn.batch import Batch, recomputed, to_rows, unroll
-from sparring.learn.learner import Learner, optimiser, trainable
-from sparring.learn.losses import (
-    approximate_kl,
-    clipped_surrogate,
-    explained_variance,
-    masked_mean,
-    standardise,
-)
-from sparring.learn.returns import gae
-from sparring.nets.actor_critic import ActorCritic
-from sparring.play.rollout import Rollout, where_first
+from sparring.learn import calm
+from sparring.learn.batch import Batch, Cut, to_rows
+from sparring.learn.config import PPOConfig
+from sparring.learn.epochs import Taken, evaluation, run_epochs, with_estimate
+from sparring.learn.estimate import Estimate, estimate
+from sparring.learn.feature_scale import with_statistics
+from sparring.learn.groups import at_rollout
+from sparring.learn.health import dead_units, feature_rank, hidden_sample
+from sparring.learn.learner import Learner
+from sparring.learn.losses import explained_variance, masked_mean, standardise
+from sparring.learn.reward_scale import scaled
+from sparring.learn.value_scale import rescaled
+from sparring.play.chance import stream
+from sparring.play.rollout import Rollout
 
-
-@dataclass(frozen=True, kw_only=True)
-class PPOConfig:
-    """Fields of type Schedule are coefficients: traced, so a change never recompiles; each learner may have its own."""
-
-    learning_rate: Schedule = Schedule.parse("7e-4 -> 0")
-    """Step size of Adam. Lower it when the KL is large or returns collapse."""
-    discount: Schedule = Schedule.parse(0.99)
-    """How much the next step counts, in [0, 1]. Raise it for long games; variance grows with it."""
-    decay: Schedule = Schedule.parse(0.95)
-    """GAE's lambda, in [0, 1]: 1 trusts the rewards of the rollout, 0 the critic."""
-    clip: Schedule = Schedule.parse(0.2)
-    """How far the ratio of new to old probability may move before it stops paying, 0.05 to 0.3."""
-    entropy: Schedule = Schedule.parse(0.01)
-    """Weight of the entropy bonus: raise it when the policy settles too early."""
-    value_weight: Schedule = Schedule.parse(0.5)
-    """Weight of the critic's loss."""
-    max_grad_norm: Schedule = Schedule.parse(10.0)
-    """Gradients longer than this are scaled down to it: 10 in MAPPO's reference, 0.5 in CleanRL."""
-    adam_eps: Schedule = Schedule.parse(1e-5)
-    """Adam's epsilon."""
-    target_kl: Schedule = Schedule.parse(0.0)
-    """Stop the epochs of an iteration when a minibatch's KL exceeds this; 0 never stops. Usual: 0.02."""
-    epochs: int = 4
-    """Passes over a rollout."""
-    minibatches: int = 4
-    """Parts a rollout is split into in each pass."""
-    sequence: int = 20
-    """Steps in a training sequence of a recurrent policy; must divide the steps of a rollout."""
-    normalise_advantage: bool = True
-    """Scale advantages to unit deviation over the acting seats of a rollout."""
-    recompute_old: bool = False
-    """Compute the old log-probabilities once more with the training function, so the first ratio is exactly 1."""
-
-
-COEFFICIENTS = tuple(field.name for field in fields(PPOConfig) if field.type in (Schedule, "Schedule"))
-Knobs = namedtuple("Knobs", COEFFICIENTS)  # pyright: ignore[reportUntypedNamedTuple]
-"""The coefficients of one iteration, as traced scalars under their own names."""
-
-
-def knobs_at(config: PPOConfig, progress: float) -> np.ndarray:
-    """knobs_H: this iteration's coefficients, computed on the host; progress runs from 0 to 1."""
-    return np.asarray([getattr(config, name).at(progress) for name in COEFFICIENTS], np.float32)
+LEAST_KL_WEIGHT, MOST_KL_WEIGHT = 1e-4, 1e4
+"""Bounds of the adaptive KL penalty: without them a long stretch on one side of the band takes as long to undo."""
 
 
 class UpdateStats(NamedTuple):
@@ -77,103 +33,118 @@ class UpdateStats(NamedTuple):
     value_loss: Array
     entropy: Array
     approx_kl: Array
+    exact_kl: Array
+    mean_ratio: Array
     clip_fraction: Array
-    grad_norm: Array
-    skipped: Array
-    """Share of minibatches not taken because the KL had stopped the iteration."""
-    explained_variance: Array
-    advantage_std: Array
     first_ratio_gap: Array
     """Largest distance of a ratio from 1 in the first minibatch, before any step."""
+    grad_norm: Array
+    grad_norm_actor: Array
+    grad_norm_critic: Array
+    grad_norm_trunk: Array
+    skipped: Array
+    """Share of minibatches not taken because the KL had stopped the iteration."""
+    bad_minibatches: Array
+    """How many had a loss, gradient or step that was not finite; they changed nothing."""
+    advantage_mean: Array
+    """Mean and deviation that scaled the advantages."""
+    advantage_std: Array
+    advantage_flat: Array
+    """Share of scalings left out because the advantages did not differ."""
+    explained_variance: Array
+    value_spread: Array
+    """Deviation of the values, in the units of the loss: what value_clip is to be compared with."""
+    dead_units: Array
+    """Share of the actor's last hidden units that hardly vary."""
+    feature_rank: Array
+    """Directions that explain 99 % of the variance of those units."""
+    kl_weight: Array
+    """Weight of the KL penalty after this iteration; 0 without one."""
+    critic_factor: Array
+    """What calm_critic multiplies the critic's step size by after this iteration."""
+    critic_calmed: Array
+    """1 where calm_critic lowered it in this iteration."""
 
 
 def update(
     learner: Learner, rollout: Rollout, key: Array, knobs: Any, config: PPOConfig
-) -> tuple[Learner, UpdateStats]:
-    """One iteration of learning from one rollout."""
-    advantage_TWN = gae(
-        rollout.reward_TWN, rollout.value_TWN, rollout.next_value_TWN, rollout.over_TWN, rollout.ended_TWN,
-        discount=knobs.discount, decay=knobs.decay,
-    )  # fmt: skip
-    target_TWN = advantage_TWN + rollout.value_TWN
-    acting_TWN = rollout.acting_TWN
-    spread = jnp.sqrt(masked_mean((advantage_TWN - masked_mean(advantage_TWN, acting_TWN)) ** 2, acting_TWN))
-    scaled_TWN = standardise(advantage_TWN, acting_TWN) if config.normalise_advantage else advantage_TWN
-    batch = to_rows(rollout, scaled_TWN, target_TWN)
+) -> tuple[Learner, UpdateStats, Batch]:
+    """One iteration of learning from one rollout. The batch is the first minibatch that was not finite, or else any."""
+    learner, rollout = with_rewards(learner, rollout, knobs, config)
+    learner = learner._replace(optimiser=at_rollout(learner.optimiser, config))
+    hidden_RH, seen_R = hidden_sample(learner.model.actor, rollout)
+    first = estimate(rollout, stream(key, "advantage noise"), knobs, config)
+    cut = cut_of(rollout, config)
+    batch = to_rows(rollout, cut)
+    scale = learner.model.critic.scale
+    if scale is not None:
+        # In units of the output layer: those of the statistics that played, or, where PopArt corrects it, of the new.
+        batch = batch._replace(value=scale.normalised(batch.value))
+        critic = rescaled(
+            learner.model.critic, first.target_TWN, rollout.present_TWN, knobs.value_norm_rate,
+            popart=config.value_norm == "popart",
+        )  # fmt: skip
+        learner = learner._replace(model=eqx.tree_at(lambda m: m.critic, learner.model, critic))
     if config.recompute_old:
-        batch = batch._replace(log_prob=recomputed(learner.model, batch, config.minibatches))
-    learner, stats = run_epochs(learner, batch, key, knobs, config)
-    explained = explained_variance(target_TWN, rollout.value_TWN, rollout.present_TWN)
-    stats = stats._replace(explained_variance=explained, advantage_std=spread)
-    return learner._replace(model=with_statistics(learner.model, rollout)), stats
-
-
-def run_epochs(
-    learner: Learner, batch: Batch, key: Array, knobs: Any, config: PPOConfig
-) -> tuple[Learner, UpdateStats]:
-    """Epochs of shuffled minibatches. After the KL passes its target nothing changes any more."""
-    rows = batch.start.shape[0]
-    # One sort of random bits an epoch: half the time of jax.random.permutation, which sorts twice or more.
-    order_EM = jnp.argsort(jax.random.bits(key, (config.epochs, rows)), axis=1)
-    order_IM = order_EM.reshape(config.epochs * config.minibatches, rows // config.minibatches)
-
-    def minibatch(carry: tuple[Learner, Array], order_M: Array) -> tuple[tuple[Learner, Array], UpdateStats]:
-        learner, stopped = carry
-        part = jax.tree.map(lambda x: x[order_M], batch)
-        stepped, stats = gradient_step(learner, part, knobs)
-        beyond = (knobs.target_kl > 0) & (stats.approx_kl > knobs.target_kl)
-        stopped = stopped | beyond
-        return (where_first(stopped, learner, stepped), stopped), stats._replace(skipped=stopped.astype(jnp.float32))
-
-    (learner, _), stats = lax.scan(minibatch, (learner, jnp.zeros((), bool)), order_IM)
-    return learner, jax.tree.map(jnp.mean, stats)._replace(first_ratio_gap=stats.first_ratio_gap[0])
-
-
-def gradient_step(learner: Learner, batch: Batch, knobs: Any) -> tuple[Learner, UpdateStats]:
-    trained, statistics = trainable(learner.model)
-    gradient, stats = jax.grad(objective, has_aux=True)(trained, statistics, batch, knobs)
-    direction, state = optimiser(knobs.max_grad_norm, knobs.adam_eps).update(gradient, learner.optimiser)
-    trained = jax.tree.map(lambda weight, move: weight - knobs.learning_rate * move, trained, direction)
-    model = eqx.combine(trained, statistics)
-    stats = stats._replace(grad_norm=optax.global_norm(gradient))
-    return learner._replace(model=model, optimiser=state, updates=learner.updates + 1), stats
-
-
-def objective(trained: ActorCritic, statistics: ActorCritic, batch: Batch, knobs: Any) -> tuple[Array, UpdateStats]:
-    log_prob, entropy, value = unroll(eqx.combine(trained, statistics), batch)
-    log_ratio = jnp.where(batch.acting, log_prob - batch.log_prob, 0.0)
-    ratio = jnp.exp(log_ratio)
-    policy_loss = masked_mean(clipped_surrogate(ratio, batch.advantage, knobs.clip), batch.acting)
-    value_loss = 0.5 * masked_mean((value - batch.target) ** 2, batch.present)
-    mean_entropy = masked_mean(entropy, batch.acting)
-    zero = jnp.zeros(())
+        batch = batch._replace(log_prob=evaluation(learner, batch, knobs, config).log_prob)
+    progress, taken = run_epochs(learner, rollout, batch, cut, first, key, knobs, config)
+    learner, adapted = adapt(progress.learner, rollout, first, taken, knobs)
     stats = UpdateStats(
-        policy_loss=policy_loss,
-        value_loss=value_loss,
-        entropy=mean_entropy,
-        approx_kl=masked_mean(approximate_kl(log_ratio), batch.acting),
-        clip_fraction=masked_mean(1.0 * (jnp.abs(ratio - 1) > knobs.clip), batch.acting),
-        grad_norm=zero, skipped=zero, explained_variance=zero, advantage_std=zero,
-        first_ratio_gap=jnp.abs(ratio - 1).max(),
+        **means(taken), **adapted, bad_minibatches=1.0 * progress.bad,
+        explained_variance=explained_variance(first.target_TWN, rollout.value_TWN, rollout.present_TWN),
+        value_spread=standardise(batch.value, batch.present).std,
+        dead_units=dead_units(hidden_RH, seen_R), feature_rank=feature_rank(hidden_RH, seen_R),
     )  # fmt: skip
-    return policy_loss + knobs.value_weight * value_loss - knobs.entropy * mean_entropy, stats
+    suspect = jax.tree.map(lambda x: x[progress.suspect_M], with_estimate(learner, batch, cut, first))
+    return learner._replace(model=with_statistics(learner.model, rollout)), stats, suspect
 
 
-def with_statistics(model: ActorCritic, rollout: Rollout) -> ActorCritic:
-    """Normalisers moved by this rollout, after the epochs: within an iteration play and learning see one scale."""
-    actor, critic = model.actor.trunk.normaliser, model.critic.trunk.normaliser
-    if actor is None or critic is None:
-        return model
-    features, views = rollout.features_TWNF, rollout.views_TWVG
-    present_TWN = rollout.present_TWN.astype(jnp.float32)
-    actor = actor.updated(flat(features), present_TWN.reshape(-1))
-    if views is None:
-        critic = critic.updated(flat(features), present_TWN.reshape(-1))
-    else:  # a view that all seats share counts while any of them is present
-        seen_TWV = present_TWN if views.shape[2] == present_TWN.shape[2] else present_TWN.max(2, keepdims=True)
-        critic = critic.updated(flat(views), seen_TWV.reshape(-1))
-    return eqx.tree_at(lambda m: (m.actor.trunk.normaliser, m.critic.trunk.normaliser), model, (actor, critic))
+def with_rewards(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConfig) -> tuple[Learner, Rollout]:
+    """Rewards as the learner counts them: scaled, then clipped."""
+    reward_TWN = rollout.reward_TWN
+    if learner.reward is not None:
+        ended_TWN, present_TWN = rollout.ended_TWN, rollout.present_TWN
+        reward_TWN, scale = scaled(learner.reward, reward_TWN, ended_TWN, present_TWN, knobs.discount)
+        learner = learner._replace(reward=scale)
+    if config.on("reward_clip"):
+        reward_TWN = jnp.clip(reward_TWN, -knobs.reward_clip, knobs.reward_clip)
+    return learner, rollout._replace(reward_TWN=reward_TWN)
 
 
-def flat(x: Array) -> Array:
-    return x.reshape(-1, x.shape[-1])
+def cut_of(rollout: Rollout, config: PPOConfig) -> Cut:
+    """A policy without memory trains on single steps."""
+    recurrent = bool(jax.tree.leaves(rollout.memory))
+    return Cut(rollout.start_TW.shape[0], *((config.sequence, config.burn_in) if recurrent else (1, 0)))
+
+
+def adapt(
+    learner: Learner, rollout: Rollout, first: Estimate, taken: Taken, knobs: Any
+) -> tuple[Learner, dict[str, Array]]:
+    """What an iteration teaches the next: the weight of the KL penalty, and how careful the critic must be."""
+    zero = jnp.zeros(())
+    weight, factor, calmed = zero, zero + 1, zero
+    if learner.kl_weight is not None:
+        kl = taken.losses.exact_kl[-1].mean()
+        change = jnp.where(kl > knobs.kl_max, 2.0, jnp.where(kl < knobs.kl_min, 0.5, 1.0))
+        weight = jnp.clip(learner.kl_weight * change, LEAST_KL_WEIGHT, MOST_KL_WEIGHT)
+        learner = learner._replace(kl_weight=weight)
+    if learner.calm is not None:
+        scale = learner.model.critic.scale
+        units = scale.normalised if scale is not None else lambda value: value
+        target = standardise(units(first.target_TWN), rollout.present_TWN)
+        value_mean = masked_mean(units(rollout.value_TWN), rollout.present_TWN)
+        after = calm.observed(learner.calm, taken.losses.value_loss.mean(), value_mean, target.mean, target.std)
+        factor = calm.factor(after)
+        calmed = 1.0 * (factor < calm.factor(learner.calm))
+        learner = learner._replace(calm=after)
+    return learner, {"kl_weight": weight, "critic_factor": factor, "critic_calmed": calmed}
+
+
+def means(taken: Taken) -> dict[str, Array]:
+    """The statistics of an iteration that come from its minibatches."""
+    losses = taken.losses._asdict()
+    gap = losses.pop("ratio_gap")
+    mean, std, flat = taken.advantage
+    found = {**losses, **taken.norms, "advantage_mean": mean, "advantage_std": std, "advantage_flat": flat}
+    found["skipped"] = 1.0 * taken.stopped
+    return {name: x.mean() for name, x in found.items()} | {"first_ratio_gap": gap[0, 0]}

@@ -3,7 +3,6 @@
 The actor is the policy: it is what rosters, pools and packages hold. The critic only trains.
 """
 
-from dataclasses import dataclass
 from math import log
 from typing import Any, Literal
 
@@ -11,61 +10,19 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
+from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec, GameSpec
-from sparring.nets.blocks import ACTIVATIONS, CELLS, Activation, Dense
+from sparring.nets.blocks import Dense
+from sparring.nets.config import LOG_STD_RANGE, NetConfig, check_net
 from sparring.nets.distributions import Distribution
-from sparring.nets.normalise import Normaliser
+from sparring.nets.normalise import Held, Normaliser, ValueScale
+from sparring.nets.trunk import Memory, Trunk
 
-Memory = Any
-
-
-@dataclass(frozen=True, kw_only=True)
-class NetConfig:
-    hidden: tuple[int, ...] = (64, 64)
-    """Widths of the hidden layers of actor and critic, each at least 1."""
-    activation: Activation = "tanh"
-    """Non-linearity of the hidden layers."""
-    memory: Literal["none", "gru", "lstm"] = "none"
-    """Recurrent cell after the hidden layers. Use one where a single observation does not tell enough."""
-    memory_size: int = 64
-    """Width of the recurrent cell."""
-    critic: Literal["local", "central"] = "local"
-    """What the critic sees: the seat's own observation (IPPO) or the game's central view (MAPPO)."""
-    normalise: bool = False
-    """Centre and scale observations by running statistics, updated after each rollout."""
-    initial_std: float = 0.6
-    """Standard deviation of continuous actions at the start, above 0; learned, the same in every state."""
-
-
-class Trunk(eqx.Module):
-    """Normaliser, hidden layers, recurrent cell: observation and memory to hidden features."""
-
-    normaliser: Normaliser | None
-    layers: list[Dense]
-    cell: Any
-    activation: Activation = eqx.field(static=True)
-
-    @classmethod
-    def make(cls, seed: Seed, inputs: int, config: NetConfig) -> "Trunk":
-        widths = (inputs, *config.hidden)
-        layers = [Dense.make(seed / "layer" / i, widths[i], widths[i + 1]) for i in range(len(config.hidden))]
-        cell = None
-        if config.memory != "none":
-            cell = CELLS[config.memory].make(seed / "cell", widths[-1], config.memory_size)
-        return cls(Normaliser.make(inputs) if config.normalise else None, layers, cell, config.activation)
-
-    def initial(self, *batch: int) -> Memory:
-        return () if self.cell is None else self.cell.initial(*batch)
-
-    def __call__(self, x: Array, memory: Memory) -> tuple[Array, Memory]:
-        if self.normaliser is not None:
-            x = self.normaliser(x)
-        for layer in self.layers:
-            x = ACTIVATIONS[self.activation](layer(x))
-        if self.cell is not None:
-            memory, x = self.cell(memory, x)
-        return x, memory
+UNTRAINED = (Normaliser, ValueScale, Held)
+"""The parts of a network that no gradient moves: a trainer sets them between updates."""
+NOISE_FEATURES = 10
+"""Random features of each seat that a noisy critic sees, as many as in the reference."""
 
 
 class Actor(eqx.Module):
@@ -73,15 +30,21 @@ class Actor(eqx.Module):
 
     trunk: Trunk
     head: Dense
-    log_std_C: Array
+    log_std_C: Array | Held | None
+    """Trained, set by the trainer, or None where the head gives it."""
     action: ActionSpec = eqx.field(static=True)
 
     @classmethod
     def make(cls, seed: Seed, spec: GameSpec, config: NetConfig) -> "Actor":
         action = spec.action
-        head = Dense.make(seed / "head", trunk_width(spec.features, config), action.entries + action.dimensions, 0.01)
-        log_std_C = jnp.full(action.dimensions, log(config.initial_std), jnp.float32)
-        return cls(Trunk.make(seed / "trunk", spec.features, config), head, log_std_C, action)
+        trunk = Trunk.make(seed / "trunk", spec.features, config, layout=spec.layout)
+        start_C = jnp.full(action.dimensions, log(config.initial_std), jnp.float32)
+        outputs = action.entries + action.dimensions
+        if config.std != "state":
+            head = Dense.make(seed / "head", trunk.width, outputs, config.policy_gain)
+            return cls(trunk, head, start_C if config.std == "independent" else Held(start_C), action)
+        head = Dense.make(seed / "head", trunk.width, outputs + action.dimensions, config.policy_gain)
+        return cls(trunk, Dense(head.weight_IO, head.bias_O.at[outputs:].set(start_C)), None, action)
 
     def initial(self, *batch: int) -> Memory:
         return self.trunk.initial(*batch)
@@ -90,28 +53,55 @@ class Actor(eqx.Module):
         hidden, memory = self.trunk(features_NF, memory)
         scores = self.head(hidden)
         logits_NA, mean_NC = scores[..., : self.action.entries], scores[..., self.action.entries :]
-        return Distribution.make(self.action, logits_NA, legal_NA, mean_NC, self.log_std_C), memory
+        if self.log_std_C is None:
+            mean_NC, log_std_NC = jnp.split(mean_NC, 2, axis=-1)
+            log_std_C = jnp.clip(log_std_NC, *LOG_STD_RANGE)
+        else:
+            log_std_C = self.log_std_C.value if isinstance(self.log_std_C, Held) else self.log_std_C
+        return Distribution.make(self.action, logits_NA, legal_NA, mean_NC, log_std_C), memory
 
 
 class Critic(eqx.Module):
-    """views_VG and memory to value_V."""
+    """views_VG and memory to value_V, in units of reward."""
 
-    trunk: Trunk
+    trunk: Any
+    """None where it is the actor's: `ActorCritic.judge` puts that in."""
     head: Dense
+    scale: ValueScale | None
+    """The head's output is in these units; None: in units of reward."""
+    noise_NZ: Held | None
+    """What tells seats with one view apart (Noisy-MAPPO, arXiv:2106.14334); the value is then value_N."""
     sees: Literal["local", "central"] = eqx.field(static=True)
 
     @classmethod
-    def make(cls, seed: Seed, spec: GameSpec, config: NetConfig) -> "Critic":
-        inputs = spec.central.size if config.critic == "central" else spec.features
-        head = Dense.make(seed / "head", trunk_width(inputs, config), 1, 1.0)
-        return cls(Trunk.make(seed / "trunk", inputs, config), head, config.critic)
+    def make(
+        cls, seed: Seed, spec: GameSpec, config: NetConfig, *, value_scale: bool = False, noise_seats: int = 0
+    ) -> "Critic":
+        central = config.critic == "central"
+        trunk = Trunk.make(
+            seed / "trunk",
+            spec.central.size if central else spec.features,
+            config,
+            hidden=config.critic_hidden or config.hidden,
+            layout=() if central else spec.layout,
+            beside=NOISE_FEATURES if noise_seats else 0,
+        )
+        head = Dense.make(seed / "head", trunk.width, 1, 1.0)
+        noise_NZ = Held(jnp.zeros((noise_seats, NOISE_FEATURES))) if noise_seats else None
+        return cls(trunk, head, ValueScale.make() if value_scale else None, noise_NZ, config.critic)
 
     def initial(self, *batch: int) -> Memory:
         return self.trunk.initial(*batch)
 
+    def rows(self, seats: int, shared_view: bool) -> int:
+        """How many rows its memory and values have: one for a view that all seats share, unless noise parts them."""
+        return 1 if shared_view and self.noise_NZ is None else seats
+
     def __call__(self, views_VG: Array, memory: Memory) -> tuple[Array, Memory]:
-        hidden, memory = self.trunk(views_VG, memory)
-        return self.head(hidden)[..., 0], memory
+        # Noise joins after the normaliser, which would undo the deviation that the trainer gave it.
+        hidden, memory = self.trunk(views_VG, memory, None if self.noise_NZ is None else self.noise_NZ.value)
+        value = self.head(hidden)[..., 0]
+        return value if self.scale is None else self.scale.real(value), memory
 
 
 class ActorCritic(eqx.Module):
@@ -119,9 +109,24 @@ class ActorCritic(eqx.Module):
     critic: Critic
 
     @classmethod
-    def make(cls, seed: Seed, spec: GameSpec, config: NetConfig) -> "ActorCritic":
-        return cls(Actor.make(seed / "actor", spec, config), Critic.make(seed / "critic", spec, config))
+    def make(
+        cls, seed: Seed, spec: GameSpec, config: NetConfig, *, value_scale: bool = False, noise_seats: int = 0
+    ) -> "ActorCritic":
+        """`noise_seats`: the seats of the side, where its critic is to see noise."""
+        check_net(config)
+        if noise_seats and config.trunk == "shared":
+            raise ConfigError(
+                "The critic's noise (value_noise) needs trunk=separate: a shared trunk would show it to the actor. "
+                "Choose trunk=separate or value_noise=0."
+            )
+        critic = Critic.make(seed / "critic", spec, config, value_scale=value_scale, noise_seats=noise_seats)
+        if config.trunk == "shared":
+            critic = eqx.tree_at(lambda c: c.trunk, critic, None)
+        return cls(Actor.make(seed / "actor", spec, config), critic)
 
-
-def trunk_width(inputs: int, config: NetConfig) -> int:
-    return config.memory_size if config.memory != "none" else (inputs, *config.hidden)[-1]
+    @property
+    def judge(self) -> Critic:
+        """The critic with the trunk it reads: its own, or the actor's."""
+        if self.critic.trunk is not None:
+            return self.critic
+        return eqx.tree_at(lambda c: c.trunk, self.critic, self.actor.trunk, is_leaf=lambda node: node is None)

@@ -1,4 +1,7 @@
-"""Running statistics of observations. They live inside the network, so whoever carries a policy carries its scale."""
+"""What a network carries and no gradient moves: statistics of observations and value targets, and arrays that are set.
+
+They live inside the network, so whoever carries a policy carries its scale.
+"""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -35,4 +38,64 @@ class Normaliser(eqx.Module):
             self.mean_F + delta_F * added / total,
             self.square_F + square_F + delta_F**2 * self.count * added / total,
             self.count + added,
+        )
+
+
+class Held(eqx.Module):
+    """An array that the trainer sets and no gradient moves."""
+
+    value: Array
+
+
+VARIANCE_FLOOR = 1e-4
+"""Smallest variance of value targets: a hundredth of a reward of 1. The reference's 1e-2 would leave targets that
+differ by less than 0.1 unscaled; without a floor, targets that are all alike would turn rounding into large errors."""
+RELATIVE_FLOOR = 1e-6
+"""And as a share of the squared mean: below it, the difference of two float32 averages is mostly rounding."""
+
+
+class ValueScale(eqx.Module):
+    """Running mean and deviation of value targets, as exponential averages that start at 0, debiased by weight."""
+
+    mean_sum: Array
+    square_sum: Array
+    weight: Array
+
+    @classmethod
+    def make(cls) -> "ValueScale":
+        return cls(jnp.zeros(()), jnp.zeros(()), jnp.zeros(()))
+
+    @property
+    def mean(self) -> Array:
+        """0 before the first update."""
+        return self.mean_sum / jnp.where(self.weight > 0, self.weight, 1.0)
+
+    @property
+    def std(self) -> Array:
+        """1 before the first update."""
+        square = self.square_sum / jnp.where(self.weight > 0, self.weight, 1.0)
+        floor = jnp.maximum(VARIANCE_FLOOR, RELATIVE_FLOOR * self.mean**2)
+        return jnp.where(self.weight > 0, jnp.sqrt(jnp.maximum(square - self.mean**2, floor)), 1.0)
+
+    def normalised(self, value: Array) -> Array:
+        return (value - self.mean) / self.std
+
+    def real(self, value: Array) -> Array:
+        """The inverse of `normalised`: back in units of reward."""
+        return value * self.std + self.mean
+
+    def updated(self, target: Array, mask: Array, rate: Array | float) -> "ValueScale":
+        """The targets where the mask holds enter with share `rate`; an empty mask changes nothing."""
+        count = mask.sum()
+        kept = jnp.where(mask, target, 0.0)
+        share = jnp.where(count > 0, rate, 0.0)
+
+        def moved(average: Array, newest: Array | float) -> Array:
+            return (1 - share) * average + share * newest
+
+        safe = jnp.maximum(count, 1)
+        return ValueScale(
+            moved(self.mean_sum, kept.sum() / safe),
+            moved(self.square_sum, (kept**2).sum() / safe),
+            moved(self.weight, 1.0),
         )

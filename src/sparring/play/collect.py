@@ -10,6 +10,7 @@ from jax import Array, lax
 
 from sparring.core.records import Action, Step
 from sparring.games.game import Game, State
+from sparring.nets.distributions import Distribution
 from sparring.play.chance import action_noise, game_chance, stream, twins
 from sparring.play.decide import (
     Decision,
@@ -36,6 +37,7 @@ class Turn(NamedTuple):
     views: Array | None
     action: Action
     log_prob: Array
+    distribution: Distribution
     value: Array
     cut_value: Array
     reward: Array
@@ -96,7 +98,7 @@ def collect(
         value, _ = judge(
             seating, group, driver, last, refresh(seating, group, driver, cursor.start_BW, cursor.memory[i])[1]
         )
-        rollouts.append(to_rollout(turn, memory[i], value))
+        rollouts.append(to_rollout(turn, memory[i], value, seating.sides_of(group)))
     return tuple(rollouts), cursor, games
 
 
@@ -172,6 +174,7 @@ def turn(
         views=critic_views(seating, group, driver, sight) if driver.critic.sees == "central" else None,
         action=decision.action,
         log_prob=decision.log_prob,
+        distribution=decision.distribution,
         value=value,
         cut_value=cut_value,
         reward=seats(step.reward_S),
@@ -197,7 +200,7 @@ def restart(state: State, memory: tuple, games: Games, bank: State, used_V: Arra
     return cursor, used_V + ended_V
 
 
-def to_rollout(turns: Turn, memory: tuple, last_value: Array) -> Rollout:
+def to_rollout(turns: Turn, memory: tuple, last_value: Array, side_PWK: Array) -> Rollout:
     """Turns of all steps, with what follows each: the next value, or that of the final observation of a cut game."""
     next_value = jnp.concatenate([turns.value[1:], last_value[None]])
     cut = turns.cut[..., None]
@@ -207,6 +210,7 @@ def to_rollout(turns: Turn, memory: tuple, last_value: Array) -> Rollout:
         views_TWVG=turns.views,
         action=turns.action,
         log_prob_TWN=turns.log_prob,
+        distribution=turns.distribution,
         value_TWN=turns.value,
         next_value_TWN=jnp.where(cut, turns.cut_value, next_value),
         reward_TWN=turns.reward,
@@ -215,5 +219,6 @@ def to_rollout(turns: Turn, memory: tuple, last_value: Array) -> Rollout:
         present_TWN=turns.present,
         acting_TWN=turns.acting,
         start_TW=turns.start,
+        side_TWK=jnp.broadcast_to(side_PWK, (turns.start.shape[0], *side_PWK.shape)),
         memory=memory,
     )

@@ -10,6 +10,7 @@ from jax import Array
 from sparring.core.records import Action, Observation
 from sparring.core.spec import ActionSpec
 from sparring.games.game import Game, State
+from sparring.nets.distributions import Distribution
 from sparring.play.rollout import Driver, where_first
 from sparring.play.seating import Group, Seating
 
@@ -26,6 +27,7 @@ class Decision(NamedTuple):
 
     action: Action
     log_prob: Array
+    distribution: Distribution
     memory: Any
 
 
@@ -52,7 +54,7 @@ def decide(seating: Seating, group: Group, driver: Driver, sight: Sight, memory:
 def choose(policy: Any, features_NF: Array, legal_NA: Array, memory: Any, *noise: Array) -> Decision:
     distribution, memory = policy(features_NF, legal_NA, memory)
     action = distribution.sample(*noise) if noise else distribution.mode()
-    return Decision(action, distribution.log_prob(action), memory)
+    return Decision(action, distribution.log_prob(action), distribution, memory)
 
 
 def critic_views(seating: Seating, group: Group, driver: Driver, sight: Sight) -> Array:
@@ -80,7 +82,7 @@ def blank_memory(seating: Seating, group: Group, driver: Driver) -> tuple:
     if driver.critic is None:
         return driver.policy.initial(*batch, seats), ()
     shared_view = driver.critic.sees == "central" and seating.spec.central.kind != "seat"
-    return driver.policy.initial(*batch, seats), driver.critic.initial(*batch, 1 if shared_view else seats)
+    return driver.policy.initial(*batch, seats), driver.critic.initial(*batch, driver.critic.rows(seats, shared_view))
 
 
 def within_bounds(action: Action, spec: ActionSpec) -> Action:

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.core.records import Action
+from sparring.nets.distributions import Distribution
 
 
 class Driver(NamedTuple):
@@ -43,6 +44,8 @@ class Rollout(NamedTuple):
     """What the critic saw; None where that is the features."""
     action: Action
     log_prob_TWN: Array
+    distribution: Distribution
+    """What the policy gave each seat, leaves [T, W, N, ...]: a KL needs all of it, not only what was chosen."""
     value_TWN: Array
     next_value_TWN: Array
     """Value of what follows: where a game was cut, of its true final observation."""
@@ -54,6 +57,8 @@ class Rollout(NamedTuple):
     present_TWN: Array
     acting_TWN: Array
     start_TW: Array
+    side_TWK: Array
+    """Which side of the game the learner drove in each world."""
     memory: tuple
 
 

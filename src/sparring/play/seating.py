@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.errors import ConfigError
@@ -44,6 +45,11 @@ class Seating:
     def seats_in(self, group: Group) -> int:
         """N: seats of a lane."""
         return len(self.seats_of_side[group.lanes[0][0][1]])
+
+    def sides_of(self, group: Group) -> Array:
+        """Which of the driven sides each world of a lane is, one-hot: [P, X*W, K]."""
+        side_PX = np.asarray([[side for _, side in row] for row in group.lanes])
+        return jnp.asarray(np.repeat(side_PX, self.worlds, axis=1)[..., None] == np.arange(len(self.seats_of_side)))
 
     @property
     def learning(self) -> tuple[int, ...]:

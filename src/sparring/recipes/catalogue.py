@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sparring.core.schedules import Schedule
-from sparring.learn.ppo import PPOConfig
-from sparring.nets.actor_critic import NetConfig
+from sparring.learn.config import PPOConfig
+from sparring.nets.config import NetConfig
 from sparring.training.config import EvalConfig, PlayConfig, RunConfig, SeatsConfig
 
 

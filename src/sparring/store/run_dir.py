@@ -6,6 +6,7 @@ metrics.jsonl    one line per learner and iteration; the same bytes when a run i
 timing.jsonl     one line per iteration; never the same twice, and therefore apart
 results.db       games and how they ended
 checkpoints/     states to resume from
+not_finite/      minibatches that could not be learned from, where there were any
 report.html      the page that tells what happened
 writer.lock      held by the process that writes
 """
@@ -22,6 +23,9 @@ from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import safetensors.numpy
 
 from sparring.core.errors import RunError
 from sparring.store.durable import TEMPORARY, append_whole, cannot_write, replace_file
@@ -94,6 +98,11 @@ class RunDir:
         return self.path / "checkpoints"
 
     @property
+    def not_finite_path(self) -> Path:
+        """Minibatches that could not be learned from."""
+        return self.path / "not_finite"
+
+    @property
     def report_path(self) -> Path:
         return self.path / "report.html"
 
@@ -129,6 +138,13 @@ class RunDir:
     def write_text(self, path: Path, text: str) -> None:
         """Put a text in place of a file of this run, whole: config, report."""
         with self._writes(path, needed=len(data := text.encode())):
+            replace_file(path, data)
+
+    def write_arrays(self, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+        """A safetensors file of named arrays, whole, for somebody to look at."""
+        data = safetensors.numpy.save(dict(arrays))
+        with self._writes(path, needed=len(data)):
+            path.parent.mkdir(exist_ok=True)
             replace_file(path, data)
 
     def append_metrics(self, lines: Sequence[Mapping[str, Any]]) -> None:

@@ -13,13 +13,14 @@ from sparring.core.schedules import Schedule
 from sparring.core.seeding import Seed
 from sparring.games import registry
 from sparring.games.game import Game
+from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, knobs_at
 from sparring.learn.learner import Learner, new_learner
-from sparring.learn.ppo import COEFFICIENTS, PPOConfig, knobs_at
 from sparring.nets.actor_critic import ActorCritic
 from sparring.play.chance import stream
 from sparring.play.collect import begin
 from sparring.play.roster import stack
 from sparring.play.scripted import Scripted
+from sparring.play.seating import Group
 from sparring.training.config import RunConfig
 from sparring.training.line_up import BOTS, LineUp, line_up
 from sparring.training.program import Frozen, Plan, TrainState, seat_players
@@ -69,14 +70,16 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
     if game is None:
         game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     lineup = line_up(game.spec, config)
-    stretch = config.ppo.sequence if config.recurrent else config.play.steps
-    plan = Plan(lineup.seating, config.ppo, config.play.steps, stretch)
+    check_actions(game, config)
+    keep = (config.ppo.burn_in or config.ppo.sequence) if config.recurrent else config.play.steps
+    settings = settings_of_learners(config, lineup)
+    plan = Plan(lineup.seating, every_term(config.ppo, settings), config.play.steps, keep)
     rosters, rows = {}, ()
     if config.seats.opponent:
         bot = Scripted.make(game, config.seats.opponent)
         rosters[BOTS] = Frozen(stack([bot]), jnp.asarray([BOT_ID], jnp.uint32))
         rows = tuple(jnp.zeros(group.players, jnp.int32) for group in lineup.seating.groups if not group.learns)
-    return Built(config, game, lineup, plan, rosters, rows, settings_of_learners(config, lineup))
+    return Built(config, game, lineup, plan, rosters, rows, settings)
 
 
 def first_state(built: Built) -> TrainState:
@@ -86,21 +89,45 @@ def first_state(built: Built) -> TrainState:
 
 def state_of_seed(built: Built, seed: int) -> TrainState:
     learners = first_learners(built, seed)
-    drivers = seat_players(built.plan.seating, learners, built.rosters, built.rows)
+    knobs = tuple(jnp.asarray(knobs_LH) for knobs_LH in built.knobs(0))
+    drivers = seat_players(built.plan, learners, built.rosters, built.rows, knobs)
     first_games = jax.jit(lambda key: begin(built.game, built.plan.seating, drivers, key))
     return TrainState(learners, first_games(stream(jax.random.key(seed), "first games")))
 
 
 def first_learners(built: Built, seed: int) -> tuple[Learner, ...]:
     """Untrained learners, stacked group by group. A learner's identity is its place in the line-up, not its row."""
-    spec, net = built.game.spec, built.config.net
+    spec, net, ppo, seating = built.game.spec, built.config.net, built.plan.ppo, built.plan.seating
     identity = {name: player for player, name in enumerate(built.lineup.names)}
 
-    def learner(name: str) -> Learner:
-        player = identity[name]
-        return new_learner(ActorCritic.make(Seed.of(seed) / "weights" / player, spec, net), player)
+    def learner(name: str, group: Group) -> Learner:
+        player, seats = identity[name], seating.seats_in(group)
+        model = ActorCritic.make(
+            Seed.of(seed) / "weights" / player, spec, net,
+            value_scale=ppo.value_norm != "none", noise_seats=seats if ppo.on("value_noise") else 0,
+        )  # fmt: skip
+        return new_learner(model, player, ppo, len(group.lanes[0]) * seating.worlds, seats)
 
-    return tuple(stack([learner(name) for name in names]) for names in built.lineup.learners)
+    groups = [seating.groups[i] for i in seating.learning]
+    return tuple(
+        stack([learner(name, group) for name in names])
+        for names, group in zip(built.lineup.learners, groups, strict=True)
+    )
+
+
+def every_term(common: PPOConfig, settings: tuple[tuple[PPOConfig, ...], ...]) -> PPOConfig:
+    """The common settings, with every term switched on that any learner uses: all learners share one program."""
+    used = {name: getattr(ppo, name) for name in NEUTRAL for group in settings for ppo in group if ppo.on(name)}
+    return replace(common, **used)
+
+
+def check_actions(game: Game, config: RunConfig) -> None:
+    """Settings that need a kind of action which the game may not have."""
+    if config.ppo.on("epsilon") and not game.spec.action.heads:
+        raise ConfigError(
+            f"epsilon mixes in random choices of discrete heads, and {config.game} has none. "
+            "Explore by the deviation of its continuous actions: --initial-std or --fixed-std."
+        )
 
 
 def settings_of_learners(config: RunConfig, lineup: LineUp) -> tuple[tuple[PPOConfig, ...], ...]:

@@ -5,11 +5,12 @@ from math import inf
 from typing import Literal
 
 from sparring.core.errors import ConfigError
-from sparring.learn.ppo import COEFFICIENTS, PPOConfig
-from sparring.nets.actor_critic import NetConfig
+from sparring.learn.config import COEFFICIENTS, PPOConfig, coefficient
+from sparring.nets.config import NetConfig, check_net
 
-HIGHEST = {"discount": 1.0, "decay": 1.0}
+HIGHEST = {"discount": 1.0, "decay": 1.0, "advantage_noise": 1.0, "value_norm_rate": 1.0}
 """Coefficients with an upper bound; none may be negative."""
+ABOVE_ZERO = ("temperature", "fixed_std", "value_norm_rate", "huber_delta", "clip")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +82,8 @@ class RunConfig:
             ("epochs", self.ppo.epochs, 1),
             ("minibatches", self.ppo.minibatches, 1),
             ("sequence", self.ppo.sequence, 1),
+            ("burn_in", self.ppo.burn_in, 0),
+            ("critic_epochs", self.ppo.critic_epochs, 0),
             ("eval_every", self.evaluation.eval_every, 0),
             ("eval_games", self.evaluation.eval_games, 1),
             ("checkpoint_every", self.checkpoint.checkpoint_every, 0),
@@ -88,17 +91,39 @@ class RunConfig:
         ):
             if value < least:
                 raise ConfigError(f"{name} must be at least {least}, found {value}.")
-        if self.net.initial_std <= 0:
-            raise ConfigError(f"initial_std must be above 0, found {self.net.initial_std}.")
+        check_net(self.net)
         if self.seed + self.seeds > 2**32:
             raise ConfigError(
                 f"seed must leave room for all seeds below 2**32, found {self.seed}. Choose a smaller one."
             )
-        for name in COEFFICIENTS:
-            schedule, highest = getattr(self.ppo, name), HIGHEST.get(name, inf)
-            if not 0 <= min(schedule.start, schedule.end) <= max(schedule.start, schedule.end) <= highest:
-                raise ConfigError(f"{name} must lie in [0, {highest:g}], found {schedule}.")
+        self.check_coefficients()
         self.check_rows()
+
+    def check_coefficients(self) -> None:
+        """Ranges, and options that need each other."""
+        ppo = self.ppo
+        for name in COEFFICIENTS:
+            schedule, highest = coefficient(ppo, name), HIGHEST.get(name, inf)
+            least, most = sorted((schedule.start, schedule.end))
+            if not 0 <= least <= most <= highest:
+                raise ConfigError(f"{name} must lie in [0, {highest:g}], found {schedule}.")
+            if name in ABOVE_ZERO and least == 0:
+                raise ConfigError(f"{name} must be above 0, found {schedule}.")
+        if max(ppo.epsilon.start, ppo.epsilon.end) >= 1:
+            raise ConfigError(f"epsilon must be below 1, found {ppo.epsilon}: a policy that only guesses cannot learn.")
+        if ppo.kl_weight <= 0:
+            raise ConfigError(f"kl_weight must be above 0, found {ppo.kl_weight}.")
+        if ppo.kl_min.start > ppo.kl_max.start or ppo.kl_min.end > ppo.kl_max.end:
+            raise ConfigError(f"kl_min must not exceed kl_max, found {ppo.kl_min} and {ppo.kl_max}.")
+        if ppo.on("advantage_noise") and ppo.normalise_advantage not in ("batch", "side"):
+            raise ConfigError(
+                "advantage_noise is a share of advantages of deviation 1, found "
+                f"normalise_advantage={ppo.normalise_advantage}. Use batch or side."
+            )
+        if ppo.on("value_noise") and self.net.trunk == "shared":
+            raise ConfigError(
+                "value_noise adds to what the critic sees, and a shared trunk sees for both. Use separate."
+            )
 
     def check_rows(self) -> None:
         """A rollout must fall into whole sequences, and those into whole minibatches."""
@@ -108,6 +133,16 @@ class RunConfig:
             raise ConfigError(
                 f"sequence={length} does not divide the {steps} steps of a rollout. "
                 f"Nearest that does: {nearest_divisor(steps, length)}."
+            )
+        burn_in = self.ppo.burn_in
+        if burn_in and not self.recurrent:
+            raise ConfigError(
+                f"burn_in={burn_in} warms up a memory, found memory=none. Use gru or lstm, or leave it out."
+            )
+        if burn_in and length % burn_in:
+            raise ConfigError(
+                f"burn_in={burn_in} does not divide the sequence of {length} steps. "
+                f"Nearest that does: {nearest_divisor(length, burn_in)}."
             )
         rows = steps // length * worlds
         if rows % parts:

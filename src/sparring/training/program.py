@@ -9,8 +9,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.games.game import Game
-from sparring.learn.learner import Learner
-from sparring.learn.ppo import Knobs, PPOConfig, UpdateStats, update
+from sparring.learn.batch import Batch
+from sparring.learn.config import Knobs, PPOConfig
+from sparring.learn.learner import Learner, behaviour, ready
+from sparring.learn.ppo import UpdateStats, update
 from sparring.play.chance import stream
 from sparring.play.collect import collect
 from sparring.play.rollout import Cursor, Driver, Tally, tally
@@ -37,6 +39,8 @@ class Report(NamedTuple):
     tally: Tally
     stats: tuple[UpdateStats, ...]
     """For each learning group, leaves [L]."""
+    suspects: tuple[Batch, ...]
+    """For each learning group the first minibatch that was not finite, leaves [L, M, ...]; any one where all were."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,10 @@ class Plan:
 
     seating: Seating
     ppo: PPOConfig
+    """Of all learners: what it says of coefficients only decides which terms exist."""
     steps: int
-    sequence: int
+    keep: int
+    """Steps from one memory that is kept for training to the next."""
 
 
 def iterate(
@@ -60,34 +66,42 @@ def iterate(
 ) -> tuple[TrainState, Report]:
     """Play, then let every learner learn from what it played. rows: for each frozen group the roster rows it seats."""
     seating = plan.seating
-    drivers = seat_players(seating, state.learners, rosters, rows)
+    learners = tuple(
+        jax.vmap(lambda learner, knobs_H: ready(learner, key, Knobs(*knobs_H)))(*pair)
+        for pair in zip(state.learners, knobs, strict=True)
+    )
+    drivers = seat_players(plan, learners, rosters, rows, knobs)
     rollouts, cursor, games = collect(
-        game, seating, drivers, state.cursor, stream(key, "play"), steps=plan.steps, sequence=plan.sequence
+        game, seating, drivers, state.cursor, stream(key, "play"), steps=plan.steps, sequence=plan.keep
     )
 
-    def learn(learner: Learner, rollout: Any, knobs_H: Array) -> tuple[Learner, UpdateStats]:
+    def learn(learner: Learner, rollout: Any, knobs_H: Array) -> tuple[Learner, UpdateStats, Batch]:
         own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
         return update(learner, rollout, own, Knobs(*knobs_H), plan.ppo)
 
     # Rollouts are time-major, so learners are their second axis.
     learned = [
-        jax.vmap(learn, in_axes=(0, 1, 0))(*arguments)
-        for arguments in zip(state.learners, rollouts, knobs, strict=True)
+        jax.vmap(learn, in_axes=(0, 1, 0))(*arguments) for arguments in zip(learners, rollouts, knobs, strict=True)
     ]
-    learners = tuple(learner for learner, _ in learned)
-    return TrainState(learners, cursor), Report(tally(games), tuple(stats for _, stats in learned))
+    learners, stats, suspects = zip(*learned, strict=True)
+    return TrainState(learners, cursor), Report(tally(games), stats, suspects)
 
 
 def seat_players(
-    seating: Seating, learners: tuple[Learner, ...], rosters: dict[str, Frozen], rows: tuple[Array, ...]
+    plan: Plan,
+    learners: tuple[Learner, ...],
+    rosters: dict[str, Frozen],
+    rows: tuple[Array, ...],
+    knobs: tuple[Array, ...],
 ) -> list[Driver]:
-    """A driver for each group: its learners, or the rows of a roster."""
-    live, chosen = iter(learners), iter(rows)
+    """A driver for each group: its learners as they explore, or the rows of a roster."""
+    live, chosen = iter(zip(learners, knobs, strict=True)), iter(rows)
     drivers = []
-    for group in seating.groups:
+    for group in plan.seating.groups:
         if group.learns:
-            learner = next(live)
-            drivers.append(Driver(learner.model.actor, learner.model.critic, learner.player))
+            learner, knobs_LH = next(live)
+            policy = behaviour(learner.model.actor, Knobs(*knobs_LH.T), plan.ppo)
+            drivers.append(Driver(policy, learner.model.judge, learner.player))
         else:
             frozen = take(rosters[group.family], next(chosen))
             drivers.append(Driver(frozen.policy, None, frozen.ids_P))

@@ -15,6 +15,7 @@ from sparring.store.results import ResultRow, Results
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built
 from sparring.training.examine import Examination, examination, exploitability
+from sparring.training.notices import notices, unsaid
 from sparring.training.program import Report, TrainState, compile_program
 from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
 from sparring.training.snapshot import to_arrays
@@ -28,6 +29,7 @@ class Progress:
     iterations: int
     seconds: float
     lines: list[dict[str, Any]]
+    notices: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -52,16 +54,36 @@ class Recorder:
     results: Results
     waiting: list[ResultRow] = field(default_factory=list)
     since: float = field(default_factory=time.monotonic)
+    noticed: list[dict[str, Any]] = field(default_factory=list)
 
-    def iteration(self, iteration: int, report: Report, seconds: float) -> list[dict[str, Any]]:
+    def __post_init__(self) -> None:
+        self.noticed = [line for line in self.run.metrics() if line["kind"] == "notice"]
+
+    def iteration(self, iteration: int, report: Report, seconds: float) -> tuple[list[dict], list[dict]]:
+        """Lines of metrics and of notices."""
         lines = metric_lines(self.built, iteration, report)
-        self.run.append_metrics(lines)
+        new = unsaid(notices(self.built, iteration, lines), self.noticed)
+        self.noticed += new
+        self.run.append_metrics([*lines, *new])
+        for line in new:
+            if line["notice"] == "not_finite":
+                self.dump(line, report)
         steps = self.built.steps_per_iteration * self.built.config.seeds
         self.run.append_timing({"iteration": iteration, "seconds": seconds, "steps_per_second": steps / seconds})
         self.waiting += result_rows(self.built, iteration, report)
         if time.monotonic() - self.since > 1.0:
             self.flush()
-        return lines
+        return lines, new
+
+    def dump(self, line: dict[str, Any], report: Report) -> None:
+        """Keep the minibatch that was not finite, for somebody to look at."""
+        r = list(self.built.seeds_R).index(line["seed"])
+        for group, names in enumerate(self.built.lineup.learners):
+            if line["learner"] in names:
+                row = names.index(line["learner"])
+                batch = jax.tree.map(lambda x, row=row: x[r, row], report.suspects[group])
+                name = f"{line['learner']}-seed-{line['seed']}.safetensors"
+                self.run.write_arrays(self.run.not_finite_path / name, to_arrays(batch))
 
     def evaluation(
         self, iteration: int, teams: Sequence[tuple[str, ...]], games: list[list[MatchGames]], exact: list[float] | None
@@ -111,11 +133,11 @@ def loop(
         if pending is None:
             return
         iteration, report = pending
-        report = jax.device_get(report)  # waits for that iteration, while the next one already runs
+        numbers = jax.device_get((report.tally, report.stats))  # waits for that iteration, while the next already runs
         now = time.monotonic()
         seconds, began = now - began, now
-        lines = recorder.iteration(iteration, report, seconds)
-        on_iteration(Progress(iteration + 1, built.iterations, seconds, lines))
+        lines, new = recorder.iteration(iteration, Report(*numbers, report.suspects), seconds)
+        on_iteration(Progress(iteration + 1, built.iterations, seconds, lines, new))
 
     games: list[list[MatchGames]] = []
     iteration, exact = start - 1, None

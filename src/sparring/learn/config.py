@@ -1,0 +1,153 @@
+"""The settings of learning. `docs/guide/ppo.md` says of each what it does and when to touch it."""
+
+from collections import namedtuple
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+
+from sparring.core.schedules import Schedule
+
+Rate = Schedule | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PPOConfig:
+    """Fields of type Schedule are coefficients: traced, so a change never recompiles; each learner may have its own.
+
+    One that is 0 where 0 means off is left out of the program altogether (`on`).
+    """
+
+    # How much of a rollout is used, and how.
+    epochs: int = 4
+    """Passes over a rollout."""
+    minibatches: int = 4
+    """Parts a rollout is split into in each pass."""
+    critic_epochs: int = 0
+    """Further passes in which the critic learns alone while the actor waits."""
+    sequence: int = 20
+    """Steps in a training sequence of a recurrent policy; must divide the steps of a rollout."""
+    burn_in: int = 0
+    """Steps before a sequence that only bring the memory up to date, without a loss; must divide the sequence."""
+    recompute_old: bool = False
+    """Compute the old log-probabilities once more with the training function, so the first ratio is exactly 1."""
+
+    # Trust region.
+    loss: Literal["clip", "kl", "clip_kl", "spo"] = "clip"
+    """What keeps the new policy near the old: PPO2's clip, PPO1's KL penalty, both, or SPO's quadratic penalty."""
+    clip: Schedule = Schedule.parse(0.2)
+    """How far the ratio of new to old probability may move before it stops paying, 0.05 to 0.3."""
+    kl_weight: float = 1.0
+    """First weight of the KL penalty; it then doubles above kl_max and halves below kl_min, once a rollout."""
+    kl_min: Schedule = Schedule.parse(0.005)
+    """KL of an iteration below which the penalty is halved."""
+    kl_max: Schedule = Schedule.parse(0.015)
+    """KL of an iteration above which the penalty is doubled."""
+    target_kl: Schedule = Schedule.parse(0.0)
+    """Stop the epochs of an iteration when a minibatch's KL exceeds this; 0 never stops. Usual: 0.02."""
+
+    # Returns and advantages.
+    discount: Schedule = Schedule.parse(0.99)
+    """How much the next step counts, in [0, 1]. Raise it for long games; variance grows with it."""
+    decay: Schedule = Schedule.parse(0.95)
+    """GAE's lambda, in [0, 1]: 1 trusts the rewards of the rollout, 0 the critic."""
+    advantage: Literal["gae", "vtrace"] = "gae"
+    """GAE, or V-trace: each epoch anew, weighted by how far the policy has moved since the rollout."""
+    trace_clip: Schedule = Schedule.parse(1.0)
+    """V-trace: the largest weight of a step."""
+    critic_target: Literal["gae", "monte_carlo"] = "gae"
+    """What the critic learns: GAE's advantage plus the old value, or the discounted return of the rollout."""
+    recompute: Literal["never", "epoch"] = "never"
+    """When advantages and targets are computed again with the critic as it then is."""
+    normalise_advantage: Literal["none", "batch", "side", "minibatch"] = "batch"
+    """Scale advantages of acting seats to mean 0 and deviation 1: over the rollout, for each side, or a minibatch."""
+    advantage_noise: Schedule = Schedule.parse(0.0)
+    """Share of Gaussian noise in the scaled advantages, in [0, 1] (Noisy-MAPPO)."""
+    value_noise: Schedule = Schedule.parse(0.0)
+    """Deviation of noise features that the critic sees, new for each seat in each rollout (Noisy-MAPPO); 0: none."""
+    reward_scale: bool = False
+    """Divide rewards by the running deviation of discounted returns."""
+    reward_clip: Schedule = Schedule.parse(0.0)
+    """Clip rewards (after scaling) to plus and minus this; 0: not."""
+
+    # Critic.
+    value_weight: Schedule = Schedule.parse(0.5)
+    """Weight of the critic's loss."""
+    value_loss: Literal["mse", "huber"] = "mse"
+    """Squared error, or linear beyond huber_delta."""
+    huber_delta: Schedule = Schedule.parse(10.0)
+    """Error beyond which Huber's loss is linear, in normalised units where values are normalised."""
+    value_clip: Schedule = Schedule.parse(0.0)
+    """How far a value may move from the old one before it stops paying, in normalised units; 0: any."""
+    value_norm: Literal["none", "running", "popart"] = "none"
+    """Learn values in units of their running mean and deviation; PopArt also corrects the output layer."""
+    value_norm_rate: Schedule = Schedule.parse(0.05)
+    """Share of the newest rollout in those statistics, in (0, 1]."""
+
+    # Exploration.
+    entropy: Schedule = Schedule.parse(0.01)
+    """Weight of the entropy bonus: raise it when the policy settles too early."""
+    temperature: Schedule = Schedule.parse(1.0)
+    """Above 0: scores are divided by it in training games; above 1 explores more."""
+    epsilon: Schedule = Schedule.parse(0.0)
+    """Share of uniformly random choices in training games, in [0, 1): part of the policy, so probabilities are true."""
+    fixed_std: Schedule = Schedule.parse(0.6)
+    """Above 0: standard deviation of continuous actions with std=fixed, in every iteration."""
+
+    # Optimiser.
+    optimiser: Literal["adam", "adam_rel", "muon"] = "adam"
+    """Adam; Adam with its clock set back at each rollout (Adam-Rel); or Muon for matrices and Adam for the rest."""
+    learning_rate: Schedule = Schedule.parse("7e-4 -> 0")
+    """Step size. Lower it when the KL is large or returns collapse."""
+    actor_rate: Rate = None
+    """Step size of the actor; none: learning_rate."""
+    critic_rate: Rate = None
+    """Step size of the critic; none: learning_rate."""
+    adam_eps: Schedule = Schedule.parse(1e-5)
+    """Adam's epsilon."""
+    actor_eps: Rate = None
+    """Adam's epsilon for the actor; none: adam_eps."""
+    critic_eps: Rate = None
+    """Adam's epsilon for the critic; none: adam_eps."""
+    max_grad_norm: Schedule = Schedule.parse(10.0)
+    """Gradients longer than this are scaled down to it: 10 in MAPPO's reference, 0.5 in CleanRL."""
+    clip_groups: bool = False
+    """Clip the gradient of actor, critic and trunk each by its own length instead of all by their common one."""
+    calm_critic: bool = False
+    """Lower the critic's step size to 1/2, then 3/10 of itself when its loss explodes or its values oscillate."""
+
+    def on(self, name: str) -> bool:
+        """Whether a coefficient that means nothing at its neutral value has another one at any time of the run."""
+        return getattr(self, name) != NEUTRAL[name]
+
+
+INHERITED = {
+    "actor_rate": "learning_rate",
+    "critic_rate": "learning_rate",
+    "actor_eps": "adam_eps",
+    "critic_eps": "adam_eps",
+}
+"""Coefficients that follow another one where they are None."""
+NEUTRAL = {
+    "advantage_noise": Schedule.parse(0.0),
+    "value_noise": Schedule.parse(0.0),
+    "reward_clip": Schedule.parse(0.0),
+    "value_clip": Schedule.parse(0.0),
+    "epsilon": Schedule.parse(0.0),
+    "temperature": Schedule.parse(1.0),
+}
+"""Where a coefficient does nothing, and is therefore left out of the program."""
+COEFFICIENTS = tuple(field.name for field in fields(PPOConfig) if field.type in (Schedule, Rate))
+Knobs = namedtuple("Knobs", COEFFICIENTS)  # pyright: ignore[reportUntypedNamedTuple]
+"""The coefficients of one iteration, as traced scalars under their own names."""
+
+
+def coefficient(config: PPOConfig, name: str) -> Schedule:
+    """The schedule of a coefficient, its own or the one it follows."""
+    own = getattr(config, name)
+    return getattr(config, INHERITED[name]) if own is None else own
+
+
+def knobs_at(config: PPOConfig, progress: float) -> np.ndarray:
+    """knobs_H: this iteration's coefficients, computed on the host; progress runs from 0 to 1."""
+    return np.asarray([coefficient(config, name).at(progress) for name in COEFFICIENTS], np.float32)

@@ -1,0 +1,74 @@
+"""What each step was worth: advantages for the actor, targets for the critic."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.learn.config import PPOConfig
+from sparring.learn.losses import Scaled, standardise
+from sparring.learn.returns import gae
+from sparring.play.rollout import Rollout
+
+
+class Estimate(NamedTuple):
+    advantage_TWN: Array
+    """Scaled, as the surrogate uses it."""
+    target_TWN: Array
+    """What the critic learns, in units of reward."""
+    mean: Array
+    """Mean and deviation that scaled the advantages; several sides count alike."""
+    std: Array
+    flat: Array
+    """Share of sides whose advantages did not differ, so that they were only centred."""
+
+
+def estimate(rollout: Rollout, key: Array, knobs, config: PPOConfig, ratio_TWN: Array | None = None) -> Estimate:
+    """From the rollout's rewards and values. Ratios of new to old probability turn GAE into V-trace."""
+    weight_TWN = None if ratio_TWN is None else jnp.minimum(ratio_TWN, knobs.trace_clip)
+
+    def advantage(decay: Array | float) -> Array:
+        return gae(
+            rollout.reward_TWN, rollout.value_TWN, rollout.next_value_TWN, rollout.over_TWN, rollout.ended_TWN,
+            discount=knobs.discount, decay=decay, weight_TW=weight_TWN,
+        )  # fmt: skip
+
+    advantage_TWN = advantage(knobs.decay)
+    learned_TWN = advantage_TWN if config.critic_target == "gae" else advantage(1.0)
+    target_TWN = (learned_TWN if weight_TWN is None else weight_TWN * learned_TWN) + rollout.value_TWN
+    scaled = scale(advantage_TWN, rollout, config)
+    if config.on("advantage_noise"):
+        noise_TWN = jax.random.normal(key, advantage_TWN.shape)
+        scaled = scaled._replace(x=(1 - knobs.advantage_noise) * scaled.x + knobs.advantage_noise * noise_TWN)
+    return Estimate(scaled.x, target_TWN, scaled.mean, scaled.std, scaled.flat)
+
+
+def scale(advantage_TWN: Array, rollout: Rollout, config: PPOConfig) -> Scaled:
+    """Advantages of acting seats scaled as the settings say; mean and deviation are known also where nothing is."""
+    whole = standardise(advantage_TWN, rollout.acting_TWN)
+    if config.normalise_advantage == "batch":
+        return whole
+    if config.normalise_advantage != "side":
+        return whole._replace(x=advantage_TWN, flat=jnp.zeros_like(whole.flat))
+    sides = []
+    for k in range(rollout.side_TWK.shape[-1]):
+        own_TW1 = rollout.side_TWK[..., k, None]
+        sides.append((own_TW1, standardise(advantage_TWN, rollout.acting_TWN & own_TW1)))
+    driven = jnp.stack([own.any() for own, _ in sides])
+    x_TWN = sum(jnp.where(own, side.x, 0.0) for own, side in sides)
+    mean, std, flat = (
+        jnp.where(driven, jnp.stack(values), 0.0).sum() / driven.sum()
+        for values in zip(*((side.mean, side.std, side.flat) for _, side in sides), strict=True)
+    )
+    return Scaled(jnp.asarray(x_TWN), mean, std, flat)
+
+
+def with_values(rollout: Rollout, value_TWN: Array) -> Rollout:
+    """The rollout as another critic sees it.
+
+    What follows a cut, and the last step, keep the value of the critic that played: those observations are not kept.
+    """
+    following_TWN = jnp.concatenate([value_TWN[1:], rollout.next_value_TWN[-1:]])
+    next_value_TWN = jnp.where(rollout.ended_TWN, rollout.next_value_TWN, following_TWN)
+    return rollout._replace(value_TWN=value_TWN, next_value_TWN=next_value_TWN)

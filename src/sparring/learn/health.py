@@ -1,0 +1,52 @@
+"""Whether a network is still alive: units that no longer react, and how many directions its features span."""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.nets.actor_critic import Actor
+from sparring.play.rollout import Rollout, where_first
+
+SAMPLE = 512
+"""World steps that are looked at in an iteration."""
+DORMANT = 0.025
+"""A unit is dead when it varies less than this share of the average unit: the threshold of arXiv:2302.12902, on the
+deviation instead of the mean size, so that a saturated tanh counts as well as a silent ReLU."""
+RANK_SHARE = 0.99
+"""Share of the variance that the counted directions explain (arXiv:2405.00662)."""
+
+
+def hidden_sample(actor: Actor, rollout: Rollout) -> tuple[Array, Array]:
+    """The actor's last hidden layer on some steps of a rollout, [rows, H], and which of these rows count."""
+    steps, worlds = rollout.start_TW.shape
+    kept = jax.tree.leaves(rollout.memory)
+    every = steps // kept[0].shape[0] if kept else max(1, steps * worlds // SAMPLE)
+    some = max(1, -(-steps // every) * worlds // SAMPLE)
+
+    def at(x_TW: Array) -> Array:
+        return x_TW[::every, ::some]
+
+    memory = jax.tree.map(lambda x: x[:, ::some], rollout.memory[0])
+    memory = where_first(at(rollout.start_TW), jax.tree.map(jnp.zeros_like, memory), memory)
+    hidden, _ = actor.trunk(at(rollout.features_TWNF), memory)
+    return hidden.reshape(-1, hidden.shape[-1]), at(rollout.acting_TWN).reshape(-1)
+
+
+def dead_units(hidden_RH: Array, mask_R: Array) -> Array:
+    """Share of hidden units that hardly vary over the rows."""
+    deviation_H = jnp.sqrt(jnp.diagonal(covariance(hidden_RH, mask_R)))
+    return jnp.mean(deviation_H <= DORMANT * deviation_H.mean())
+
+
+def feature_rank(hidden_RH: Array, mask_R: Array) -> Array:
+    """How many principal directions explain 99 % of the variance; 0 where there is none."""
+    variance_H = jnp.linalg.eigvalsh(covariance(hidden_RH, mask_R))[::-1]
+    explained_H = jnp.cumsum(jnp.maximum(variance_H, 0.0))
+    total = explained_H[-1]
+    return jnp.where(total > 0, 1.0 + (explained_H < RANK_SHARE * total).sum(), 0.0)
+
+
+def covariance(hidden_RH: Array, mask_R: Array) -> Array:
+    weight_R1 = mask_R[:, None] / jnp.maximum(mask_R.sum(), 1)
+    centred_RH = hidden_RH - (weight_R1 * hidden_RH).sum(0)
+    return (weight_R1 * centred_RH).T @ centred_RH

@@ -1,0 +1,89 @@
+"""What a minibatch is judged by: the policy's loss within its trust region, the critic's loss, and entropy."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.learn.batch import Batch, unroll
+from sparring.learn.config import PPOConfig
+from sparring.learn.learner import behaviour
+from sparring.learn.losses import (
+    approximate_kl,
+    clipped_surrogate,
+    clipped_value_error,
+    masked_mean,
+    spo_surrogate,
+    value_error,
+)
+from sparring.nets.actor_critic import ActorCritic, Critic
+
+
+class Losses(NamedTuple):
+    policy_loss: Array
+    value_loss: Array
+    entropy: Array
+    approx_kl: Array
+    exact_kl: Array
+    mean_ratio: Array
+    ratio_gap: Array
+    """Largest distance of a ratio from 1."""
+    clip_fraction: Array
+
+
+def objective(
+    trained: ActorCritic, untrained: ActorCritic, batch: Batch, knobs: Any, kl_weight: Array | None, config: PPOConfig
+) -> tuple[Array, Losses]:
+    """The loss of actor and critic together."""
+    model = eqx.combine(trained, untrained)
+    found = unroll(behaviour(model.actor, knobs, config), model.judge, batch)
+    log_ratio = jnp.where(batch.acting, found.log_prob - batch.log_prob, 0.0)
+    ratio = jnp.exp(log_ratio)
+    exact_kl = masked_mean(found.kl, batch.acting)
+    policy_loss = masked_mean(surrogate(ratio, batch.advantage, knobs, config), batch.acting)
+    if kl_weight is not None:
+        policy_loss = policy_loss + kl_weight * exact_kl
+    value_loss = critic_loss(found.value, model.critic, batch, knobs, config)
+    entropy = masked_mean(found.entropy, batch.acting)
+    losses = Losses(
+        policy_loss=policy_loss,
+        value_loss=value_loss,
+        entropy=entropy,
+        approx_kl=masked_mean(approximate_kl(log_ratio), batch.acting),
+        exact_kl=exact_kl,
+        mean_ratio=masked_mean(ratio, batch.acting),
+        ratio_gap=jnp.abs(ratio - 1).max(),
+        clip_fraction=masked_mean(1.0 * (jnp.abs(ratio - 1) > knobs.clip), batch.acting),
+    )
+    return policy_loss + knobs.value_weight * value_loss - knobs.entropy * entropy, losses
+
+
+def surrogate(ratio: Array, advantage: Array, knobs: Any, config: PPOConfig) -> Array:
+    """The policy's loss of each choice, before any KL penalty."""
+    if config.loss == "kl":
+        return -ratio * advantage
+    if config.loss == "spo":
+        return spo_surrogate(ratio, advantage, knobs.clip)
+    return clipped_surrogate(ratio, advantage, knobs.clip)
+
+
+def critic_objective(
+    trained: ActorCritic, untrained: ActorCritic, batch: Batch, knobs: Any, config: PPOConfig
+) -> Array:
+    """The critic's loss alone, for the epochs in which the actor waits."""
+    model = eqx.combine(trained, untrained)
+    value = unroll(behaviour(model.actor, knobs, config), model.judge, batch).value
+    return knobs.value_weight * critic_loss(value, model.critic, batch, knobs, config)
+
+
+def critic_loss(value: Array, critic: Critic, batch: Batch, knobs: Any, config: PPOConfig) -> Array:
+    """Half the mean error of the values, in normalised units where the critic has them, as old values and targets."""
+    if critic.scale is not None:
+        value = critic.scale.normalised(value)
+    delta = knobs.huber_delta if config.value_loss == "huber" else None
+    if config.on("value_clip"):
+        error = clipped_value_error(value, batch.value, batch.target, knobs.value_clip, delta)
+    else:
+        error = value_error(value, batch.target, delta)
+    return 0.5 * masked_mean(error, batch.present)

@@ -1,0 +1,71 @@
+"""What a person should be told while a run goes on, found in what an iteration reported. They are lines of the metrics
+too, so that whoever reads the run later is told the same."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sparring.training.build import Built
+
+TINY_CLIP = 0.05
+"""A value clip below this share of the spread of the values holds the critic still."""
+ONCE = ("not_finite", "value_clip", "advantages")
+"""Kinds that would repeat in every iteration: the first says it all, the metrics count the others."""
+
+
+def notices(built: Built, iteration: int, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The notices of one iteration, from its lines of metrics, one line for each."""
+    found = []
+    for line in lines:
+        for name in built.lineup.names:
+            stats = {key.removeprefix(f"{name}/"): x for key, x in line.items() if key.startswith(f"{name}/")}
+            for kind, text in remarks(built, stats):
+                where = {"kind": "notice", "iteration": iteration, "seed": line["seed"], "learner": name}
+                found.append({**where, "notice": kind, "text": text})
+    return found
+
+
+def remarks(built: Built, stats: dict[str, Any]) -> list[tuple[str, str]]:
+    """(kind, text) of what one learner's statistics say."""
+    ppo, found = built.config.ppo, []
+    if stats["bad_minibatches"]:
+        found.append(
+            (
+                "not_finite",
+                f"{stats['bad_minibatches']:.0f} minibatches had a loss, gradient or step that was not finite: they "
+                "were left out and the weights kept. The first is in the run's folder not_finite; bad_minibatches in "
+                "the metrics counts them from here on. Look at the game's rewards, or lower the step size.",
+            )
+        )
+    if stats["critic_calmed"]:
+        factor = stats["critic_factor"]
+        found.append(
+            ("calm_critic", f"the critic's values explode or oscillate: its step size is now {factor:g} times its own.")
+        )
+    clip, spread = ppo.value_clip, stats["value_spread"]
+    if ppo.on("value_clip") and clip.start < TINY_CLIP * (spread or 0.0):
+        found.append(
+            (
+                "value_clip",
+                f"value_clip {clip} is tiny against values that differ by {spread:.3g}, so the critic can hardly move. "
+                "Normalise values (--value-norm popart) or raise the clip.",
+            )
+        )
+    if stats["advantage_flat"] == 1.0:
+        found.append(
+            (
+                "advantages",
+                "all advantages were alike, so they were not scaled: nothing done in this rollout made a difference. "
+                "Does the game pay anything yet?",
+            )
+        )
+    return found
+
+
+def unsaid(found: Iterable[dict[str, Any]], before: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without those that were said before and need saying only once."""
+    said = {identity(line) for line in before if line.get("kind") == "notice"}
+    return [line for line in found if line["notice"] not in ONCE or identity(line) not in said]
+
+
+def identity(line: dict[str, Any]) -> tuple:
+    return line["seed"], line["learner"], line["notice"]
