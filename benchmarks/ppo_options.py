@@ -8,7 +8,7 @@ The base is what `sparring train` does without flags, but for the shape of a rol
 A score is the mean return of the learners' seats in games played after training, with chance of their own; all rows
 play the same games. A row is called by the difference to the base, seed by seed: it helped or hurt where Student's
 95 % interval of the mean difference leaves 0 out. The interval of the IQM is a bootstrap's, too narrow with few seeds,
-and is not used to decide. Seconds do not contain compiling, which has a column of its own.
+and is not used to decide. Seconds are medians of an iteration; compiling has a column of its own.
 """
 
 import argparse
@@ -16,7 +16,9 @@ import json
 import sys
 import time
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from sparring.core.errors import SparringError, unknown
@@ -110,16 +112,16 @@ def measure(config: RunConfig, *, with_bots: bool) -> dict[str, Any]:
     for iteration in range(built.iterations):
         knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
         state, _ = program(built.game, state, built.rosters, built.rows, knobs, seeds_R, jnp.asarray(iteration))
-        if iteration in (0, built.iterations - 1):
-            jax.block_until_ready(state)
-            clock.append(time.perf_counter())
-    seconds = (clock[2] - clock[1]) / (built.iterations - 1)
+        jax.block_until_ready(state)
+        clock.append(time.perf_counter())
+    first, *later = (end - begin for begin, end in pairwise(clock))
+    seconds = median(later)
     scores = returns_of_teams(built, state, with_bots=with_bots)
     return {
         "scores": scores.pop("learned"),
         "bots": {team: sum(values) / len(values) for team, values in scores.items()},
         "seconds_per_million": seconds / (built.steps_per_iteration * config.seeds) * 1e6,
-        "compile_seconds": clock[1] - clock[0] - seconds,
+        "compile_seconds": first - seconds,
         "commit": manifest_facts()["commit"],
     }
 

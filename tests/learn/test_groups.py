@@ -285,7 +285,7 @@ def test_stacked_learners_with_rates_of_their_own_step_as_each_alone():
 
     def alone(gradient, values, factor):
         rule: Any = optimiser(MUON, values, own, factor)
-        return rule.update(gradient, rule.init(gradient))
+        return rule.update(gradient, rule.init(gradient), gradient)  # weights may come along
 
     pairs = (gradients, [knobs(**changes) for changes in each])
     stacked = quick(jax.vmap(alone))(*(jax.tree.map(lambda *x: jnp.stack(x), *pair) for pair in pairs), factors)

@@ -3,7 +3,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sparring.learn.losses import approximate_kl, clipped_surrogate, explained_variance, masked_mean, standardise
+from sparring.learn.losses import (
+    approximate_kl,
+    clipped_surrogate,
+    clipped_value_error,
+    explained_variance,
+    masked_mean,
+    spo_surrogate,
+    standardise,
+    value_error,
+)
 from toy_players import quick
 
 CLIP = 0.2
@@ -24,6 +33,42 @@ def test_the_surrogate_is_the_worse_of_the_clipped_and_the_plain(ratio, advantag
     value, gradient = SURROGATE(ratio, advantage, CLIP)
     assert value == pytest.approx(loss)
     assert gradient == pytest.approx(slope)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "loss", "slope"),
+    [
+        (1.0, 2.0, -2.0, -2.0),  # where play was: the plain surrogate and its slope
+        (1.2, 2.0, -2.2, 0.0),  # 1.2 * 2 - 2 / 0.4 * 0.04: the top of the parabola is at 1 + clip
+        (1.4, 2.0, -2.0, 2.0),  # beyond it the ratio is pulled back, where the clip would let it go
+        (0.8, -3.0, 2.7, 0.0),  # a bad action: the top is at 1 - clip
+        (0.6, -3.0, 3.0, -3.0),  # -(0.6 * -3 - 3 / 0.4 * 0.16)
+    ],
+)
+def test_spo_prefers_the_edge_of_the_clip_and_pulls_back_beyond_it(ratio, advantage, loss, slope):
+    value, gradient = jax.value_and_grad(spo_surrogate)(ratio, advantage, CLIP)
+    assert value == pytest.approx(loss, rel=1e-5)
+    assert gradient == pytest.approx(slope, abs=1e-5)
+
+
+@pytest.mark.parametrize(("value", "error", "slope"), [(1.5, 0.64, 0.0), (0.7, 1.69, -2.6), (1.1, 0.81, -1.8)])
+def test_a_clipped_value_error_is_the_larger_of_the_two_and_flat_where_the_held_value_is_worse(value, error, slope):
+    # Old value 1, clip 0.2, target 2. At 1.5 the held value 1.2 is worse: (1.2 - 2)^2. At 0.7 the value itself is.
+    found, gradient = jax.value_and_grad(clipped_value_error)(value, 1.0, 2.0, 0.2)
+    assert found == pytest.approx(error, rel=1e-5)
+    assert gradient == pytest.approx(slope, abs=1e-5)
+
+
+@pytest.mark.parametrize(("value", "error", "slope"), [(2.5, 0.25, 1.0), (5.0, 5.0, 2.0), (-4.0, 11.0, -2.0)])
+def test_hubers_error_is_the_square_within_delta_and_linear_beyond(value, error, slope):
+    # Target 2, delta 1: within, error^2; beyond, 2 |error| - 1.
+    found, gradient = jax.value_and_grad(value_error)(value, 2.0, 1.0)
+    assert found == pytest.approx(error)
+    assert gradient == pytest.approx(slope)
+
+
+def test_a_clipped_value_error_may_be_hubers():
+    assert clipped_value_error(jnp.array(5.0), 1.0, 2.0, 0.2, 1.0) == pytest.approx(5.0)  # held: (1.2 - 2)^2 = 0.64
 
 
 def test_the_approximate_kl_by_hand():

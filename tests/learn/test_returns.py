@@ -82,3 +82,27 @@ def test_with_decay_1_advantage_and_value_add_up_to_the_discounted_rewards():
     inputs = (column(REWARD), column(VALUE), column(NEXT), column([0] * 3, bool), column([0] * 3, bool))
     total = JITTED(*inputs, discount=0.5, decay=1.0)[:, 0] + np.asarray(VALUE)
     np.testing.assert_allclose(total, [3.25, 4.5, 5.0])
+
+
+def test_weights_of_1_change_nothing_and_a_weight_holds_back_what_follows_its_step(run):
+    # Weights 1, 1/2, 2: the middle step passes on half of its 2 + 3/4 * ... and the last twice its 3, but each step's
+    # own advantage is not weighted: 3; 2 + 2 * 3 / 4 = 3.5; 1 + 0.5 * 3.5 / 4 = 1.4375.
+    inputs = (column(REWARD), column(VALUE), column(NEXT), column((0, 0, 0), bool), column((0, 0, 0), bool))
+
+    def weighted(*weights: float) -> list[float]:
+        return np.asarray(run(*inputs, **HALF, weight_TW=column(weights)))[:, 0].tolist()
+
+    assert weighted(1.0, 1.0, 1.0) == advantages(run)
+    assert weighted(1.0, 0.5, 2.0) == [1.4375, 3.5, 3.0]
+
+
+def test_v_trace_targets_are_the_expected_returns_of_the_new_policy():
+    # One state, two actions that pay 0 and 1 and end the game. Play chose both half the time; the new policy takes the
+    # second with 0.8, so ratios are 0.4 and 1.6, clipped at 1 to 0.4 and 1. The critic says 0.5. V-trace's target is
+    # the mean of 0.5 + weight * (reward - 0.5): 0.5 + (0.4 * -0.5 + 1 * 0.5) / 2 = 0.65; unclipped it is the true 0.8.
+    reward, over = np.array([[0.0, 1.0]], np.float32), np.ones((1, 2), bool)
+    value = np.full((1, 2), 0.5, np.float32)
+    for weight, expected in (((0.4, 1.0), 0.65), ((0.4, 1.6), 0.8)):
+        weight = np.array([weight], np.float32)
+        advantage = gae(reward, value, value, over, over, discount=0.9, decay=1.0, weight_TW=weight)
+        np.testing.assert_allclose((value + weight * advantage).mean(), expected, rtol=1e-6)

@@ -117,7 +117,7 @@ def test_a_critic_without_a_scale_is_an_error_that_says_what_to_do():
         rescaled(eqx.tree_at(lambda c: c.scale, MODEL.critic, None), TARGET, ALL, 0.5, popart=True)
 
 
-def test_a_corrected_output_layer_still_learns():
+def test_gradients_move_a_corrected_output_layer_and_no_statistics():
     model = eqx.tree_at(lambda m: m.critic, MODEL, moved())
     trained: Any = trainable(model)[0]
     rule: Any = optimiser(PPOConfig(), Knobs(*knobs_at(PPOConfig(), 0.0)), labels(trained))
@@ -125,3 +125,4 @@ def test_a_corrected_output_layer_still_learns():
     for part in leaves(update.critic.head):
         assert (part < 0).all()
     assert len(leaves(update.critic.head)) == 2
+    assert not leaves(update.critic.scale)

@@ -229,6 +229,14 @@ def test_a_shared_trunk_is_one_for_both():
     assert apart.judge is apart.critic
 
 
+def test_what_the_critic_learns_moves_a_shared_trunk_and_no_other_trunk_of_the_actor():
+    slope = quick(jax.grad(lambda model: model.judge(TWO, ())[0].sum()))
+    for trunk in ("shared", "separate"):
+        model = ActorCritic.make(SEED, SPEC, replace(NET, trunk=trunk))
+        moved = np.abs(slope(model).actor.trunk.layers[0].weight_IO).max() > 1e-3
+        assert moved == (trunk == "shared")
+
+
 def test_stacked_models_share_their_trunks_row_by_row():
     models = [ActorCritic.make(Seed.of(s), SPEC, replace(NET, trunk="shared", memory="gru")) for s in (1, 2)]
     stacked = jax.tree.map(lambda *rows: jnp.stack(rows), *models)

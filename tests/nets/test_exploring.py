@@ -31,11 +31,11 @@ def p(distribution: Distribution) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("temperature", "weights"),
-    [(2.0, [2**0.5, 1, 0, 1]), (0.5, [4, 1, 0, 1]), (1.0, [2, 1, 0, 1]), (1000.0, [1, 1, 0, 1]), (0.01, [1, 0, 0, 0])],
+    [(2.0, [2**0.5, 1, 0, 1]), (0.5, [4, 1, 0, 1]), (1.0, [2, 1, 0, 1]), (1e9, [1, 1, 0, 1]), (0.01, [1, 0, 0, 0])],
 )
 def test_a_temperature_raises_probabilities_to_its_inverse_power(temperature, weights):
     tempered = p(TEMPERED(four(2, 1, 7, 1), temperature))
-    np.testing.assert_allclose(tempered, np.array(weights) / sum(weights), atol=1e-3 if temperature > 9 else 1e-6)
+    np.testing.assert_allclose(tempered, np.array(weights) / sum(weights), atol=1e-6)
     assert tempered[2] == 0.0
 
 

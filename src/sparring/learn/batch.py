@@ -121,7 +121,9 @@ def unroll(policy: Any, critic: Critic, batch: Batch) -> Evaluation:
         value = jnp.broadcast_to(value, row.log_prob.shape)
         log_prob, entropy = distribution.log_prob(row.action), distribution.entropy()
         later = (actor_memory, critic_memory)
-        if row.warm is not None and row.hold is not None:  # a burn-in brings the memory up to date, but no gradient flows through it
+        if (
+            row.warm is not None and row.hold is not None
+        ):  # a burn-in brings the memory up to date, but no gradient flows through it
             later = where_first(row.warm, lax.stop_gradient(later), later)
             later = where_first(row.hold, memory, later)
         return later, Evaluation(log_prob, entropy, row.distribution.kl(distribution), value)

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from sparring.learn.losses import FLAT
 from sparring.nets.actor_critic import Actor
 from sparring.play.rollout import Rollout, where_first
 
@@ -35,7 +36,7 @@ def hidden_sample(actor: Actor, rollout: Rollout) -> tuple[Array, Array]:
 def dead_units(hidden_RH: Array, mask_R: Array) -> Array:
     """Share of hidden units that hardly vary over the rows."""
     deviation_H = jnp.sqrt(jnp.diagonal(covariance(hidden_RH, mask_R)))
-    return jnp.mean(deviation_H <= DORMANT * deviation_H.mean())
+    return jnp.mean(deviation_H <= jnp.maximum(DORMANT * deviation_H.mean(), FLAT))
 
 
 def feature_rank(hidden_RH: Array, mask_R: Array) -> Array:
@@ -43,7 +44,7 @@ def feature_rank(hidden_RH: Array, mask_R: Array) -> Array:
     variance_H = jnp.linalg.eigvalsh(covariance(hidden_RH, mask_R))[::-1]
     explained_H = jnp.cumsum(jnp.maximum(variance_H, 0.0))
     total = explained_H[-1]
-    return jnp.where(total > 0, 1.0 + (explained_H < RANK_SHARE * total).sum(), 0.0)
+    return jnp.where(total > FLAT**2, 1.0 + (explained_H < RANK_SHARE * total).sum(), 0.0)
 
 
 def covariance(hidden_RH: Array, mask_R: Array) -> Array:

@@ -63,7 +63,7 @@ def draw_curves(lines: Lines, manifest: Mapping[str, Any]) -> bytes:
     """A PNG: what training games brought and what evaluation showed above, whether learning is healthy below."""
     training = [line for line in lines if line["kind"] == "train"]
     evaluated = [line for line in lines if line["kind"] == "eval"]
-    last = max((line["steps"] for line in lines), default=1)
+    last = max((line["steps"] for line in (*training, *evaluated)), default=1)
     layout: list[Any] = [["training"] * 3 + ["evaluation"] * 3, [name for name in HEALTH for _ in range(2)]]
     figure, axes = plt.subplot_mosaic(layout, figsize=(13, 8), height_ratios=[3, 2], layout="constrained")
     draw_training(axes["training"], training, manifest)

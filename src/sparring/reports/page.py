@@ -98,6 +98,7 @@ learners: {escape(", ".join(manifest["learners"]))}.</p>
 <img alt="curves of training, evaluation and health" src="data:image/png;base64,{b64encode(picture).decode()}">
 <h2>Evaluation</h2>
 {evaluation(run, manifest, scores)}
+{told(lines)}
 <h2>Made with</h2>{table(["fact", "value"], fact_rows(manifest))}
 <h2>Settings</h2><pre>{escape(run.config_path.read_text(encoding="utf-8"))}</pre>
 </body></html>
@@ -112,6 +113,16 @@ def evaluation(run: RunDir, manifest: dict[str, Any], scores: list[SideScore]) -
 is the one that did best in the learner's place. More games: <code>{command}</code></p>
 {table(*summary_rows(scores, manifest))}
 <details><summary>All line-ups, the bots alone among them</summary>{table(*full_rows(scores, manifest))}</details>"""
+
+
+def told(lines: Sequence[dict[str, Any]]) -> str:
+    """What the run told while it went on, if anything."""
+    rows = [
+        [str(line["iteration"] + 1), str(line["seed"]), line["learner"], line["text"]]
+        for line in lines
+        if line["kind"] == "notice"
+    ]
+    return f"<h2>Notices</h2>{table(['iteration', 'seed', 'learner', 'notice'], rows)}" if rows else ""
 
 
 def fact_rows(manifest: dict[str, Any]) -> list[list[str]]:

@@ -4,6 +4,7 @@ too, so that whoever reads the run later is told the same."""
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from sparring.learn.config import PPOConfig
 from sparring.training.build import Built
 
 TINY_CLIP = 0.05
@@ -18,15 +19,15 @@ def notices(built: Built, iteration: int, lines: Sequence[dict[str, Any]]) -> li
     for line in lines:
         for name in built.lineup.names:
             stats = {key.removeprefix(f"{name}/"): x for key, x in line.items() if key.startswith(f"{name}/")}
-            for kind, text in remarks(built, stats):
+            for kind, text in remarks(built.config.ppo, stats):
                 where = {"kind": "notice", "iteration": iteration, "seed": line["seed"], "learner": name}
                 found.append({**where, "notice": kind, "text": text})
     return found
 
 
-def remarks(built: Built, stats: dict[str, Any]) -> list[tuple[str, str]]:
+def remarks(ppo: PPOConfig, stats: dict[str, Any]) -> list[tuple[str, str]]:
     """(kind, text) of what one learner's statistics say."""
-    ppo, found = built.config.ppo, []
+    found = []
     if stats["bad_minibatches"]:
         found.append(
             (
