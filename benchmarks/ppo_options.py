@@ -39,12 +39,14 @@ OPTIONS: tuple[Change, ...] = (
     {"loss": "kl"}, {"loss": "clip_kl"}, {"loss": "spo"}, {"target_kl": 0.02}, {"recompute_old": True},
     # returns and advantages
     {"normalise_advantage": "minibatch"}, {"normalise_advantage": "none"}, {"normalise_advantage": "side"},
+    {"time_limit": "end"}, {"discount": 0.95},
     {"recompute": "epoch"}, {"advantage": "vtrace"}, {"critic_target": "monte_carlo"},
     {"advantage_noise": 0.05}, {"value_noise": 1.0}, {"reward_scale": True}, {"reward_clip": 1.0},
     # critic
     {"value_loss": "huber"}, {"value_clip": 0.2}, {"value_norm": "running"}, {"value_norm": "popart"},
-    {"value_norm": "popart", "value_clip": 0.2}, {"critic_epochs": 2}, {"critic": "central"},
-    {"critic_hidden": (256, 256)},
+    {"value_norm": "popart", "value_clip": 0.2}, {"value_norm": "popart", "time_limit": "end"},
+    {"value_norm": "popart", "discount": 0.95}, {"reward_scale": True, "time_limit": "end"},
+    {"critic_epochs": 2}, {"critic": "central"}, {"critic_hidden": (256, 256)},
     # exploration
     {"entropy": "0.05 -> 0.001"}, {"entropy": 0.0}, {"temperature": "1.5 -> 1"}, {"epsilon": "0.1 -> 0"},
     # networks

@@ -17,6 +17,7 @@ from sparring.games.contract import check_game
 from sparring.games.game import Bots, Game
 from sparring.games.matrix import MatrixGame, MatrixState, coordination, rock_paper_scissors
 from sparring.games.symmetry import exchanges
+from toy_games import Timetable, TimetableState, timetable
 
 ROUNDS = 3
 
@@ -111,6 +112,34 @@ STEPS = {
 @pytest.mark.parametrize("sentence", VIEWS)
 def test_a_game_that_shows_the_wrong_thing_is_told_so(sentence: str) -> None:
     rejected(doctored(observe=observing(VIEWS[sentence])), sentence)
+
+
+class Barred(Timetable):
+    """Two seats and heads of 2 and 3 entries; what is legal is cut down further by `legal_TSA`."""
+
+    legal_TSA: np.ndarray = eqx.field(kw_only=True)
+
+    def observe(self, state: TimetableState) -> Observation:
+        seen = Timetable.observe(self, state)
+        return seen._replace(legal_SA=seen.legal_SA & jnp.asarray(self.legal_TSA)[state.clock])
+
+
+@pytest.mark.parametrize(
+    ("clock", "seat", "entries", "sentence"),
+    [
+        (1, 1, slice(2, 5), "an empty row of head 1 at step 2 of a game, seat 1"),
+        (2, 0, slice(0, 2), "an empty row of head 0 at step 3 of a game, seat 0"),
+        (3, 1, slice(2, 5), "an empty row of head 1 after step 3 of a game, seat 1"),
+    ],
+    ids=["where a seat does not act", "where it acts", "when the game is over"],
+)
+def test_an_empty_legal_row_is_named_by_seat_head_and_step(clock, seat, entries, sentence) -> None:
+    base = timetable(np.zeros((3, 2)).tolist(), idle=[(1, 1)], action=ActionSpec(heads=(2, 3)))
+    legal_TSA = np.ones((4, 2, 5), bool)
+    legal_TSA[clock, seat, entries] = False
+    game = Barred(base.spec, base.rules, base.masks, legal_TSA=legal_TSA)
+    with pytest.raises(GameError, match=f"Legal rows: expected .* in each head, found {sentence}"):
+        check_game(game, worlds=2, games=2)
 
 
 @pytest.mark.parametrize("sentence", STEPS)

@@ -14,7 +14,6 @@ from sparring.training.bench import TrainingLoop
 from sparring.training.build import build
 from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
 from sparring.training.examine import examination, players_of_seed
-from toy_games import cue
 
 SEEDS = 3
 
@@ -63,24 +62,3 @@ def test_always_betting_in_kuhn_poker_is_punished_to_the_last_third_of_a_chip():
     for score in scores:
         if score.team == "learned" and score.opponents == "always_bet":
             assert score.mean_return.mean == pytest.approx(1 / 3, abs=0.06)  # 3 x 2000 games: 3 deviations are 0.05
-
-
-@pytest.mark.parametrize("memory", ["gru", "lstm"])
-def test_only_a_policy_with_memory_repeats_a_cue(memory):
-    """A game of four steps, trained in sequences of eight: the memory must be reset between two games in one row."""
-
-    def points(kind: str) -> np.ndarray:
-        config = RunConfig(
-            game="cue",
-            play=PlayConfig(worlds=64, steps=8),
-            net=NetConfig(hidden=(16,), memory=kind, memory_size=16),
-            ppo=PPOConfig(learning_rate=Schedule.parse(1e-2), sequence=8, minibatches=2),
-        )
-        loop = TrainingLoop(build(config, game=cue()))
-        loop.run(80)
-        examine = examination(loop.built, games=400, deterministic=True, with_bots_alone=False)
-        return examine.play(loop.state, seed=1)[0][0].return_GS.mean()
-
-    assert points(memory) > 0.95
-    if memory == "gru":
-        assert abs(points("none")) < 0.2

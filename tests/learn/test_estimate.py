@@ -53,6 +53,13 @@ def test_a_monte_carlo_target_is_the_discounted_return_whatever_the_decay():
     np.testing.assert_array_equal(plain.advantage_TWN, leaning.advantage_TWN)  # the actor's business is another
 
 
+def test_what_follows_a_time_limit_is_a_value_or_nothing():
+    # Cut after a reward of 1, with a final observation worth 10 that counts half.
+    rollout = rollout_of([[1.0]], following=[[10.0]], ended=[[True]])
+    assert numbers(found(rollout).target_TWN) == [6.0]
+    assert numbers(found(rollout, time_limit="end").target_TWN) == [1.0]
+
+
 def test_advantages_are_scaled_over_seats_that_act_and_the_numbers_used_are_told():
     # Games of one step: advantages are the rewards 1, 5 and, of a seat that does not act, 100.
     over = [[True, True, True]]

@@ -21,9 +21,11 @@ VALUES = {
 }
 
 
+@pytest.mark.parametrize("value_norm", ["none", "popart"])
 @pytest.mark.parametrize(("cut", "values"), VALUES.values(), ids=VALUES)
-def test_a_critic_learns_the_value_beyond_a_time_limit_and_none_beyond_the_end(program, tiny, cut, values):
+def test_a_critic_learns_the_value_beyond_a_time_limit_and_none_beyond_the_end(program, tiny, cut, values, value_norm):
     ppo = PPOConfig(
+        value_norm=value_norm,
         epochs=4, minibatches=1, discount=Schedule.parse(DISCOUNT), decay=Schedule.parse(1.0),
         learning_rate=Schedule.parse("0.02 -> 0.0005"), value_weight=Schedule.parse(1.0), recompute_old=True,
     )  # fmt: skip

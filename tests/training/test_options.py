@@ -30,6 +30,7 @@ BASES = {
     "popart": {"value_norm": "popart"},
     "fixed": {"continuous": True, "std": "fixed"},
     "grid": {"game": "probe:grid"},
+    "short": {"game": "particles:spread", "options": ["steps=2"]},
 }
 """What an option is added to, where it needs company."""
 OPTIONS = {
@@ -39,6 +40,7 @@ OPTIONS = {
     "recompute_old": ("plain", True),
     "loss": ("plain", "kl", "clip_kl", "spo"),
     "advantage": ("plain", "vtrace"),
+    "time_limit": ("short", "end"),
     "critic_target": ("plain", "monte_carlo"),
     "recompute": ("plain", "epoch"),
     "normalise_advantage": ("plain", "none", "minibatch"),
@@ -76,7 +78,7 @@ def config_of(tiny: RunConfig, base: str, **changes) -> RunConfig:
     changes = {**BASES[base], **changes}
     continuous = changes.pop("continuous", False)
     small = "particles:spread" if continuous else "kuhn"
-    plain = to_dict(replace(tiny, game=changes.pop("game", small)))
+    plain = to_dict(replace(tiny, game=changes.pop("game", small), options=tuple(changes.pop("options", ()))))
     for name, value in changes.items():
         table = "ppo" if name in {field.name for field in fields(PPOConfig)} else "net"
         plain[table][name] = value

@@ -2,7 +2,8 @@
 
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from types import NoneType
+from typing import Annotated, Any, TypeVar, get_args
 
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
@@ -29,6 +30,19 @@ def _schedule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec | None:
         instance_from_str=lambda words: _read_schedule(words[0]),
         is_instance=lambda value: isinstance(value, Schedule),
         str_from_instance=lambda schedule: [str(schedule)],
+    )
+
+
+@_registry.primitive_rule
+def _schedule_or_none(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec | None:
+    if set(get_args(info.type)) != {Schedule, NoneType}:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="NUMBER|'A -> B'|none",
+        instance_from_str=lambda words: None if words[0] == "none" else _read_schedule(words[0]),
+        is_instance=lambda value: value is None or isinstance(value, Schedule),
+        str_from_instance=lambda schedule: ["none" if schedule is None else str(schedule)],
     )
 
 

@@ -9,6 +9,7 @@ The first promise that does not hold raises a GameError that says what was expec
 import inspect
 import traceback
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -147,35 +148,37 @@ def _check_repeatable(game: Game, sample: Record) -> None:
                 raise _broken("One meaning", f"the same result {name}", found, remedy)
 
 
-def _where(record: Record, bad: ArrayLike) -> str:
+def _where(record: Record, bad: ArrayLike, when: str = "at") -> str:
     """The first place of a fault, from bad [T, W] or [T, W, S]."""
     t, w, *seat = np.argwhere(np.asarray(bad))[0]
-    return f"at step {int(record.played[t, w])} of a game" + (f", seat {seat[0]}" if seat else "")
+    return f"{when} step {int(record.played[t, w])} of a game" + (f", seat {seat[0]}" if seat else "")
 
 
 def _check_views(spec: GameSpec, record: Record) -> None:
-    for seen in (record.moment.seen, record.last):
-        seen = jax.tree.map(np.asarray, seen)
+    for when, seen in (("at", record.moment.seen), ("after", record.last)):
+        seen, where = jax.tree.map(np.asarray, seen), partial(_where, record, when=when)
         bad = ~np.isfinite(seen.features_SF).all(-1)
         if bad.any():
             remedy = "Guard divisions, square roots and logarithms in observe()."
-            raise _broken("Finite features", "finite numbers", f"NaN or infinity {_where(record, bad)}", remedy)
+            raise _broken("Finite features", "finite numbers", f"NaN or infinity {where(bad)}", remedy)
         bounds = np.cumsum((0, *spec.action.heads))
         for head, (a, b) in enumerate(pairwise(bounds)):
             legal = seen.legal_SA[..., a:b]
             bad = ~legal.any(-1)
             if bad.any():
-                remedy = "Leave entry 0 legal for a seat that does not act."
-                found = f"an empty row of head {head} {_where(record, bad)}"
+                remedy = (
+                    "Leave entry 0 legal where nothing else is, also for a seat that does not act and after the end."
+                )
+                found = f"an empty row of head {head} {where(bad)}"
                 raise _broken("Legal rows", "at least one legal entry in each head", found, remedy)
             bad = ~seen.acting_S & (~legal[..., 0] | legal[..., 1:].any(-1))
             if bad.any():
-                found = f"other entries of head {head} {_where(record, bad)}"
+                found = f"other entries of head {head} {where(bad)}"
                 remedy = "Then its log-probability and entropy are 0."
                 raise _broken("Legal rows of seats that do not act", "entry 0 alone", found, remedy)
         bad = seen.acting_S & ~seen.present_S
         if bad.any():
-            found = f"one that acts but is not present {_where(record, bad)}"
+            found = f"one that acts but is not present {where(bad)}"
             raise _broken("Seats that act", "only present seats", found, "Set acting_S to acting_S & present_S.")
     if not np.isfinite(np.asarray(record.moment.central)).all():
         raise _broken("Finite central view", "finite numbers", "NaN or infinity", "Guard divisions in central().")

@@ -51,6 +51,8 @@ class PPOConfig:
     """How much the next step counts, in [0, 1]. Raise it for long games; variance grows with it."""
     decay: Schedule = Schedule.parse(0.95)
     """GAE's lambda, in [0, 1]: 1 trusts the rewards of the rollout, 0 the critic."""
+    time_limit: Literal["bootstrap", "end"] = "bootstrap"
+    """What follows a game that a time limit cut: the value of its final observation, or nothing, as after an end."""
     advantage: Literal["gae", "vtrace"] = "gae"
     """GAE, or V-trace: each epoch anew, weighted by how far the policy has moved since the rollout."""
     trace_clip: Schedule = Schedule.parse(1.0)

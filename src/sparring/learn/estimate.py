@@ -27,10 +27,11 @@ class Estimate(NamedTuple):
 def estimate(rollout: Rollout, key: Array, knobs, config: PPOConfig, ratio_TWN: Array | None = None) -> Estimate:
     """From the rollout's rewards and values. Ratios of new to old probability turn GAE into V-trace."""
     weight_TWN = None if ratio_TWN is None else jnp.minimum(ratio_TWN, knobs.trace_clip)
+    over_TWN = rollout.over_TWN if config.time_limit == "bootstrap" else rollout.ended_TWN
 
     def advantage(decay: Array | float) -> Array:
         return gae(
-            rollout.reward_TWN, rollout.value_TWN, rollout.next_value_TWN, rollout.over_TWN, rollout.ended_TWN,
+            rollout.reward_TWN, rollout.value_TWN, rollout.next_value_TWN, over_TWN, rollout.ended_TWN,
             discount=knobs.discount, decay=decay, weight_TW=weight_TWN,
         )  # fmt: skip
 

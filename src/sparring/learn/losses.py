@@ -14,6 +14,11 @@ def masked_mean(x: Array, mask: Array) -> Array:
     return jnp.where(mask, x, 0.0).sum() / jnp.maximum(mask.sum(), 1)
 
 
+def or_none(clip: Array) -> Array:
+    """A clip where 0 means none, for learners that share a program with one who clips."""
+    return jnp.where(clip > 0, clip, jnp.inf)
+
+
 def clipped_surrogate(ratio: Array, advantage: Array, clip: Array | float) -> Array:
     """PPO2's pessimistic objective, to be minimised (arXiv:1707.06347, eq. 7)."""
     return -jnp.minimum(ratio * advantage, jnp.clip(ratio, 1 - clip, 1 + clip) * advantage)

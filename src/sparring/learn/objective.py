@@ -14,6 +14,7 @@ from sparring.learn.losses import (
     clipped_surrogate,
     clipped_value_error,
     masked_mean,
+    or_none,
     spo_surrogate,
     value_error,
 )
@@ -83,7 +84,7 @@ def critic_loss(value: Array, critic: Critic, batch: Batch, knobs: Any, config: 
         value = critic.scale.normalised(value)
     delta = knobs.huber_delta if config.value_loss == "huber" else None
     if config.on("value_clip"):
-        error = clipped_value_error(value, batch.value, batch.target, knobs.value_clip, delta)
+        error = clipped_value_error(value, batch.value, batch.target, or_none(knobs.value_clip), delta)
     else:
         error = value_error(value, batch.target, delta)
     return 0.5 * masked_mean(error, batch.present)

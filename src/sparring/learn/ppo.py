@@ -16,7 +16,7 @@ from sparring.learn.feature_scale import with_statistics
 from sparring.learn.groups import at_rollout
 from sparring.learn.health import dead_units, feature_rank, hidden_sample
 from sparring.learn.learner import Learner
-from sparring.learn.losses import explained_variance, masked_mean, standardise
+from sparring.learn.losses import explained_variance, masked_mean, or_none, standardise
 from sparring.learn.reward_scale import scaled
 from sparring.learn.value_scale import rescaled
 from sparring.play.chance import stream
@@ -76,15 +76,14 @@ def update(
     first = estimate(rollout, stream(key, "advantage noise"), knobs, config)
     cut = cut_of(rollout, config)
     batch = to_rows(rollout, cut)
-    scale = learner.model.critic.scale
-    if scale is not None:
-        # In units of the output layer: those of the statistics that played, or, where PopArt corrects it, of the new.
-        batch = batch._replace(value=scale.normalised(batch.value))
-        critic = rescaled(
-            learner.model.critic, first.target_TWN, rollout.present_TWN, knobs.value_norm_rate,
-            popart=config.value_norm == "popart",
-        )  # fmt: skip
+    played = learner.model.critic
+    if played.scale is not None:
+        popart = config.value_norm == "popart"
+        critic = rescaled(played, first.target_TWN, rollout.present_TWN, knobs.value_norm_rate, popart=popart)
         learner = learner._replace(model=eqx.tree_at(lambda m: m.critic, learner.model, critic))
+        # Old values as the output layer gives them now: PopArt has put it into the new units, otherwise it is unmoved.
+        units = critic.scale if popart else played.scale
+        batch = batch._replace(value=units.normalised(batch.value))
     if config.recompute_old:
         batch = batch._replace(log_prob=evaluation(learner, batch, knobs, config).log_prob)
     progress, taken = run_epochs(learner, rollout, batch, cut, first, key, knobs, config)
@@ -107,7 +106,8 @@ def with_rewards(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConf
         reward_TWN, scale = scaled(learner.reward, reward_TWN, ended_TWN, present_TWN, knobs.discount)
         learner = learner._replace(reward=scale)
     if config.on("reward_clip"):
-        reward_TWN = jnp.clip(reward_TWN, -knobs.reward_clip, knobs.reward_clip)
+        limit = or_none(knobs.reward_clip)
+        reward_TWN = jnp.clip(reward_TWN, -limit, limit)
     return learner, rollout._replace(reward_TWN=reward_TWN)
 
 

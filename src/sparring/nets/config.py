@@ -71,7 +71,7 @@ def check_body(config: NetConfig) -> None:
         if config.body == "simba" and len(set(widths)) != 1:
             raise ConfigError(
                 f"With body=simba the entries of {name} must be one width repeated, since a residual block keeps its "
-                f"width; found {widths}. Write for example 128,128,128: one layer and two blocks."
+                f"width; found {widths}. Write for example 128 128 128: one layer and two blocks."
             )
 
 

@@ -21,7 +21,7 @@ from sparring.play.collect import begin
 from sparring.play.roster import stack
 from sparring.play.scripted import Scripted
 from sparring.play.seating import Group
-from sparring.training.config import RunConfig
+from sparring.training.config import RunConfig, check_learning
 from sparring.training.line_up import BOTS, LineUp, line_up
 from sparring.training.program import Frozen, Plan, TrainState, seat_players
 
@@ -70,10 +70,11 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
     if game is None:
         game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     lineup = line_up(game.spec, config)
-    check_actions(game, config)
     keep = (config.ppo.burn_in or config.ppo.sequence) if config.recurrent else config.play.steps
     settings = settings_of_learners(config, lineup)
-    plan = Plan(lineup.seating, every_term(config.ppo, settings), config.play.steps, keep)
+    ppo = every_term(config.ppo, settings)
+    check_actions(game, config.game, ppo)
+    plan = Plan(lineup.seating, ppo, config.play.steps, keep)
     rosters, rows = {}, ()
     if config.seats.opponent:
         bot = Scripted.make(game, config.seats.opponent)
@@ -121,11 +122,11 @@ def every_term(common: PPOConfig, settings: tuple[tuple[PPOConfig, ...], ...]) -
     return replace(common, **used)
 
 
-def check_actions(game: Game, config: RunConfig) -> None:
+def check_actions(game: Game, name: str, ppo: PPOConfig) -> None:
     """Settings that need a kind of action which the game may not have."""
-    if config.ppo.on("epsilon") and not game.spec.action.heads:
+    if ppo.on("epsilon") and not game.spec.action.heads:
         raise ConfigError(
-            f"epsilon mixes in random choices of discrete heads, and {config.game} has none. "
+            f"epsilon mixes in random choices of discrete heads, and {name} has none. "
             "Explore by the deviation of its continuous actions: --initial-std or --fixed-std."
         )
 
@@ -146,6 +147,11 @@ def settings_of_learners(config: RunConfig, lineup: LineUp) -> tuple[tuple[PPOCo
                 f"({', '.join(names)}), found {len(parts)}. Separate them by commas."
             )
         settings = [replace(ppo, **{knob: Schedule.parse(part)}) for ppo, part in zip(settings, parts, strict=True)]
+    for name, ppo in zip(names, settings, strict=True):
+        try:
+            check_learning(ppo, config.net)
+        except ConfigError as error:
+            raise ConfigError(f"Settings of {name}: {error}") from None
     rest = iter(settings)
     return tuple(tuple(next(rest) for _ in group) for group in lineup.learners)
 

@@ -77,8 +77,6 @@ class RunConfig:
             ("seed", self.seed, 0),
             ("worlds", self.play.worlds, 1),
             ("steps", self.play.steps, 1),
-            ("memory_size", self.net.memory_size, 1),
-            ("hidden", min(self.net.hidden, default=1), 1),
             ("epochs", self.ppo.epochs, 1),
             ("minibatches", self.ppo.minibatches, 1),
             ("sequence", self.ppo.sequence, 1),
@@ -96,34 +94,8 @@ class RunConfig:
             raise ConfigError(
                 f"seed must leave room for all seeds below 2**32, found {self.seed}. Choose a smaller one."
             )
-        self.check_coefficients()
+        check_learning(self.ppo, self.net)
         self.check_rows()
-
-    def check_coefficients(self) -> None:
-        """Ranges, and options that need each other."""
-        ppo = self.ppo
-        for name in COEFFICIENTS:
-            schedule, highest = coefficient(ppo, name), HIGHEST.get(name, inf)
-            least, most = sorted((schedule.start, schedule.end))
-            if not 0 <= least <= most <= highest:
-                raise ConfigError(f"{name} must lie in [0, {highest:g}], found {schedule}.")
-            if name in ABOVE_ZERO and least == 0:
-                raise ConfigError(f"{name} must be above 0, found {schedule}.")
-        if max(ppo.epsilon.start, ppo.epsilon.end) >= 1:
-            raise ConfigError(f"epsilon must be below 1, found {ppo.epsilon}: a policy that only guesses cannot learn.")
-        if ppo.kl_weight <= 0:
-            raise ConfigError(f"kl_weight must be above 0, found {ppo.kl_weight}.")
-        if ppo.kl_min.start > ppo.kl_max.start or ppo.kl_min.end > ppo.kl_max.end:
-            raise ConfigError(f"kl_min must not exceed kl_max, found {ppo.kl_min} and {ppo.kl_max}.")
-        if ppo.on("advantage_noise") and ppo.normalise_advantage not in ("batch", "side"):
-            raise ConfigError(
-                "advantage_noise is a share of advantages of deviation 1, found "
-                f"normalise_advantage={ppo.normalise_advantage}. Use batch or side."
-            )
-        if ppo.on("value_noise") and self.net.trunk == "shared":
-            raise ConfigError(
-                "value_noise adds to what the critic sees, and a shared trunk sees for both. Use separate."
-            )
 
     def check_rows(self) -> None:
         """A rollout must fall into whole sequences, and those into whole minibatches."""
@@ -160,6 +132,30 @@ class RunConfig:
     @property
     def recurrent(self) -> bool:
         return self.net.memory != "none"
+
+
+def check_learning(ppo: PPOConfig, net: NetConfig) -> None:
+    """Ranges of one learner's coefficients, and options that need each other."""
+    for name in COEFFICIENTS:
+        schedule, highest = coefficient(ppo, name), HIGHEST.get(name, inf)
+        least, most = sorted((schedule.start, schedule.end))
+        if not 0 <= least <= most <= highest:
+            raise ConfigError(f"{name} must lie in [0, {highest:g}], found {schedule}.")
+        if name in ABOVE_ZERO and least == 0:
+            raise ConfigError(f"{name} must be above 0, found {schedule}.")
+    if max(ppo.epsilon.start, ppo.epsilon.end) >= 1:
+        raise ConfigError(f"epsilon must be below 1, found {ppo.epsilon}: a policy that only guesses cannot learn.")
+    if ppo.kl_weight <= 0:
+        raise ConfigError(f"kl_weight must be above 0, found {ppo.kl_weight}.")
+    if ppo.kl_min.start > ppo.kl_max.start or ppo.kl_min.end > ppo.kl_max.end:
+        raise ConfigError(f"kl_min must not exceed kl_max, found {ppo.kl_min} and {ppo.kl_max}.")
+    if ppo.on("advantage_noise") and ppo.normalise_advantage not in ("batch", "side"):
+        raise ConfigError(
+            "advantage_noise is a share of advantages of deviation 1, found "
+            f"normalise_advantage={ppo.normalise_advantage}. Use batch or side."
+        )
+    if ppo.on("value_noise") and net.trunk == "shared":
+        raise ConfigError("value_noise adds to what the critic sees, and a shared trunk sees for both. Use separate.")
 
 
 def nearest_divisor(number: int, wanted: int) -> int:

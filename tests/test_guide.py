@@ -1,0 +1,158 @@
+"""The guide to learning says of every option what the code says, and the page of details points at what is there."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sparring.cli.machine import MachineConfig
+from sparring.cli.train import Train
+from sparring.core.schedules import Schedule
+from sparring.core.spec import ActionSpec
+from sparring.learn.config import COEFFICIENTS, PPOConfig
+from sparring.learn.ppo import UpdateStats
+from sparring.nets.config import NetConfig
+from sparring.recipes.presets import PRESETS
+from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig, SeatsConfig
+from sparring.training.notices import ONCE
+
+ROOT = Path(__file__).parent.parent
+GUIDE, DETAILS = ((ROOT / "docs/guide" / name).read_text() for name in ("ppo.md", "ppo-details.md"))
+OPTIONS = [*fields(PPOConfig), *fields(NetConfig)]
+SETTINGS = (
+    PPOConfig, NetConfig, PlayConfig, SeatsConfig, EvalConfig, CheckpointConfig, RunConfig, Train, MachineConfig
+)  # fmt: skip
+
+
+def flag(name: str) -> str:
+    return f"--{name.strip('_').replace('_', '-')}"
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of every row of a table, without heads and rules."""
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+    rules = {i for i, cells in enumerate(lines) if set("".join(cells)) <= set("-")}
+    return [cells for i, cells in enumerate(lines) if i not in rules and i + 1 not in rules]
+
+
+def section(text: str, title: str) -> str:
+    """What stands below a heading, down to the next one of its rank or above."""
+    rank = title.split()[0]
+    return re.split(rf"^#{{1,{len(rank)}}} ", text.split(f"\n{title}\n")[1], flags=re.M)[0]
+
+
+def code(text: str) -> list[str]:
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+def told(field: Field) -> tuple[str, str]:
+    """The mark and the default that the guide gives an option, from the one row that is about it."""
+    (row,) = [cells for cells in rows(GUIDE) if re.fullmatch(rf"`{flag(field.name)}`( †)?", cells[0])]
+    return row[0].partition("`" + " ")[2], row[1]
+
+
+@pytest.mark.parametrize("field", OPTIONS, ids=lambda field: field.name)
+def test_the_guide_has_one_row_for_every_option_with_its_default(field):
+    assert field.default is not MISSING
+    mark, default = told(field)
+    assert mark == ("†" if field.name in COEFFICIENTS else "")
+    expected: Any = field.default
+    if isinstance(expected, Schedule):
+        assert Schedule.parse(default) == expected
+    elif isinstance(expected, bool):
+        assert default == ("on" if expected else "off")
+    elif isinstance(expected, int | float):
+        assert float(default) == expected
+    elif isinstance(expected, tuple):
+        assert default == (" ".join(map(str, expected)) or "none")
+    else:
+        assert default == ("none" if expected is None else expected)
+
+
+def test_the_guide_has_no_row_for_an_option_that_is_gone():
+    first = [cells[0].partition("`" + " ")[0].strip("`") for cells in rows(GUIDE) if cells[0].startswith("`--")]
+    assert sorted(first) == sorted(flag(field.name) for field in OPTIONS)
+
+
+def test_the_guide_explains_every_metric_of_an_update_once():
+    health = section(GUIDE, "## Health").partition("### Notices")[0]
+    assert sorted(name for cells in rows(health) for name in code(cells[0])) == sorted(UpdateStats._fields)
+
+
+def test_the_guide_explains_every_notice():
+    source = ast.parse((ROOT / "src/sparring/training/notices.py").read_text())
+    texts = {node.value for node in ast.walk(source) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    explained = {name for cells in rows(section(GUIDE, "### Notices")) for name in code(cells[0])}
+    assert explained == {*ONCE, "calm_critic"}
+    assert explained <= texts
+
+
+def test_the_guide_lists_every_preset_once():
+    listed = [cells[0].strip("`") for cells in rows(section(GUIDE, "## Presets")) if cells[0].startswith("`")]
+    assert sorted(listed) == sorted(PRESETS)
+
+
+@pytest.mark.parametrize("page", [GUIDE, DETAILS], ids=["ppo", "ppo-details"])
+def test_a_page_names_only_flags_that_are_there(page):
+    known = {flag(field.name) for kind in SETTINGS for field in fields(kind)}
+    known |= {name.replace("--", "--no-", 1) for name in known}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page))
+    assert named and named - known == set()
+
+
+def test_the_actions_in_the_guide_can_be_declared():
+    (snippet,) = [text for text in re.findall(r"```python\n(.*?)```", GUIDE, re.S) if "ActionSpec" in text]
+    space: dict[str, Any] = {}
+    exec(snippet, space)
+    declared = {name: spec for name, spec in space.items() if isinstance(spec, ActionSpec)}
+    assert set(declared) == {"choice", "several", "force", "order"}
+    assert (declared["several"].entries, declared["force"].dimensions) == (7, 2)
+    # As the comment says: a move has a direction and no target, an attack the reverse.
+    wait, move, attack = declared["order"].counts
+    assert not any(wait) and (move, attack) == ((False, True), (True, False))
+
+
+def test_the_page_of_details_ticks_off_each_of_the_37_once():
+    numbers = [cells[0] for cells in rows(DETAILS)]
+    assert numbers == [*map(str, range(1, 38)), "A1", "A2", "A3", "A4"]
+
+
+def places() -> list[tuple[str, str]]:
+    """(file, name or nothing) of everything the page of details points at."""
+    return [(file, name) for file, name in re.findall(r"`([\w/]+\.py)(?::([\w.]+))?`", DETAILS) if "/" in file]
+
+
+def defined(path: Path) -> Iterator[str]:
+    """Every function, class, field and constant of a file; those of classes also as Class.name."""
+
+    def of(node: ast.AST, above: str) -> Iterator[str]:
+        for child in ast.iter_child_nodes(node):
+            names, inner = [], above
+            if isinstance(child, ast.FunctionDef | ast.ClassDef):
+                names, inner = [child.name], f"{child.name}." if isinstance(child, ast.ClassDef) else above
+            elif isinstance(child, ast.Assign | ast.AnnAssign):
+                targets = child.targets if isinstance(child, ast.Assign) else [child.target]
+                names = [target.id for target in targets if isinstance(target, ast.Name)]
+            for name in names:
+                yield from (name, above + name)
+            yield from of(child, inner)
+
+    return of(ast.parse(path.read_text()), "")
+
+
+def test_what_the_page_of_details_points_at_is_there():
+    assert len(places()) > 50
+    for file, name in places():
+        path = ROOT / "src/sparring" / file
+        assert path.is_file(), file
+        assert not name or name in set(defined(path)), f"{file}:{name}"
+
+
+def test_every_detail_that_is_here_says_where():
+    for number, _, here, where in rows(DETAILS):
+        assert re.match(r"(yes|option|no)\b", here), number
+        assert re.fullmatch(r"`[^`]+`(, `[^`]+`)*", where), number
