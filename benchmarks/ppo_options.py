@@ -57,6 +57,10 @@ OPTIONS: tuple[Change, ...] = (
     # optimiser
     {"learning_rate": 7e-4}, {"optimiser": "adam_rel"}, {"optimiser": "muon"}, {"max_grad_norm": 0.5},
     {"clip_groups": True}, {"calm_critic": True},
+    # some in company
+    {"trunk": "shared", "value_norm": "popart"}, {"activation": "relu", "layer_norm": True},
+    {"layer_norm": True, "learning_rate": 7e-4}, {"optimiser": "muon", "learning_rate": "3e-3 -> 0"},
+    {"body": "simba", "normalise": True, "learning_rate": 7e-4},
     *({"preset": name} for name in PRESETS),
 )  # fmt: skip
 CONTINUOUS: tuple[Change, ...] = ({"std": "fixed"}, {"std": "fixed", "fixed_std": "0.6 -> 0.1"}, {"std": "state"})
