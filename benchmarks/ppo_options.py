@@ -224,19 +224,15 @@ def tables(content: dict[str, Any]) -> str:
     """A Markdown table for each game."""
     setup = content["setup"]
     shape = f"{setup['steps']:,} steps a seed, {setup['seeds']} seeds, {setup['device']}"
-    return "\n\n".join(table(course, cells, shape) for course, cells in content["cells"].items())
+    clock = not setup["shared"]
+    return "\n\n".join(table(course, cells, shape, clock=clock) for course, cells in content["cells"].items())
 
 
-def table(course: str, cells: dict[str, Any], shape: str) -> str:
+def table(course: str, cells: dict[str, Any], shape: str, *, clock: bool) -> str:
     base = cells.get(BASE, {"error": ""})
-    lines = [
-        f"**{course}**: {shape}",
-        "",
-        "| option | IQM [95 %] | difference to base [95 %] | | seconds / base | compile, s |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name, cell in cells.items():
-        lines.append("| " + " | ".join(row(name, cell, base)) + " |")
+    header = ["option", "IQM [95 %]", "difference to base [95 %]", "", *(["seconds / base", "compile, s"] * clock)]
+    rows = [header, ["---"] * len(header), *(row(name, cell, base)[: len(header)] for name, cell in cells.items())]
+    lines = [f"**{course}**: {shape}", "", *("| " + " | ".join(cells) + " |" for cells in rows)]
     if "error" in base:
         return "\n".join(lines)
     bots = ", ".join(f"{bot} {score:.2f}" for bot, score in base["bots"].items())
@@ -266,6 +262,7 @@ def main() -> None:
     parser.add_argument("--games", nargs="+", choices=COURSES, default=list(COURSES))
     parser.add_argument("--options", nargs="+", default=[], help="names of rows, or how they begin; without: all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep cells here, and go on with those it has")
+    parser.add_argument("--shared", action="store_true", help="other work shares the machine: leave the clock out")
     parser.add_argument("--fresh", action="store_true", help="measure again what the file has")
     parser.add_argument("--table", type=Path, metavar="FILE", help="print the tables of a file, and train nothing")
     arguments = parser.parse_args()
@@ -274,7 +271,7 @@ def main() -> None:
         return
     import jax
 
-    setup = {name: getattr(arguments, name) for name in ("steps", "seeds", "eval_games")}
+    setup = {name: getattr(arguments, name) for name in ("steps", "seeds", "eval_games", "shared")}
     try:
         check_names(arguments.options)
         results = Results(arguments.json, {**setup, "device": jax.devices()[0].device_kind}, fresh=arguments.fresh)

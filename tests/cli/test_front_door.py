@@ -149,11 +149,13 @@ def parsed(*words: str) -> Train:
 
 def test_flags_of_every_kind_arrive_in_the_config():
     arguments = parsed(
-        "--no-normalise-advantage", "--normalise", "--learning-rate", "3e-4 -> 0", "--hidden", "16", "8",
+        "--no-keep-normaliser", "--normalise", "--normalise-advantage", "none", "--critic-rate", "1e-3 -> 0",
+        "--actor-eps", "none", "--learning-rate", "3e-4 -> 0", "--hidden", "16", "8",
         "--total-steps", "1e6", "--each", "entropy=0.1,0.2", "--memory", "gru",
     )  # fmt: skip
     run = arguments.run
-    assert (run.ppo.normalise_advantage, run.net.normalise) == (False, True)
+    assert (arguments.keep_normaliser, run.net.normalise, run.ppo.normalise_advantage) == (False, True, "none")
+    assert (run.ppo.critic_rate, run.ppo.actor_eps) == (Schedule(1e-3, 0.0, "linear"), None)
     assert run.ppo.learning_rate == Schedule(3e-4, 0.0, "linear")
     assert (run.net.hidden, run.total_steps, run.each, run.net.memory) == ((16, 8), 10**6, ("entropy=0.1,0.2",), "gru")
 

@@ -98,4 +98,4 @@ def test_a_description_shows_types_and_defaults() -> None:
 
 def test_only_solved_games_have_an_exact_exploitability() -> None:
     measured = [name for name in registry.available() if registry.exploitability_of(registry.make(name))]
-    assert measured == [name for name in registry.available() if not name.startswith("particles")]
+    assert measured == [name for name in registry.available() if name.startswith(("kuhn", "matrix"))]

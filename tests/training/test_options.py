@@ -25,7 +25,7 @@ BASES = {
     "shared": {"trunk": "shared"},
     "huber": {"value_loss": "huber", "value_clip": 0.2},
     "delta": {"huber_delta": 0.01},
-    "kl": {"loss": "kl"},
+    "kl": {"loss": "kl", "kl_min": 1e-12},
     "vtrace": {"advantage": "vtrace"},
     "popart": {"value_norm": "popart"},
     "fixed": {"continuous": True, "std": "fixed"},
@@ -178,7 +178,7 @@ TRACED = {
     "critic_eps": ("plain", 0.1),
     "max_grad_norm": ("plain", 0.001),
     "kl_min": ("kl", 0.014),
-    "kl_max": ("kl", 0.006),
+    "kl_max": ("kl", 1e-11),
 }
 
 

@@ -57,7 +57,7 @@ class UpdateStats(NamedTuple):
     dead_units: Array
     """Share of the actor's last hidden units that hardly vary."""
     feature_rank: Array
-    """Directions that explain 99 % of the variance of those units."""
+    """How many directions those units span, weighted by how much they vary."""
     kl_weight: Array
     """Weight of the KL penalty after this iteration; 0 without one."""
     critic_factor: Array
