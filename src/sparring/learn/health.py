@@ -8,7 +8,7 @@ from sparring.learn.losses import FLAT
 from sparring.nets.actor_critic import Actor
 from sparring.play.rollout import Rollout, where_first
 
-SAMPLE = 512
+SAMPLE = 128
 """World steps that are looked at in an iteration."""
 DORMANT = 0.025
 """A unit is dead when it varies less than this share of the average unit: the threshold of arXiv:2302.12902, on the

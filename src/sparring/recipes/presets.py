@@ -106,13 +106,15 @@ def grouped() -> Preset:
     """One trunk for actor and critic, with rates and epsilons of their own for trunk, actor and critic.
 
     No library's: the critic starts with a large rate that is lowered when its loss explodes or its values oscillate,
-    and the entropy bonus falls from 0.05 to 0.001. What it does not name is as in our defaults.
+    and the entropy bonus falls from 0.05 to 0.001. What it does not name is as in our defaults, but for PopArt: with
+    values in units of reward a shared trunk hardly learned (docs/log/2026-11-16-ppo-options.md).
     """
     return Preset(
         net=NetConfig(trunk="shared"),
         ppo=PPOConfig(
             learning_rate=schedule(6.5e-4), actor_rate=schedule(3e-4), critic_rate=schedule(1e-3),
             adam_eps=schedule(1e-5), actor_eps=schedule(1e-8), critic_eps=schedule(1e-6), calm_critic=True,
+            value_norm="popart",
             entropy=schedule("0.05 -> 0.001"), discount=schedule(0.99), decay=schedule(0.95),
         ),
     )  # fmt: skip
