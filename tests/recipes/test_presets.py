@@ -42,7 +42,7 @@ SOURCES: dict[str, dict[str, Any]] = {
     "grouped": {
         "trunk": "shared", "learning_rate": 6.5e-4, "adam_eps": 1e-5, "actor_rate": 3e-4, "actor_eps": 1e-8,
         "critic_rate": 1e-3, "critic_eps": 1e-6, "calm_critic": True, "entropy": "0.05 -> 0.001", "discount": 0.99,
-        "decay": 0.95,
+        "decay": 0.95, "value_norm": "popart",
     },
 }  # fmt: skip
 
