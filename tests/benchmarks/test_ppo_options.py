@@ -12,7 +12,7 @@ from sparring.statistics.intervals import Interval
 from sparring.training.build import build
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "ppo_options.py"
-SETUP = {"steps": 1000, "seeds": 3, "eval_games": 8, "device": "any"}
+SETUP = {"steps": 1000, "seeds": 3, "eval_games": 8, "device": "any", "shared": False}
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +85,8 @@ def test_the_table_compares_seed_by_seed(options):
     assert rows[2][2:4] == ["1.00 [1.00, 1.00]", "helped"]
     assert rows[1][1].startswith("12.00 [")  # (0.25 * 1 + 12 + 0.25 * 23) / 1.5
     assert rows[3][:3] == ["loss=clip_kl", "failed", "ConfigError: a / b"]
+    crowded = options.tables({"setup": {**SETUP, "shared": True}, "cells": {"spread": cells}}).splitlines()
+    assert all(line.count("|") == 5 for line in crowded[2:8])  # no clock
     assert lines[-1] == "For scale: random -4.00. Of 2 comparisons about 0.1 would be called by chance."
 
 

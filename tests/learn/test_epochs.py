@@ -181,6 +181,15 @@ def test_values_are_learned_in_units_of_their_spread(rollout):
     assert after.model.critic.scale.weight == 1.0
 
 
+@pytest.mark.parametrize("value_norm", ["none", "running", "popart"])
+def test_old_values_are_in_the_units_in_which_the_critic_now_speaks(rollout, value_norm):
+    # Nothing moves, so the critic stands on its old values, and the tightest clip finds nothing to hold.
+    config = replace(PLAIN, value_norm=value_norm)
+    clipped = replace(config, value_clip=Schedule.parse(1e-3))
+    losses = [updated(c, learner_of(c), rollout, learning_rate=0.0)[1].value_loss for c in (config, clipped)]
+    assert losses[1] == pytest.approx(float(losses[0]), rel=1e-4)
+
+
 def test_statistics_of_values_are_the_same_in_all_epochs_of_an_iteration(rollout):
     scales = []
     for epochs in (1, 3):

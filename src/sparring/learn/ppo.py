@@ -82,7 +82,7 @@ def update(
         critic = rescaled(played, first.target_TWN, rollout.present_TWN, knobs.value_norm_rate, popart=popart)
         learner = learner._replace(model=eqx.tree_at(lambda m: m.critic, learner.model, critic))
         # Old values as the output layer gives them now: PopArt has put it into the new units, otherwise it is unmoved.
-        units = critic.scale if popart else played.scale
+        units: Any = critic.scale if popart else played.scale
         batch = batch._replace(value=units.normalised(batch.value))
     if config.recompute_old:
         batch = batch._replace(log_prob=evaluation(learner, batch, knobs, config).log_prob)

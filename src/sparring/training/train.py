@@ -133,10 +133,10 @@ def loop(
         if pending is None:
             return
         iteration, report = pending
-        numbers = jax.device_get((report.tally, report.stats))  # waits for that iteration, while the next already runs
+        tally, stats = jax.device_get((report.tally, report.stats))  # waits for it, while the next already runs
         now = time.monotonic()
         seconds, began = now - began, now
-        lines, new = recorder.iteration(iteration, Report(*numbers, report.suspects), seconds)
+        lines, new = recorder.iteration(iteration, Report(tally, stats, report.suspects), seconds)
         on_iteration(Progress(iteration + 1, built.iterations, seconds, lines, new))
 
     games: list[list[MatchGames]] = []
