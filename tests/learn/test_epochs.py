@@ -83,6 +83,19 @@ def test_a_minibatch_that_is_not_finite_is_left_out_and_handed_back(rollout):
     assert jax.tree.all(jax.tree.map(np.array_equal, after.optimiser, learner.optimiser))
 
 
+def test_a_rollout_that_is_not_finite_spoils_no_statistics(rollout):
+    config = replace(PLAIN, reward_scale=True, value_norm="popart", calm_critic=True, loss="kl")
+    learner = learner_of(config, replace(NET, normalise=True))
+    reward = np.array(rollout.reward_TWN)
+    reward[0, 0] = np.nan
+    after, stats, _ = updated(config, learner, spoiled(rollout, 0)._replace(reward_TWN=reward))
+    assert stats.bad_minibatches > 0
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after._replace(player=0)))
+    sound, stats, _ = updated(config, after, rollout)
+    assert stats.bad_minibatches == 0
+    assert sound.reward.statistics.count > 0
+
+
 def test_the_minibatches_that_are_finite_still_teach(rollout):
     whole = replace(PLAIN, minibatches=16)  # 2 rows each: at most 4 of 16 hold a bad one
     learner = learner_of(whole)

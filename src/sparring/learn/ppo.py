@@ -20,7 +20,7 @@ from sparring.learn.losses import explained_variance, masked_mean, or_none, stan
 from sparring.learn.reward_scale import scaled
 from sparring.learn.value_scale import rescaled
 from sparring.play.chance import stream
-from sparring.play.rollout import Rollout
+from sparring.play.rollout import Rollout, where_first
 
 LEAST_KL_WEIGHT, MOST_KL_WEIGHT = 1e-4, 1e4
 """Bounds of the adaptive KL penalty: without them a long stretch on one side of the band takes as long to undo."""
@@ -104,7 +104,8 @@ def with_rewards(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConf
     if learner.reward is not None:
         ended_TWN, present_TWN = rollout.ended_TWN, rollout.present_TWN
         reward_TWN, scale = scaled(learner.reward, reward_TWN, ended_TWN, present_TWN, knobs.discount)
-        learner = learner._replace(reward=scale)
+        # One reward that is not finite would spoil the statistics for ever.
+        learner = learner._replace(reward=where_first(jnp.isfinite(reward_TWN).all(), scale, learner.reward))
     if config.on("reward_clip"):
         limit = or_none(knobs.reward_clip)
         reward_TWN = jnp.clip(reward_TWN, -limit, limit)
