@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,15 @@ KINDS = {
     "recurrent, one learner": (NetConfig(hidden=(8,), memory="gru", memory_size=8), SeatsConfig()),
     "feed-forward, three learners": (NetConfig(hidden=(8,), critic="central"), SeatsConfig(share="seat")),
     "recurrent, three learners": (NetConfig(hidden=(8,), memory="lstm", memory_size=8), SeatsConfig(share="seat")),
-}
+    "everything that learns from its past": (
+        NetConfig(hidden=(8,), memory="gru", memory_size=8, normalise=True), SeatsConfig(),
+    ),
+}  # fmt: skip
+WITH_A_PAST: dict[str, Any] = {
+    "loss": "clip_kl", "burn_in": 1, "value_norm": "popart", "value_noise": Schedule.parse(0.5), "reward_scale": True,
+    "calm_critic": True,
+}  # fmt: skip
+"""Options that carry something from one iteration to the next, or draw numbers of their own."""
 
 
 def config_of(tiny: RunConfig, kind: str) -> RunConfig:
@@ -33,6 +42,7 @@ def config_of(tiny: RunConfig, kind: str) -> RunConfig:
     return replace(
         tiny,
         net=net,
+        ppo=replace(tiny.ppo, **WITH_A_PAST) if kind.startswith("everything") else tiny.ppo,
         seats=seats,
         total_steps=ITERATIONS * per_iteration,
         evaluation=EvalConfig(eval_every=2, eval_games=2),
