@@ -12,6 +12,7 @@ from sparring.learn.batch import Cut, to_rows, unroll
 from sparring.learn.config import INHERITED, Knobs, PPOConfig, knobs_at
 from sparring.learn.learner import behaviour, ready, trainable
 from sparring.learn.ppo import update
+from sparring.learn.returns import gae
 from sparring.nets.config import NetConfig
 from sparring.nets.exploring import Exploring
 from toy_games import timetable
@@ -175,6 +176,20 @@ def test_renewed_every_epoch_the_first_estimate_is_that_of_the_rollout(rollout):
         _, stats, _ = updated(config, learner_of(config), rollout, learning_rate=0.0)
         assert stats.value_loss == pytest.approx(float(plain.value_loss), rel=1e-4)
         assert stats.advantage_std == pytest.approx(float(plain.advantage_std), rel=1e-4)
+
+
+def test_renewed_estimates_speak_one_unit_where_the_scale_of_values_moved(rollout):
+    # The head is unmoved and its units are not, so every value is now moved(v), also those behind the last step.
+    config = replace(PLAIN, value_norm="running", recompute="epoch", value_norm_rate=Schedule.parse(1.0))
+    far = rollout._replace(reward_TWN=50 + rollout.reward_TWN)
+    after, stats, _ = updated(config, learner_of(config), far, learning_rate=0.0)
+    moved = after.model.critic.scale.real  # before, statistics were empty: units of reward
+    advantage = gae(
+        far.reward_TWN, moved(far.value_TWN), moved(far.next_value_TWN), far.over_TWN, far.ended_TWN,
+        discount=0.99, decay=0.95,
+    )  # fmt: skip
+    assert stats.advantage_mean == pytest.approx(float(advantage.mean()), rel=1e-3)
+    assert stats.advantage_std == pytest.approx(float(advantage.std()), rel=1e-3)
 
 
 def test_renewed_every_epoch_targets_follow_the_critic(rollout):

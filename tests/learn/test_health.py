@@ -1,10 +1,12 @@
 """Dead units and feature rank, on features whose answer is known."""
 
+from types import SimpleNamespace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sparring.learn.health import dead_units, feature_rank
+from sparring.learn.health import dead_units, feature_rank, hidden_sample
 
 ALL = jnp.ones(160, bool)
 
@@ -48,3 +50,16 @@ def test_rows_that_do_not_count_change_nothing():
 def test_a_network_that_gives_the_same_for_all_has_rank_0_and_is_dead():
     assert feature_rank(jnp.ones((160, 4)), ALL) == 0.0
     assert dead_units(jnp.ones((160, 4)), ALL) == 1.0
+
+
+def test_the_sample_is_not_of_one_moment_of_the_rollout():
+    # 40 steps x 128 worlds whose only feature is the clock: a sample of one step would see a single number.
+    clock = np.broadcast_to(np.arange(40.0, dtype=np.float32)[:, None, None, None], (40, 128, 1, 1))
+    flags = np.ones((40, 128, 1), bool)
+    rollout = SimpleNamespace(
+        start_TW=np.zeros((40, 128), bool), memory=((), ()), features_TWNF=clock, acting_TWN=flags
+    )
+    actor = SimpleNamespace(trunk=lambda x, memory: (x, memory))
+    hidden, seen = hidden_sample(actor, rollout)  # type: ignore[arg-type]
+    assert len(np.unique(hidden)) > 10
+    assert 100 <= len(seen) <= 300

@@ -74,7 +74,14 @@ def test_a_resumed_run_does_not_repeat_itself(spoiled):
     assert len(lines_of(run, "notice")) == 1
 
 
-WELL = {"bad_minibatches": 0.0, "critic_calmed": 0.0, "critic_factor": 1.0, "value_spread": 1.0, "advantage_flat": 0.0}
+WELL = {
+    "approx_kl": 0.01,
+    "bad_minibatches": 0.0,
+    "critic_calmed": 0.0,
+    "critic_factor": 1.0,
+    "value_spread": 1.0,
+    "advantage_flat": 0.0,
+}
 CLIPPED = PPOConfig(value_clip=Schedule.parse(0.2))
 
 
@@ -85,6 +92,8 @@ CLIPPED = PPOConfig(value_clip=Schedule.parse(0.2))
         (PPOConfig(), {"bad_minibatches": 2.0}, ["not_finite"]),
         (PPOConfig(), {"critic_calmed": 1.0, "critic_factor": 0.5}, ["calm_critic"]),
         (PPOConfig(), {"critic_factor": 0.5}, []),  # it was lowered earlier
+        (PPOConfig(), {"approx_kl": 0.2}, ["kl"]),
+        (PPOConfig(), {"approx_kl": None}, []),
         (CLIPPED, {"value_spread": 3.9}, []),
         (CLIPPED, {"value_spread": 150.0}, ["value_clip"]),
         (PPOConfig(), {"value_spread": 150.0}, []),

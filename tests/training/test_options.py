@@ -25,6 +25,7 @@ BASES = {
     "shared": {"trunk": "shared"},
     "huber": {"value_loss": "huber", "value_clip": 0.2},
     "delta": {"huber_delta": 0.01},
+    "tight": {"max_grad_norm": 0.01},
     "kl": {"loss": "kl", "kl_min": 1e-12},
     "vtrace": {"advantage": "vtrace"},
     "popart": {"value_norm": "popart"},
@@ -54,7 +55,7 @@ OPTIONS = {
     "temperature": ("plain", 2.0),
     "epsilon": ("plain", 0.2),
     "optimiser": ("plain", "adam_rel", "muon"),
-    "clip_groups": ("plain", True),
+    "clip_groups": ("tight", True),
     "calm_critic": ("plain", True),
     "critic_hidden": ("plain", [6]),
     "activation": ("plain", "relu"),
@@ -222,6 +223,11 @@ def test_a_burn_in_must_divide_the_sequence(tiny):
 def test_mixing_in_random_choices_needs_a_discrete_head(tiny):
     with pytest.raises(ConfigError, match="epsilon mixes in random choices of discrete heads"):
         build(config_of(tiny, "continuous", epsilon=0.1))
+
+
+def test_a_deviation_needs_a_continuous_action(tiny):
+    with pytest.raises(ConfigError, match="std=fixed is the deviation of continuous actions, and kuhn has none"):
+        build(config_of(tiny, "plain", std="fixed"))
 
 
 def test_schedules_of_options_may_differ_between_learners_and_over_time(tiny):

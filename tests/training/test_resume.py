@@ -157,6 +157,9 @@ def test_a_warm_start_from_another_network_is_refused_before_anything_is_written
     wider = replace(config, net=replace(config.net, hidden=(16,)))
     with pytest.raises(RunError, match=r"weight_IO.*expected.*16"):
         start(wider, tmp_path / "new", warm=WarmStart(source=str(tmp_path / "old")))
+    plain = replace(config, net=replace(config.net, normalise=False))  # it would lose its statistics without a word
+    with pytest.raises(RunError, match=r"trunk.normaliser.*no place.*config.toml"):
+        start(plain, tmp_path / "new", warm=WarmStart(source=str(tmp_path / "old")))
     with pytest.raises(ConfigError, match="learner"):
         start(config, tmp_path / "new", warm=WarmStart(source=f"{tmp_path / 'old'}:lerner"))
     assert not (tmp_path / "new").exists()

@@ -81,11 +81,6 @@ class Cut:
         """The first step of each sequence."""
         return jnp.arange(0, self.steps, self.sequence)
 
-    @property
-    def keep(self) -> int:
-        """Memory is kept every so many steps, so that the one at the start of each row is there."""
-        return self.burn_in or self.sequence
-
 
 def to_rows(rollout: Rollout, cut: Cut) -> Batch:
     """The rollout in rows. Advantages and targets are not known yet."""

@@ -55,6 +55,7 @@ def observed(calm: Calm, value_loss: Array, value_mean: Array, target_mean: Arra
     """After one more iteration: its value loss (half the mean squared error), and means of old values and targets."""
     spread = jnp.maximum(target_std, FLAT)
     calm, exploded = with_loss(calm, value_loss, spread)
+    exploded = exploded & jnp.isfinite(target_mean + target_std)  # else the rollout is at fault, not the critic
     calm = with_bias(calm, (target_mean - value_mean) / spread)
     acts = (exploded | (calm.swings >= SWINGS)) & (calm.rest == 0) & (calm.level < len(FACTORS) - 1)
     return calm._replace(level=calm.level + acts, rest=jnp.where(acts, REST, jnp.maximum(calm.rest - 1, 0)))

@@ -29,7 +29,6 @@ class Taken(NamedTuple):
     advantage: tuple[Array, Array, Array]
     """Mean, deviation and flatness of the advantages as they were scaled."""
     stopped: Array
-    bad: Array
 
 
 class Progress(NamedTuple):
@@ -105,7 +104,7 @@ def minibatch(
     norms = {"grad_norm": optax.global_norm(gradient)}
     norms |= {f"grad_norm_{name}": norm for name, norm in group_norms(gradient, labels(trained)).items()}
     progress = kept(progress, stepped, sound, stopped, order_M)
-    return progress, Taken(losses, norms, advantage, stopped, ~sound)
+    return progress, Taken(losses, norms, advantage, stopped)
 
 
 def critic_minibatch(

@@ -30,5 +30,6 @@ def with_statistics(model: ActorCritic, rollout: Rollout) -> ActorCritic:
 
 def moved(normaliser: Normaliser, x: Array, weight: Array) -> Normaliser:
     """Unmoved by a rollout that is not finite: one such number would spoil the statistics for ever."""
-    after = normaliser.updated(x.reshape(-1, x.shape[-1]), weight.reshape(-1))
-    return where_first(jnp.isfinite(x).all(), after, normaliser)
+    counted = jnp.where(weight[..., None] > 0, x, 0.0)
+    after = normaliser.updated(counted.reshape(-1, x.shape[-1]), weight.reshape(-1))
+    return where_first(jnp.isfinite(after.square_F).all(), after, normaliser)

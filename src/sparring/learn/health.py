@@ -10,6 +10,8 @@ from sparring.play.rollout import Rollout, where_first
 
 SAMPLE = 128
 """World steps that are looked at in an iteration."""
+MOMENTS = 16
+"""From so many moments of the rollout, so that they are not all of one step of a game."""
 DORMANT = 0.025
 """A unit is dead when it varies less than this share of the average unit: the threshold of arXiv:2302.12902, on the
 deviation instead of the mean size, so that a saturated tanh counts as well as a silent ReLU."""
@@ -19,7 +21,7 @@ def hidden_sample(actor: Actor, rollout: Rollout) -> tuple[Array, Array]:
     """The actor's last hidden layer on some steps of a rollout, [rows, H], and which of these rows count."""
     steps, worlds = rollout.start_TW.shape
     kept = jax.tree.leaves(rollout.memory)
-    every = steps // kept[0].shape[0] if kept else max(1, steps * worlds // SAMPLE)
+    every = steps // kept[0].shape[0] if kept else max(1, steps // MOMENTS)
     some = max(1, -(-steps // every) * worlds // SAMPLE)
 
     def at(x_TW: Array) -> Array:

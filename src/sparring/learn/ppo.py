@@ -84,9 +84,14 @@ def update(
         # Old values as the output layer gives them now: PopArt has put it into the new units, otherwise it is unmoved.
         units: Any = critic.scale if popart else played.scale
         batch = batch._replace(value=units.normalised(batch.value))
+    # What follows a cut is asked of the critic that played; where its units moved, its answer moves with them.
+    seen = rollout
+    if played.scale is not None and config.value_norm == "running":
+        moved: Any = learner.model.critic.scale
+        seen = rollout._replace(next_value_TWN=moved.real(played.scale.normalised(rollout.next_value_TWN)))
     if config.recompute_old:
         batch = batch._replace(log_prob=evaluation(learner, batch, knobs, config).log_prob)
-    progress, taken = run_epochs(learner, rollout, batch, cut, first, key, knobs, config)
+    progress, taken = run_epochs(learner, seen, batch, cut, first, key, knobs, config)
     learner, adapted = adapt(progress.learner, rollout, first, taken, knobs)
     stats = UpdateStats(
         **means(taken), **adapted, bad_minibatches=1.0 * progress.bad,

@@ -147,6 +147,8 @@ def draw_health(axis: Axes, name: str, title: str, lines: Lines, manifest: Mappi
     axis.set_title(title, fontsize=10)
     for learner in manifest["learners"][:MOST_LINES]:
         plot(axis, curve(lines, [f"{learner}/{name}"]), learner)
+    if name == "explained_variance":  # where targets hardly differ it means nothing and may be any negative number
+        axis.set_ylim(bottom=max(axis.get_ylim()[0], -1.0))
     legend(axis)
 
 

@@ -73,7 +73,7 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
     keep = (config.ppo.burn_in or config.ppo.sequence) if config.recurrent else config.play.steps
     settings = settings_of_learners(config, lineup)
     ppo = every_term(config.ppo, settings)
-    check_actions(game, config.game, ppo)
+    check_actions(game, config.game, ppo, config.net.std)
     plan = Plan(lineup.seating, ppo, config.play.steps, keep)
     rosters, rows = {}, ()
     if config.seats.opponent:
@@ -122,13 +122,15 @@ def every_term(common: PPOConfig, settings: tuple[tuple[PPOConfig, ...], ...]) -
     return replace(common, **used)
 
 
-def check_actions(game: Game, name: str, ppo: PPOConfig) -> None:
+def check_actions(game: Game, name: str, ppo: PPOConfig, std: str) -> None:
     """Settings that need a kind of action which the game may not have."""
     if ppo.on("epsilon") and not game.spec.action.heads:
         raise ConfigError(
             f"epsilon mixes in random choices of discrete heads, and {name} has none. "
             "Explore by the deviation of its continuous actions: --initial-std or --fixed-std."
         )
+    if std != "independent" and not game.spec.action.dimensions:
+        raise ConfigError(f"std={std} is the deviation of continuous actions, and {name} has none. Leave std out.")
 
 
 def settings_of_learners(config: RunConfig, lineup: LineUp) -> tuple[tuple[PPOConfig, ...], ...]:

@@ -10,7 +10,7 @@ from sparring.nets.config import NetConfig, check_net
 
 HIGHEST = {"discount": 1.0, "decay": 1.0, "advantage_noise": 1.0, "value_norm_rate": 1.0}
 """Coefficients with an upper bound; none may be negative."""
-ABOVE_ZERO = ("temperature", "fixed_std", "value_norm_rate", "huber_delta", "clip")
+ABOVE_ZERO = ("temperature", "fixed_std", "value_norm_rate", "huber_delta", "clip", "max_grad_norm")
 
 
 @dataclass(frozen=True, kw_only=True)

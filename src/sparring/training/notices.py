@@ -9,17 +9,20 @@ from sparring.training.build import Built
 
 TINY_CLIP = 0.05
 """A value clip below this share of the spread of the values holds the critic still."""
-ONCE = ("not_finite", "value_clip", "advantages")
+LARGE_KL = 0.1
+"""Five times the usual target: the policy that learns has little to do with the one that played."""
+ONCE = ("not_finite", "kl", "value_clip", "advantages")
 """Kinds that would repeat in every iteration: the first says it all, the metrics count the others."""
 
 
 def notices(built: Built, iteration: int, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The notices of one iteration, from its lines of metrics, one line for each."""
+    settings = dict(zip(built.lineup.names, (ppo for group in built.settings for ppo in group), strict=True))
     found = []
     for line in lines:
         for name in built.lineup.names:
             stats = {key.removeprefix(f"{name}/"): x for key, x in line.items() if key.startswith(f"{name}/")}
-            for kind, text in remarks(built.config.ppo, stats):
+            for kind, text in remarks(settings[name], stats):
                 where = {"kind": "notice", "iteration": iteration, "seed": line["seed"], "learner": name}
                 found.append({**where, "notice": kind, "text": text})
     return found
@@ -42,8 +45,16 @@ def remarks(ppo: PPOConfig, stats: dict[str, Any]) -> list[tuple[str, str]]:
         found.append(
             ("calm_critic", f"the critic's values explode or oscillate: its step size is now {factor:g} times its own.")
         )
+    if (stats["approx_kl"] or 0.0) > LARGE_KL:
+        found.append(
+            (
+                "kl",
+                f"the policy moved by a KL of {stats['approx_kl']:.2g} in one iteration: its last lessons came from "
+                "choices that it would no longer make. Use smaller steps or --target-kl 0.02.",
+            )
+        )
     clip, spread = ppo.value_clip, stats["value_spread"]
-    if ppo.on("value_clip") and clip.start < TINY_CLIP * (spread or 0.0):
+    if 0 < clip.start < TINY_CLIP * (spread or 0.0):
         found.append(
             (
                 "value_clip",
@@ -56,7 +67,7 @@ def remarks(ppo: PPOConfig, stats: dict[str, Any]) -> list[tuple[str, str]]:
             (
                 "advantages",
                 "all advantages were alike, so they were not scaled: nothing done in this rollout made a difference. "
-                "Does the game pay anything yet?",
+                "Either the game is solved and the critic foresees all, or it pays nothing yet.",
             )
         )
     return found

@@ -22,7 +22,7 @@ from sparring.training.build import Built, build, first_state
 from sparring.training.config import RunConfig
 from sparring.training.line_up import side_label
 from sparring.training.program import TrainState
-from sparring.training.snapshot import from_arrays
+from sparring.training.snapshot import from_arrays, to_arrays
 from sparring.training.train import Progress, Summary, train
 
 
@@ -185,14 +185,37 @@ def with_player(group: Any, row: int, checkpoint: Checkpoint, source: tuple[int,
     """One row of a stack of learners (leaves [R, L, ...]) replaced by a row of a checkpoint, seed by seed."""
     source_group, source_row = source
     own = jax.tree.map(lambda x: x[:, row], group)
-    taken = {name: array[:, source_row] for name, array in checkpoint.arrays.items() if name.startswith("learners.")}
-    seeds = own.updates.shape[0]
-    by_seed = {name: array[np.arange(seeds) % array.shape[0]] for name, array in taken.items()}
-    found = from_arrays(
-        own, by_seed, source=str(checkpoint.path), rename=lambda name: f"learners.{source_group}.{name}"
-    )
-    model = found.model if warm.keep_normaliser else eqx.combine(trainable(found.model)[0], trainable(own.model)[1])
-    chosen = own._replace(model=model)
+    prefix, seeds = f"learners.{source_group}.", own.updates.shape[0]
+    there = {
+        name.removeprefix(prefix): array[np.arange(seeds) % array.shape[0], source_row]
+        for name, array in checkpoint.arrays.items()
+        if name.startswith(prefix)
+    }
+
+    def taken(tree: Any, place: str) -> Any:
+        return from_arrays(tree, there, source=str(checkpoint.path), rename=lambda name: f"{place}.{name}")
+
+    known = {f"model.{name}" for name in to_arrays(own.model)}
+    for name in there:
+        if name.startswith("model.") and name not in known:
+            raise RunError(
+                f"{checkpoint.path} has {name}, for which this run's network has no place: it was made with other "
+                "settings of networks or values. Use the same as in its config.toml."
+            )
+    found = taken(own.model, "model")
+    chosen = own._replace(model=found if warm.keep_normaliser else without_statistics(found, own.model))
+    if warm.keep_normaliser and own.reward is not None and "reward.statistics.count" in there:
+        chosen = chosen._replace(
+            reward=own.reward._replace(statistics=taken(own.reward.statistics, "reward.statistics"))
+        )
     if warm.keep_optimiser:
-        chosen = chosen._replace(optimiser=found.optimiser, updates=found.updates)
+        chosen = chosen._replace(
+            optimiser=taken(own.optimiser, "optimiser"), updates=jnp.asarray(there["updates"], own.updates.dtype)
+        )
     return jax.tree.map(lambda stack, one: stack.at[:, row].set(jnp.asarray(one)), group, chosen)
+
+
+def without_statistics(found: Any, fresh: Any) -> Any:
+    """The weights of one model with the fresh statistics of another, but for the units in which its critic speaks."""
+    model = eqx.combine(trainable(found)[0], trainable(fresh)[1])
+    return eqx.tree_at(lambda m: m.critic.scale, model, found.critic.scale, is_leaf=lambda node: node is None)
