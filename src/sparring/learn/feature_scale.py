@@ -30,6 +30,5 @@ def with_statistics(model: ActorCritic, rollout: Rollout) -> ActorCritic:
 
 def moved(normaliser: Normaliser, x: Array, weight: Array) -> Normaliser:
     """Unmoved by a rollout that is not finite: one such number would spoil the statistics for ever."""
-    counted = jnp.where(weight[..., None] > 0, x, 0.0)
-    after = normaliser.updated(counted.reshape(-1, x.shape[-1]), weight.reshape(-1))
+    after = normaliser.updated(x.reshape(-1, x.shape[-1]), weight.reshape(-1))
     return where_first(jnp.isfinite(after.square_F).all(), after, normaliser)
