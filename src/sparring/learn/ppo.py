@@ -76,19 +76,9 @@ def update(
     first = estimate(rollout, stream(key, "advantage noise"), knobs, config)
     cut = cut_of(rollout, config)
     batch = to_rows(rollout, cut)
-    played = learner.model.critic
-    if played.scale is not None:
-        popart = config.value_norm == "popart"
-        critic = rescaled(played, first.target_TWN, rollout.present_TWN, knobs.value_norm_rate, popart=popart)
-        learner = learner._replace(model=eqx.tree_at(lambda m: m.critic, learner.model, critic))
-        # Old values as the output layer gives them now: PopArt has put it into the new units, otherwise it is unmoved.
-        units: Any = critic.scale if popart else played.scale
-        batch = batch._replace(value=units.normalised(batch.value))
-    # What follows a cut is asked of the critic that played; where its units moved, its answer moves with them.
     seen = rollout
-    if played.scale is not None and config.value_norm == "running":
-        moved: Any = learner.model.critic.scale
-        seen = rollout._replace(next_value_TWN=moved.real(played.scale.normalised(rollout.next_value_TWN)))
+    if config.value_norm != "none":
+        learner, seen, batch = with_value_scale(learner, rollout, batch, first, knobs, config)
     if config.recompute_old:
         batch = batch._replace(log_prob=evaluation(learner, batch, knobs, config).log_prob)
     progress, taken = run_epochs(learner, seen, batch, cut, first, key, knobs, config)
@@ -115,6 +105,22 @@ def with_rewards(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConf
         limit = or_none(knobs.reward_clip)
         reward_TWN = jnp.clip(reward_TWN, -limit, limit)
     return learner, rollout._replace(reward_TWN=reward_TWN)
+
+
+def with_value_scale(
+    learner: Learner, rollout: Rollout, batch: Batch, first: Estimate, knobs: Any, config: PPOConfig
+) -> tuple[Learner, Rollout, Batch]:
+    """The critic in units moved by this rollout, and what it said before as its output layer says it now."""
+    played, popart = learner.model.critic, config.value_norm == "popart"
+    critic = rescaled(played, first.target_TWN, rollout.present_TWN, knobs.value_norm_rate, popart=popart)
+    learner = learner._replace(model=eqx.tree_at(lambda m: m.critic, learner.model, critic))
+    old: Any = played.scale
+    new: Any = critic.scale
+    if popart:  # the corrected layer speaks the new units, and values in units of reward are as they were
+        return learner, rollout, batch._replace(value=new.normalised(batch.value))
+    # The layer is unmoved, so its values move with the units; those behind a cut are not asked for again.
+    rollout = rollout._replace(next_value_TWN=new.real(old.normalised(rollout.next_value_TWN)))
+    return learner, rollout, batch._replace(value=old.normalised(batch.value))
 
 
 def cut_of(rollout: Rollout, config: PPOConfig) -> Cut:

@@ -110,6 +110,13 @@ def mask() -> Riddle:
     return riddle(Lock, ActionSpec(heads=(5,)), Feature("right", (4,)))
 
 
+def right_and_wrong(key: Array, first: int, second: int) -> tuple[Array, Array]:
+    """right_D and wrong_D: a number below each size, and another one."""
+    keys = jax.random.split(key, 4)
+    one, two = number(keys[0], first), number(keys[1], second)
+    return jnp.stack([one, two]), jnp.stack([another(keys[2], one, first), another(keys[3], two, second)])
+
+
 class Pair(NamedTuple):
     right_D: Array
     banned_D: Array
@@ -117,9 +124,7 @@ class Pair(NamedTuple):
 
     @classmethod
     def draw(cls, key: Array) -> Self:
-        keys = jax.random.split(key, 4)
-        first, second = number(keys[0], 3), number(keys[1], 4)
-        return cls(jnp.stack([first, second]), jnp.stack([another(keys[2], first, 3), another(keys[3], second, 4)]))
+        return cls(*right_and_wrong(key, 3, 4))
 
     def show(self) -> Array:
         return jnp.concatenate([one_hot(self.right_D[0], 3), one_hot(self.right_D[1], 4)])
@@ -209,9 +214,7 @@ class Lights(NamedTuple):
 
     @classmethod
     def draw(cls, key: Array) -> Self:
-        keys = jax.random.split(key, 4)
-        row, column = number(keys[0], 4), number(keys[1], 5)
-        return cls(jnp.stack([row, column]), jnp.stack([another(keys[2], row, 4), another(keys[3], column, 5)]))
+        return cls(*right_and_wrong(key, 4, 5))
 
     def show(self) -> Array:
         planes = [one_hot(row, 4)[:, None] * one_hot(column, 5) for row, column in self]
