@@ -117,7 +117,7 @@ def measure(config: RunConfig, *, with_bots: bool) -> dict[str, Any]:
     clock = [time.perf_counter()]
     for iteration in range(built.iterations):
         knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
-        state, _ = program(built.game, state, built.rosters, built.rows, knobs, seeds_R, jnp.asarray(iteration))
+        state, _ = program(built.game, state, built.rosters, built.standing, knobs, seeds_R, jnp.asarray(iteration))
         jax.block_until_ready(state)
         clock.append(time.perf_counter())
     first, *later = (end - begin for begin, end in pairwise(clock))

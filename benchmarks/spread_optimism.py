@@ -40,7 +40,7 @@ def main() -> None:
         for iteration in range(built.iterations):
             knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
             state, report = program(
-                built.game, state, built.rosters, built.rows, knobs, seeds_R, jnp.asarray(iteration)
+                built.game, state, built.rosters, built.standing, knobs, seeds_R, jnp.asarray(iteration)
             )
             if iteration % 10 == 0:
                 model = jax.tree.map(lambda x: x[0, 0], state.learners[0].model)

@@ -187,7 +187,8 @@ def returns(name: str) -> dict[str, np.ndarray]:
     task = TASKS[name]
     play = PlayConfig(worlds=32, steps=8)
     built = build(RunConfig(game=f"probe:{task.probe}", options=task.options, play=play, ppo=task.ppo, net=task.net))
-    plan, rosters, rows, knobs = built.plan, built.rosters, built.rows, jax.tree.map(jnp.asarray, built.knobs(0))
+    orders = jax.tree.map(lambda x: x[0], built.standing)
+    plan, rosters, knobs = built.plan, built.rosters, jax.tree.map(jnp.asarray, built.knobs(0))
     kinds = ("", *task.broken)
     learners = [first_learners(built, seed) for seed in range(SEEDS)] * len(kinds)
     learners_R = jax.tree.map(lambda *leaves: np.stack(leaves), *learners)
@@ -197,12 +198,12 @@ def returns(name: str) -> dict[str, np.ndarray]:
         for number, breakage in enumerate(task.broken.values(), 1):
             breakage(patch, kind == number)
         key = jax.random.key(seed)
-        drivers = program.seat_players(plan, learners, rosters, rows, knobs)
+        drivers = program.seat_players(plan, learners, None, rosters, orders, knobs)
         cursor = collecting.begin(game, plan.seating, drivers, stream(key, "first games"))
 
         def iterate(state: program.TrainState, iteration: Array) -> Any:
             own = jax.random.fold_in(key, iteration)
-            state, report = program.iterate(plan, game, state, rosters, rows, knobs, own)
+            state, report = program.iterate(plan, game, state, rosters, orders, knobs, own)
             return state, report.tally
 
         return lax.scan(iterate, program.TrainState(learners, cursor), jnp.arange(task.iterations))[1]

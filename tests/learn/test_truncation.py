@@ -36,7 +36,7 @@ def test_a_critic_learns_the_value_beyond_a_time_limit_and_none_beyond_the_end(p
     gaps = []
     for iteration in range(built.iterations):
         state, report = iterate(
-            game, state, built.rosters, built.rows, built.knobs(iteration), built.seeds_R, iteration
+            game, state, built.rosters, built.standing, built.knobs(iteration), built.seeds_R, iteration
         )
         gaps.append(report.stats[0].first_ratio_gap)
     critic = jax.tree.map(lambda x: x[0, 0], state.learners[0].model.critic)

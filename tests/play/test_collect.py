@@ -1,5 +1,6 @@
 """Rollouts of games whose every step is known. Values are what `Reader` reads, so they are known as well."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def test_returns_and_lengths_are_those_of_the_game_that_ended(over):
 
 def test_a_tally_counts_completed_games_only(over):
     _, _, games = over
-    result = tally(Games(*(jnp.asarray(x) for x in games)))
+    result = tally(jax.tree.map(jnp.asarray, games))
     assert (result.games_B.item(), result.length_B.item()) == (3, 8)
     np.testing.assert_array_equal(result.return_BS, [[20, 200]])
     np.testing.assert_array_equal(result.return_square_BS, [[36 + 49 + 49, 3600 + 4900 + 4900]])

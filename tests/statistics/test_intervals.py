@@ -1,9 +1,9 @@
-from math import isnan
+from math import comb, isnan
 
 import numpy as np
 import pytest
 
-from sparring.statistics.intervals import mean_interval, wilson
+from sparring.statistics.intervals import clopper_pearson, mean_interval, wilson
 
 
 def test_the_interval_of_three_values_uses_the_t_distribution_with_two_degrees():
@@ -67,10 +67,49 @@ def test_without_games_everything_is_possible():
     assert (interval.low, interval.high, interval.count) == (0.0, 1.0, 0)
 
 
+def test_the_exact_interval_of_five_wins_in_ten():
+    interval = clopper_pearson(5, 10)
+    assert (interval.mean, interval.count) == (0.5, 10)
+    assert interval.low == pytest.approx(0.187086, abs=1e-6)  # there 5 or more wins have a chance of 2.5 %
+    assert sum(comb(10, wins) * interval.low**wins * (1 - interval.low) ** (10 - wins) for wins in range(5, 11)) == (
+        pytest.approx(0.025)
+    )
+    assert interval.high == pytest.approx(1.0 - interval.low)
+
+
+def test_the_exact_interval_without_a_win_and_without_a_loss():
+    none, all_won = clopper_pearson(0, 10), clopper_pearson(10, 10)
+    assert (none.low, all_won.high) == (0.0, 1.0)
+    assert none.high == pytest.approx(1.0 - 0.025**0.1)  # the rate at which ten losses have a chance of 2.5 %
+    assert all_won.low == pytest.approx(0.025**0.1)
+    assert clopper_pearson(0, 10, 0.9).high == pytest.approx(1.0 - 0.05**0.1)
+
+
+def test_the_exact_interval_without_games_is_everything():
+    interval = clopper_pearson(0, 0)
+    assert isnan(interval.mean)
+    assert (interval.low, interval.high, interval.count) == (0.0, 1.0, 0)
+
+
+@pytest.mark.parametrize("drawn", [0.0, 0.2, 0.8])
+def test_the_exact_interval_never_covers_less_than_it_says_whatever_the_share_of_draws(drawn):
+    games = 12
+    tallies = [(wins, draws) for wins in range(games + 1) for draws in range(games + 1 - wins)]
+    intervals = [clopper_pearson(wins + draws / 2, games) for wins, draws in tallies]
+    for win in np.linspace(0.001, 0.999 - drawn, 50):
+        lost, rate, covered = 1.0 - win - drawn, win + drawn / 2, 0.0
+        for (wins, draws), interval in zip(tallies, intervals, strict=True):
+            ways = comb(games, wins) * comb(games - wins, draws)
+            if interval.low <= rate <= interval.high:
+                covered += ways * win**wins * drawn**draws * lost ** (games - wins - draws)
+        assert covered >= 0.95
+
+
+@pytest.mark.parametrize("interval", [wilson, clopper_pearson])
 @pytest.mark.parametrize(("wins", "games"), [(-1, 10), (11, 10), (1, 0), (float("nan"), 10)])
-def test_an_impossible_tally_is_refused(wins, games):
+def test_an_impossible_tally_is_refused(interval, wins, games):
     with pytest.raises(ValueError, match="check the tally"):
-        wilson(wins, games)
+        interval(wins, games)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95])
@@ -79,6 +118,8 @@ def test_confidence_is_a_share(confidence):
         mean_interval([1.0, 2.0], confidence)
     with pytest.raises(ValueError, match=r"write 0\.95"):
         wilson(1, 2, confidence)
+    with pytest.raises(ValueError, match=r"write 0\.95"):
+        clopper_pearson(1, 2, confidence)
 
 
 def test_a_table_of_values_is_refused():

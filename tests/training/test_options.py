@@ -89,7 +89,7 @@ def config_of(tiny: RunConfig, base: str, **changes) -> RunConfig:
 
 def inputs(built, state, iteration: int):
     knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
-    return built.game, state, built.rosters, built.rows, knobs, jnp.asarray(built.seeds_R), jnp.asarray(iteration)
+    return built.game, state, built.rosters, built.standing, knobs, jnp.asarray(built.seeds_R), jnp.asarray(iteration)
 
 
 def lowered(built):

@@ -21,7 +21,7 @@ def run(built, program, iterations: int, state=None):
     for iteration in range(iterations):
         knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
         seeds = jnp.asarray(built.seeds_R)
-        state, report = program(built.game, state, built.rosters, built.rows, knobs, seeds, jnp.asarray(iteration))
+        state, report = program(built.game, state, built.rosters, built.standing, knobs, seeds, jnp.asarray(iteration))
     return state, report
 
 

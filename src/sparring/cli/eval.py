@@ -1,15 +1,22 @@
-"""sparring eval RUN: complete games of a run's learners, among themselves, against the bots, and the bots alone."""
+"""sparring eval RUN: complete games of a run's learners, among themselves, against the bots, and the bots alone; or
+against players of one's choice."""
 
 import json as json_text
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from sparring.cli.flags import RunFolder, parse
 from sparring.cli.machine import MachineConfig, prepare
-from sparring.cli.notes import note_damage
+from sparring.cli.notes import note, note_damage
 from sparring.core.errors import ConfigError
+from sparring.reports.standings import against_table
 from sparring.reports.tables import score_table, scores_json
+
+if TYPE_CHECKING:  # the machine is prepared before JAX starts
+    from sparring.training.build import Built
+    from sparring.training.program import TrainState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +25,8 @@ class Eval:
 
     run: RunFolder
     """Folder of the run."""
+    against: tuple[str, ...] = ()
+    """Play against these instead: bots, other runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors)."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     games: int = 100
     """Complete games of each line-up."""
@@ -36,7 +45,7 @@ def command(words: list[str]) -> None:
     if not 0 <= arguments.seed < 2**31:
         raise ConfigError(f"seed must be from 0 to {2**31 - 1}, found {arguments.seed}.")
     prepare(arguments.machine)
-    from sparring.evaluation.scoring import score_sides
+    from sparring.evaluation.scoring import LEARNED, SHADOW, score_sides
     from sparring.store.run_dir import RunDir
     from sparring.training.examine import examination, exploitability
     from sparring.training.runs import newest, trained_state
@@ -44,13 +53,34 @@ def command(words: list[str]) -> None:
     run = RunDir.open(arguments.run)
     note_damage(newest(run))
     built, state = trained_state(run)
+    if arguments.against:
+        return play_against(arguments, built, state)
     examine = examination(built, games=arguments.games, deterministic=arguments.deterministic, with_bots_alone=True)
     scores = score_sides(built.game.spec, examine.teams, examine.play(state, seed=arguments.seed))
-    exact = exploitability(built, state)
+    both = {LEARNED: exploitability(built, state), SHADOW: exploitability(built, state, shadow=True)}
+    exact = {team: values for team, values in both.items() if values is not None}
     if arguments.json:
         print(json_text.dumps({"run": str(arguments.run), "scores": scores_json(scores), "exploitability": exact}))
-        return
+        return None
     console = Console()
     console.print(score_table(scores, run.read_manifest()))
-    if exact is not None:
-        console.print(f"Exploitability (0 is a Nash equilibrium): {', '.join(f'{x:.4f}' for x in exact)}")
+    for team, values in exact.items():
+        listed = ", ".join(f"{value:.4f}" for value in values)
+        console.print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {listed}")
+    return None
+
+
+def play_against(arguments: Eval, built: "Built", state: "TrainState") -> None:
+    from sparring.training.against import against
+    from sparring.training.entrants import entrants
+
+    opponents = entrants(arguments.against, built.game, built.config.game)
+    for remark in (remark for opponent in opponents.values() for remark in opponent.remarks):
+        note(remark)
+    scores = against(
+        built, state, opponents, games=arguments.games, seed=arguments.seed, deterministic=arguments.deterministic
+    )
+    if arguments.json:
+        print(json_text.dumps({"run": str(arguments.run), "against": scores_json(scores)}))
+    else:
+        Console().print(against_table(scores, f"{arguments.run} on {built.config.game}"))

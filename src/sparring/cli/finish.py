@@ -20,9 +20,8 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> None:
         return
     if summary.finished:
         Console().print(score_table(summary.scores, run.read_manifest()))
-    if summary.exploitability is not None:
-        mean = sum(summary.exploitability) / len(summary.exploitability)
-        print(f"Exploitability (0 is a Nash equilibrium): {mean:.4f}")
+    for team, values in summary.exploitability.items():
+        print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {sum(values) / len(values):.4f}")
     print(f"picture  {files.curves}\nreport   {files.page}")
     if summary.finished:
         print(f"next     sparring eval {path} --games 500")

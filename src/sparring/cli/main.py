@@ -12,6 +12,8 @@ COMMANDS = {
     "train": "train by self-play, or against a bot",
     "resume": "go on with a run from its newest checkpoint",
     "eval": "play complete games with a run's learners and print the table",
+    "tournament": "let runs, packages and bots meet each other, and rank them",
+    "replay": "play one game with a run's learners and draw it as a GIF",
     "games": "list the games, or describe one",
     "bench": "measure steps per second: the game alone, and training",
     "doctor": "tell what this installation has and whether it works",

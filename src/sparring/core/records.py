@@ -35,3 +35,7 @@ class Step(NamedTuple):
     """Ended by a time limit that is not part of the rules: the value of the final observation follows."""
     outcome_K: Array
     """1 won, 0 drawn, -1 lost for each side; read only where the game ended."""
+    terms_SJ: Array | tuple = ()
+    """What each shaping term of kind reward pays now; nothing where a game has none."""
+    cause_K: Array | tuple = ()
+    """Why the game ended for each side, as an index into `GameSpec.causes`; read only where it ended."""

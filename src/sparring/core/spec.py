@@ -67,6 +67,17 @@ class Central:
     size: int
 
 
+@dataclass(frozen=True)
+class Term:
+    """A named part of shaping: something a learner may be paid for besides the reward."""
+
+    name: str
+    kind: Literal["potential", "reward"]
+    """A potential is paid as discount x later - earlier and leaves the best policies as they are (Ng, Harada and
+    Russell 1999); a reward changes the task."""
+    meaning: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class GameSpec:
     seats: int
@@ -84,6 +95,10 @@ class GameSpec:
     score: Literal["outcome", "return"] = "return"
     """What a game is judged by: win, draw or loss, or the sum of rewards."""
     seat_names: tuple[str, ...] = field(default=())
+    causes: tuple[str, ...] = ()
+    """Why a side's game can end, such as gun, ground, timeout; `Step.cause_K` counts in this list."""
+    terms: tuple[Term, ...] = ()
+    """Shaping terms: the rewards in the order of `Step.terms_SJ`, the potentials in that of `Game.potential`."""
 
     def __post_init__(self) -> None:
         if len(self.side_of_seat) != self.seats:
@@ -92,6 +107,10 @@ class GameSpec:
             raise ValueError(f"side_of_seat must number the sides from 0 without gaps, found {self.side_of_seat}")
         if not self.seat_names:
             object.__setattr__(self, "seat_names", tuple(f"seat_{s}" for s in range(self.seats)))
+
+    def terms_of(self, kind: str) -> tuple[str, ...]:
+        """Names of the terms of one kind, in order."""
+        return tuple(term.name for term in self.terms if term.kind == kind)
 
     @property
     def sides(self) -> int:

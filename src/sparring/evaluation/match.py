@@ -2,24 +2,37 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from sparring.core.seeding import Seed
 from sparring.evaluation.scoring import MatchGames
 from sparring.games.game import Game
-from sparring.play.chance import stream
-from sparring.play.collect import begin, collect
-from sparring.play.rollout import Driver, Games
+from sparring.play.chance import game_chance, stream
+from sparring.play.collect import Stage, begin, noise, play_step
+from sparring.play.rollout import Cursor, Driver, Games, where_first
 from sparring.play.roster import stack
-from sparring.play.seating import seat
+from sparring.play.seating import Seating, seat
 
 LineUpNames = tuple[str, ...]
 """Who drives each side."""
+
+STRETCH = 200
+"""Steps between two looks at whether all games are over: what is drawn and recorded at once grows with it."""
+
+
+class Finished(NamedTuple):
+    """The first game of each world."""
+
+    done_BW: Array
+    return_BWS: Array
+    length_BW: Array
+    outcome_BWK: Array
 
 
 @dataclass(frozen=True)
@@ -60,10 +73,60 @@ def prepare_match(
         key = stream(jax.random.key(seed), "match")
         drivers = [driver_of(group.lanes, lineups, players) for group in seating.groups]
         cursor = begin(game, seating, drivers, stream(key, "first games"))
-        _, _, record = collect(game, seating, drivers, cursor, key, steps=game.spec.longest, explore=not deterministic)
-        return first_games(record)
+
+        def random(own: Array, steps: int) -> Any:
+            chance = game_chance(game, stream(own, "chance"), steps, seating.blocks * seating.worlds)
+            return chance, noise(seating, drivers, own, steps, not deterministic)
+
+        return play_out(game, seating, drivers, cursor, key, random)[1:]
 
     return Match(tuple(lineups), jax.jit(play))
+
+
+def play_out(
+    game: Game,
+    seating: Seating,
+    drivers: Sequence[Driver],
+    cursor: Cursor,
+    key: Array,
+    random: Callable[[Array, int], Any],
+) -> Finished:
+    """The game each world begins with, to its end: stretch after stretch until the last is over.
+
+    random(key, steps) draws the chance and the noise of the actions of a stretch, as `play_step` wants them.
+    """
+    steps = min(game.spec.longest, STRETCH)
+    stretches = -(-game.spec.longest // steps)
+    # Worlds that are done go on from the start they had, since nobody looks at them: no bank of starts is needed.
+    bank = jax.tree.map(lambda x: x[None], cursor.state)
+    one_step = partial(play_step, Stage(game, seating, drivers, bank, pairing=None, shaping=False))
+    unused_V = jnp.zeros(seating.blocks * seating.worlds, jnp.int32)
+
+    def stretch(cursor: Cursor, key: Array) -> tuple[Cursor, Games]:
+        (cursor, _), (_, record) = lax.scan(one_step, (cursor, unused_V), random(key, steps), length=steps)
+        return cursor, record
+
+    def go_on(carry: tuple[Array, Cursor, Finished]) -> tuple[Array, Cursor, Finished]:
+        number, cursor, found = carry
+        cursor, record = stretch(cursor, jax.random.fold_in(key, number))
+        return number + 1, cursor, where_first(found.done_BW, found, in_stretch(record))
+
+    if stretches == 1:
+        return in_stretch(stretch(cursor, key)[1])
+    carry = (jnp.zeros((), jnp.int32), cursor, nothing_yet(seating))
+    return lax.while_loop(lambda c: (c[0] < stretches) & ~c[2].done_BW.all(), go_on, carry)[2]
+
+
+def in_stretch(record: Games) -> Finished:
+    returns, lengths, outcomes = first_games(record)
+    done_BW = record.finished_TBW.any(axis=0)
+    return Finished(done_BW, returns.astype(float), lengths.astype(jnp.int32), outcomes.astype(float))
+
+
+def nothing_yet(seating: Seating) -> Finished:
+    shape = (seating.blocks, seating.worlds)
+    returns, outcomes = jnp.zeros((*shape, seating.spec.seats)), jnp.zeros((*shape, seating.spec.sides))
+    return Finished(jnp.zeros(shape, bool), returns, jnp.zeros(shape, jnp.int32), outcomes)
 
 
 def driver_of(

@@ -11,6 +11,8 @@ from sparring.statistics.intervals import Interval, mean_interval, wilson
 
 LEARNED = "learned"
 """The team of a run's own learners in a line-up; every other team is a bot."""
+SHADOW = "shadow"
+"""The slow averages of the learners, where they have any."""
 
 
 class MatchGames(NamedTuple):

@@ -49,9 +49,11 @@ def check_game(game: Game, *, seed: int = 0, worlds: int = 8, games: int = 3) ->
     record = random_play(game, seed=seed, worlds=worlds, steps=games * game.spec.longest)
     _check_views(game.spec, record)
     _check_steps(game.spec, record)
+    _check_causes(game.spec, record)
     _check_presence(record)
     _check_lengths(game.spec, record)
     sample = sample_of(record, SAMPLE)
+    _check_potential(game, sample)
     _check_repeatable(game, sample)
     for order in exchanges(game.spec):
         _check_exchange(game, sample, order)
@@ -97,11 +99,21 @@ def _check_shapes(game: Game) -> None:
         ("step().over", step.over, (), jnp.bool_),
         ("step().cut", step.cut, (), jnp.bool_),
         ("step().outcome_K", step.outcome_K, (spec.sides,), jnp.number),
+        ("potential()", _traced(game, game.potential, state), (seats, len(spec.terms_of("potential"))), jnp.floating),
     )
+    # A game without reward terms or causes may leave these fields empty.
+    if spec.terms_of("reward") or not isinstance(step.terms_SJ, tuple):
+        promised += (("step().terms_SJ", step.terms_SJ, (seats, len(spec.terms_of("reward"))), jnp.floating),)
+    if spec.causes:
+        promised += (("step().cause_K", step.cause_K, (spec.sides,), jnp.integer),)
     for name, found, shape, kind in promised:
+        expected, remedy = (
+            f"shape {shape} of {kind.__name__.rstrip('_')}",
+            "Change the array, or what the spec says of it.",
+        )
+        if isinstance(found, tuple):
+            raise _broken(f"Shape of {name}", expected, "nothing", remedy)
         if found.shape != shape or not jnp.issubdtype(found.dtype, kind):
-            expected = f"shape {shape} of {kind.__name__.rstrip('_')}"
-            remedy = "Change the array, or what the spec says of it."
             raise _broken(f"Shape of {name}", expected, f"{found.shape} of {found.dtype}", remedy)
     before, after = (jax.tree.map(lambda x: (x.shape, str(x.dtype)), tree) for tree in (state, shown.after))
     if before != after:
@@ -190,6 +202,10 @@ def _check_steps(spec: GameSpec, record: Record) -> None:
     bad = ~np.isfinite(step.reward_S)
     if bad.any():
         raise _broken("Finite rewards", "finite numbers", f"NaN or infinity {_where(record, bad)}", "Guard divisions.")
+    bad = ~np.isfinite(np.asarray(step.terms_SJ)).all(-1) if spec.terms_of("reward") else bad
+    if bad.any():
+        found = f"NaN or infinity {_where(record, bad)}"
+        raise _broken("Finite shaping terms", "finite numbers", found, "Guard divisions.")
     bad = step.over & step.cut
     if bad.any():
         remedy = "cut is for time limits that are not part of the rules; let over win: cut & ~over."
@@ -207,6 +223,17 @@ def _check_steps(spec: GameSpec, record: Record) -> None:
     if spec.zero_sum and bad.any():
         remedy = "Balance the rewards or set spec.zero_sum to False."
         raise _broken("Zero sum", "rewards that sum to 0", f"{sum_TW[bad][0]:g} {_where(record, bad)}", remedy)
+
+
+def _check_causes(spec: GameSpec, record: Record) -> None:
+    if not spec.causes:
+        return
+    step = jax.tree.map(np.asarray, record.moment.step)
+    bad = (step.over | step.cut)[..., None] & ((step.cause_K < 0) | (step.cause_K >= len(spec.causes)))
+    if bad.any():
+        found = f"{step.cause_K[bad][0]} {_where(record, bad.any(-1))}"
+        remedy = f"Count in spec.causes: {', '.join(spec.causes)}."
+        raise _broken("Cause of an end", f"0 to {len(spec.causes) - 1} for each side", found, remedy)
 
 
 def _check_presence(record: Record) -> None:
@@ -234,8 +261,34 @@ def _check_lengths(spec: GameSpec, record: Record) -> None:
         raise _broken("Length of games", f"at most spec.longest = {spec.longest} steps", found, remedy)
 
 
+@quick_jit
+def _potentials(game: Game, state_M: State, order_S: Array) -> tuple[Array, Array]:
+    """potential_MSJ as the seats are, and with the seats of every state exchanged."""
+    return jax.vmap(game.potential)(state_M), jax.vmap(lambda state: game.potential(game.permute(state, order_S)))(
+        state_M
+    )
+
+
+def _check_potential(game: Game, sample: Record) -> None:
+    if not game.spec.terms_of("potential"):
+        return
+    for order in [np.arange(game.spec.seats), *exchanges(game.spec)]:
+        plain_MSJ, exchanged_MSJ = (np.asarray(x) for x in _potentials(game, sample.state, jnp.asarray(order)))
+        if not np.isfinite(plain_MSJ).all():
+            raise _broken("Finite potential", "finite numbers", "NaN or infinity", "Guard divisions in potential().")
+        found = difference(exchanged_MSJ, plain_MSJ[:, order])
+        if found:
+            expected = f"potentials that follow the seats (new seat i is old seat {order.tolist()}[i])"
+            raise _broken("Exchangeable seats", expected, found, "Correct the favour in potential().")
+
+
 def _check_exchange(game: Game, sample: Record, order: np.ndarray) -> None:
-    found = difference(*exchanged(game, sample, order))
+    happened, wanted = exchanged(game, sample, order)
+    if game.spec.causes:
+        sides = [game.spec.side_of_seat[order[seats[0]]] for seats in game.spec.seats_of_side]
+        cause_MK = np.asarray(sample.moment.step.cause_K)[:, np.array(sides)]
+        wanted = wanted._replace(step=wanted.step._replace(cause_K=cause_MK))
+    found = difference(happened, wanted)
     if found:
         expected = f"a game that treats seats alike (new seat i is old seat {order.tolist()}[i])"
         remedy = "Correct the favour, name fields by their axes (S), override permute(), or shrink spec.exchangeable."
@@ -243,9 +296,11 @@ def _check_exchange(game: Game, sample: Record, order: np.ndarray) -> None:
 
 
 @quick_jit
-def _bot_scores(game: Game, table_PJ: Array, features_MNF: Array, legal_MNA: Array) -> tuple[Array, Array]:
-    """logits [P, M, N, A] and means [P, M, N, C] of every bot in every sampled situation."""
-    return jax.vmap(jax.vmap(game.bot_scores, (None, 0, 0)), (0, None, None))(table_PJ, features_MNF, legal_MNA)
+def _bot_turns(game: Game, table_PJ: Array, features_MNF: Array, legal_MNA: Array) -> tuple[Array, Array, Any]:
+    """logits [P, M, N, A], means [P, M, N, C] and memories of every bot in every sampled situation, as its first."""
+    blank = game.bot_memory(*legal_MNA.shape[:2])
+    turn = jax.vmap(jax.vmap(game.bot_turn, (None, 0, 0, 0)), (0, None, None, None))
+    return turn(table_PJ, features_MNF, legal_MNA, blank)
 
 
 def _check_bots(game: Game, sample: Record) -> None:
@@ -259,11 +314,16 @@ def _check_bots(game: Game, sample: Record) -> None:
             continue
         table_PJ = bots.table_PJ[np.array([bots.names.index(name) for name in fitting])]
         seen = [x[:, np.array(seats)] for x in (sample.moment.seen.features_SF, sample.moment.seen.legal_SA)]
-        logits, mean = _bot_scores(game, table_PJ, *seen)
+        logits, mean, memory = _bot_turns(game, table_PJ, *seen)
         shapes = (logits.shape[2:], mean.shape[2:])
         wanted = ((len(seats), spec.action.entries), (len(seats), spec.action.dimensions))
         if shapes != wanted:
             raise _broken("Shape of bot_scores", f"logits and means of {wanted}", f"{shapes}", "One row for each seat.")
+        blank = jax.tree.map(lambda x: (x.shape, str(x.dtype)), game.bot_memory(*seen[1].shape[:2]))
+        kept = jax.tree.map(lambda x: (x.shape[1:], str(x.dtype)), memory)
+        if blank != kept:
+            remedy = "A memory keeps its structure, shapes and types: cast what bot_turn() returns."
+            raise _broken("Memory of bots", f"{blank} as bot_memory() gives", f"{kept} from bot_turn()", remedy)
         # Finite logits are legal once masked, because no legal row is empty.
         for name, *arrays in zip(fitting, np.asarray(logits), np.asarray(mean), strict=True):
             if not all(np.isfinite(array).all() for array in arrays):

@@ -7,7 +7,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from sparring.core.errors import ConfigError, unknown
 from sparring.core.records import Action, Observation, Step
+from sparring.core.scene import Scene
 from sparring.core.spec import GameSpec
 
 State = Any
@@ -63,6 +65,24 @@ class Game(eqx.Module):
         order_SS = (jnp.arange(seats)[:, None] + jnp.arange(seats)) % seats
         return features_SF[order_SS].reshape(seats, -1)
 
+    def potential(self, state: State) -> Array:
+        """potential_SJ of the shaping terms of kind potential, the better the higher; learners add the discount."""
+        del state
+        return jnp.zeros((self.spec.seats, 0))
+
+    def scene(self, state: State) -> Scene:
+        """One state, in NumPy, as a viewer draws it."""
+        raise NotImplementedError(f"{type(self).__name__} draws no scenes: override scene()")
+
+    def with_rules(self, **values: float) -> "Game":
+        """The same game with some rules changed by name. Rules are traced, so a change never recompiles."""
+        known = getattr(self.rules, "_fields", ())
+        for name in values:
+            if name not in known:
+                raise ConfigError(unknown("rule", name, known))
+        changed = {name: jnp.full_like(getattr(self.rules, name), value) for name, value in values.items()}
+        return eqx.tree_at(lambda game: game.rules, self, self.rules._replace(**changed))
+
     def permute(self, tree: Any, order_S: Array) -> Any:
         """The same record with seats reordered: new seat i is old seat order_S[i]."""
         return permute_seats(tree, order_S)
@@ -75,6 +95,17 @@ class Game(eqx.Module):
         """What a scripted player does for one side, from what a policy sees: logits_NA of the discrete heads (illegal
         entries are masked afterwards) and mean_NC of the continuous dimensions; either may have no columns."""
         raise NotImplementedError
+
+    def bot_memory(self, *batch: int) -> Any:
+        """What scripted players remember, blank, with leading axes `batch` (the last is N); most remember nothing."""
+        del batch
+        return ()
+
+    def bot_turn(
+        self, parameters_J: Array, features_NF: Array, legal_NA: Array, memory: Any
+    ) -> tuple[Array, Array, Any]:
+        """`bot_scores` for players that remember: override this with `bot_memory` instead."""
+        return *self.bot_scores(parameters_J, features_NF, legal_NA), memory
 
 
 def permute_seats(tree: Any, order_S: Array) -> Any:

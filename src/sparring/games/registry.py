@@ -13,6 +13,8 @@ if TYPE_CHECKING:  # listing games loads no jax
     from sparring.games.game import Game
 
 GAMES = {
+    "dogfight": "sparring.games.dogfight.game:dogfight",
+    "dogfight:2v2": "sparring.games.dogfight.game:dogfight_2v2",
     "kuhn": "sparring.games.kuhn:kuhn",
     "matrix:biased_rock_paper_scissors": "sparring.games.matrix:biased_rock_paper_scissors",
     "matrix:chicken": "sparring.games.matrix:chicken",

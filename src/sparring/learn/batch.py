@@ -37,6 +37,10 @@ class Batch(NamedTuple):
     """Steps of a burn-in before the rollout began: there is nothing to see, so the memory stays."""
     memory: tuple
     """[M, ...]: memories of policy and critic at the first step."""
+    anchor: Distribution | None = None
+    """What the shadow would do, where it is an anchor."""
+    imitate: Array | None = None
+    """Steps of another player to imitate."""
 
 
 class Evaluation(NamedTuple):
@@ -47,6 +51,8 @@ class Evaluation(NamedTuple):
     kl: Array
     """KL of the policy that played and the one evaluated, exact."""
     value: Array
+    anchor_kl: Array | None
+    """KL of the policy evaluated and the anchor, exact."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
         features=rollout.features_TWNF, legal=rollout.legal_TWNA, views=rollout.views_TWVG, action=rollout.action,
         log_prob=rollout.log_prob_TWN, distribution=rollout.distribution, value=rollout.value_TWN, advantage=unknown,
         target=unknown, present=rollout.present_TWN, acting=rollout.acting_TWN, start=rollout.start_TW,
-        warm=None, hold=None, memory=(),
+        warm=None, hold=None, memory=(), imitate=rollout.imitate_TWN,
     )  # fmt: skip
     batch = jax.tree.map(cut.rows, batch)
     if not cut.burn_in:
@@ -121,7 +127,8 @@ def unroll(policy: Any, critic: Critic, batch: Batch) -> Evaluation:
         ):  # a burn-in brings the memory up to date, but no gradient flows through it
             later = where_first(row.warm, lax.stop_gradient(later), later)
             later = where_first(row.hold, memory, later)
-        return later, Evaluation(log_prob, entropy, row.distribution.kl(distribution), value)
+        anchor_kl = None if row.anchor is None else distribution.kl(row.anchor)
+        return later, Evaluation(log_prob, entropy, row.distribution.kl(distribution), value, anchor_kl)
 
     def of_row(row: Batch) -> Evaluation:
         steps = row._replace(memory=())
@@ -130,6 +137,24 @@ def unroll(policy: Any, critic: Critic, batch: Batch) -> Evaluation:
         return lax.scan(at_step, row.memory, steps)[1]
 
     return jax.vmap(of_row)(batch)
+
+
+def opinions(policy: Any, batch: Batch, minibatches: int) -> Distribution:
+    """What another policy would do in every row, without gradient. Where policies remember, it starts each row from
+    the memory of the one that played."""
+
+    def at_step(memory: Any, row: Batch) -> tuple[Any, Distribution]:
+        memory = where_first(row.start, jax.tree.map(jnp.zeros_like, memory), memory)
+        distribution, later = policy(row.features, row.legal, memory)
+        return (later if row.hold is None else where_first(row.hold, memory, later)), distribution
+
+    def of_row(row: Batch) -> Distribution:
+        return lax.scan(at_step, row.memory[0], row._replace(memory=()))[1]
+
+    size = batch.start.shape[0] // minibatches
+    parts = jax.tree.map(lambda x: x.reshape(minibatches, size, *x.shape[1:]), batch)
+    found = lax.map(jax.vmap(of_row), parts)
+    return lax.stop_gradient(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), found))
 
 
 def evaluated(policy: Any, critic: Critic, batch: Batch, minibatches: int) -> Evaluation:

@@ -46,6 +46,16 @@ class PPOConfig:
     target_kl: Schedule = Schedule.parse(0.0)
     """Stop the epochs of an iteration when a minibatch's KL exceeds this; 0 never stops. Usual: 0.02."""
 
+    # The shadow: a slow average of the policy.
+    shadow_half_life: Schedule = Schedule.parse(0.0)
+    """Updates after which the shadow has forgotten half of what it was; 0: no shadow, unless shadow_tau makes one."""
+    shadow_tau: Schedule = Schedule.parse(0.0)
+    """Share of the newest weights that the shadow takes at each update, in [0, 1]: the other way to say how slow."""
+    anchor: Schedule = Schedule.parse(0.0)
+    """Weight of the KL from the policy to its shadow in the loss; 0: none. Needs a shadow."""
+    imitation: Schedule = Schedule.parse(0.0)
+    """Weight of imitating the winner in the last steps before a defeat; 0: none. Needs defeat_share above 0."""
+
     # Returns and advantages.
     discount: Schedule = Schedule.parse(0.99)
     """How much the next step counts, in [0, 1]. Raise it for long games; variance grows with it."""
@@ -122,6 +132,10 @@ class PPOConfig:
         """Whether a coefficient that means nothing at its neutral value has another one at any time of the run."""
         return getattr(self, name) != NEUTRAL[name]
 
+    @property
+    def has_shadow(self) -> bool:
+        return self.on("shadow_half_life") or self.on("shadow_tau")
+
 
 INHERITED = {
     "actor_rate": "learning_rate",
@@ -136,6 +150,10 @@ NEUTRAL = {
     "reward_clip": Schedule.parse(0.0),
     "value_clip": Schedule.parse(0.0),
     "epsilon": Schedule.parse(0.0),
+    "shadow_half_life": Schedule.parse(0.0),
+    "shadow_tau": Schedule.parse(0.0),
+    "anchor": Schedule.parse(0.0),
+    "imitation": Schedule.parse(0.0),
     "temperature": Schedule.parse(1.0),
 }
 """Where a coefficient does nothing, and is therefore left out of the program."""

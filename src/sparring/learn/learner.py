@@ -30,6 +30,7 @@ class Learner(NamedTuple):
     kl_weight: Array | None
     calm: Calm | None
     reward: RewardScale | None
+    shadow: Actor | None = None
 
 
 def new_learner(model: ActorCritic, player: int, config: PPOConfig, worlds: int, seats: int) -> Learner:
@@ -44,10 +45,12 @@ def new_learner(model: ActorCritic, player: int, config: PPOConfig, worlds: int,
         kl_weight=jnp.asarray(config.kl_weight, jnp.float32) if config.loss in ("kl", "clip_kl") else None,
         calm=calm.start() if config.calm_critic else None,
         reward=reward_scale.start(worlds, seats) if config.reward_scale else None,
+        # A copy: a buffer that two leaves share cannot be given back to be written over.
+        shadow=jax.tree.map(jnp.copy, model.actor) if config.has_shadow else None,
     )
 
 
-def trainable(model: ActorCritic) -> tuple[ActorCritic, ActorCritic]:
+def trainable(model: Any) -> tuple[Any, Any]:
     """What gradients move, and the rest: statistics, and what the trainer sets."""
 
     def spec(node: Any) -> Any:

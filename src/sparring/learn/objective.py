@@ -31,6 +31,8 @@ class Losses(NamedTuple):
     ratio_gap: Array
     """Largest distance of a ratio from 1."""
     clip_fraction: Array
+    anchor_kl: Array
+    imitation: Array
 
 
 def objective(
@@ -47,6 +49,14 @@ def objective(
         policy_loss = policy_loss + kl_weight * exact_kl
     value_loss = critic_loss(found.value, model.critic, batch, knobs, config)
     entropy = masked_mean(found.entropy, batch.acting)
+    anchor_kl = imitation = jnp.zeros(())
+    total = policy_loss + knobs.value_weight * value_loss - knobs.entropy * entropy
+    if found.anchor_kl is not None:
+        anchor_kl = masked_mean(found.anchor_kl, batch.acting)
+        total = total + knobs.anchor * anchor_kl
+    if batch.imitate is not None:
+        imitation = -masked_mean(found.log_prob, batch.imitate)
+        total = total + knobs.imitation * imitation
     losses = Losses(
         policy_loss=policy_loss,
         value_loss=value_loss,
@@ -56,8 +66,10 @@ def objective(
         mean_ratio=masked_mean(ratio, batch.acting),
         ratio_gap=jnp.abs(ratio - 1).max(),
         clip_fraction=masked_mean(1.0 * (jnp.abs(ratio - 1) > knobs.clip), batch.acting),
+        anchor_kl=anchor_kl,
+        imitation=imitation,
     )
-    return policy_loss + knobs.value_weight * value_loss - knobs.entropy * entropy, losses
+    return total, losses
 
 
 def surrogate(ratio: Array, advantage: Array, knobs: Any, config: PPOConfig) -> Array:

@@ -8,16 +8,18 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.learn import calm
-from sparring.learn.batch import Batch, Cut, to_rows
+from sparring.learn.batch import Batch, Cut, opinions, to_rows
 from sparring.learn.config import PPOConfig
 from sparring.learn.epochs import Taken, evaluation, run_epochs, with_estimate
 from sparring.learn.estimate import Estimate, estimate
 from sparring.learn.feature_scale import with_statistics
 from sparring.learn.groups import at_rollout
 from sparring.learn.health import dead_units, feature_rank, hidden_sample
-from sparring.learn.learner import Learner
+from sparring.learn.learner import Learner, behaviour
 from sparring.learn.losses import explained_variance, masked_mean, or_none, standardise
 from sparring.learn.reward_scale import scaled
+from sparring.learn.shadow import followed
+from sparring.learn.shaping import shaped
 from sparring.learn.value_scale import rescaled
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout, where_first
@@ -58,6 +60,10 @@ class UpdateStats(NamedTuple):
     """Share of the actor's last hidden units that hardly vary."""
     feature_rank: Array
     """How many directions those units span, weighted by how much they vary."""
+    anchor_kl: Array
+    """KL from the policy to its shadow; 0 without an anchor."""
+    imitation: Array
+    """How unlikely the policy finds what winners did, minus the mean log-probability; 0 without imitation."""
     kl_weight: Array
     """Weight of the KL penalty after this iteration; 0 without one."""
     critic_factor: Array
@@ -67,10 +73,13 @@ class UpdateStats(NamedTuple):
 
 
 def update(
-    learner: Learner, rollout: Rollout, key: Array, knobs: Any, config: PPOConfig
+    learner: Learner, rollout: Rollout, key: Array, knobs: Any, config: PPOConfig, weight_J: Array | None = None
 ) -> tuple[Learner, UpdateStats, Batch]:
-    """One iteration of learning from one rollout. The batch is the first minibatch that was not finite, or else any."""
-    learner, rollout = with_rewards(learner, rollout, knobs, config)
+    """One iteration of learning from one rollout. The batch is the first minibatch that was not finite, or else any.
+
+    weight_J: weights of the game's shaping terms, where shaping is on.
+    """
+    learner, rollout = with_rewards(learner, shaped(rollout, weight_J, knobs.discount), knobs, config)
     learner = learner._replace(optimiser=at_rollout(learner.optimiser, config))
     hidden_RH, seen_R = hidden_sample(learner.model.actor, rollout)
     first = estimate(rollout, stream(key, "advantage noise"), knobs, config)
@@ -79,6 +88,8 @@ def update(
     seen = rollout
     if config.value_norm != "none":
         learner, seen, batch = with_value_scale(learner, rollout, batch, first, knobs, config)
+    if learner.shadow is not None and config.on("anchor"):
+        batch = batch._replace(anchor=opinions(behaviour(learner.shadow, knobs, config), batch, config.minibatches))
     if config.recompute_old:
         batch = batch._replace(log_prob=evaluation(learner, batch, knobs, config).log_prob)
     progress, taken = run_epochs(learner, seen, batch, cut, first, key, knobs, config)
@@ -90,7 +101,8 @@ def update(
         dead_units=dead_units(hidden_RH, seen_R), feature_rank=feature_rank(hidden_RH, seen_R),
     )  # fmt: skip
     suspect = jax.tree.map(lambda x: x[progress.suspect_M], with_estimate(learner, batch, cut, first))
-    return learner._replace(model=with_statistics(learner.model, rollout)), stats, suspect
+    learner = learner._replace(model=with_statistics(learner.model, rollout))
+    return followed(learner, knobs, config), stats, suspect
 
 
 def with_rewards(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConfig) -> tuple[Learner, Rollout]:

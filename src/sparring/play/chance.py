@@ -24,9 +24,10 @@ def game_chance(game: Game, key: Array, steps: int, worlds: int) -> Any:
 
 
 def action_noise(
-    seating: Seating, group: Group, key: Array, ids_P: Array, twin_PX: Array, steps: int
-) -> tuple[Array, Array]:
-    """The random numbers of one group's choices: uniform [T, P, X*W, N, D] and normal [T, P, X*W, N, C].
+    seating: Seating, group: Group, key: Array, ids_P: Array, twin_PX: Array, steps: int, *, coin: bool = False
+) -> tuple[Array, ...]:
+    """The random numbers of one group's choices: uniform [T, P, X*W, N, D] and normal [T, P, X*W, N, C], and where
+    asked a coin [T, P, X*W, N].
 
     A key is made of the player's id, its block and its twin number (how many earlier sides of the block the same
     player drives), never of a slot: permuting learners, or seats, permutes the numbers with them.
@@ -35,11 +36,11 @@ def action_noise(
     block_PX = jnp.asarray([[block for block, _ in row] for row in group.lanes])
     shape = (steps, seating.worlds, seats)
 
-    def of_lane(player: Array, block: Array, twin: Array) -> tuple[Array, Array]:
+    def of_lane(player: Array, block: Array, twin: Array) -> tuple[Array, ...]:
         lane = jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, player), block), twin)
         uniform = jax.random.uniform(stream(lane, "uniform"), (*shape, len(action.heads)))
         normal = jax.random.normal(stream(lane, "normal"), (*shape, action.dimensions))
-        return uniform, normal
+        return (uniform, normal, jax.random.uniform(stream(lane, "coin"), shape)) if coin else (uniform, normal)
 
     def per_step(noise: Array) -> Array:
         time_first = jnp.moveaxis(noise, 2, 0)  # [P, X, T, W, N, .] to [T, P, X, W, N, .]
@@ -51,15 +52,18 @@ def action_noise(
 
 def twins(seating: Seating, ids: tuple[Array, ...]) -> tuple[Array, ...]:
     """For each group, the twin number of each lane, [P, X]."""
-    drivers: dict[tuple[int, int], Array] = {}
+    drivers: dict[tuple[int, int], list[Array]] = {}
     for group, ids_P in zip(seating.groups, ids, strict=True):
         for p, row in enumerate(group.lanes):
-            drivers.update(dict.fromkeys(row, ids_P[p]))
+            for lane in row:
+                drivers.setdefault(lane, []).append(ids_P[p])
 
-    def twin(block: int, side: int) -> Array:
-        earlier = [drivers[block, other] == drivers[block, side] for other in range(side)]
+    def twin(block: int, side: int, own: Array) -> Array:
+        # Where several may drive a lane, one that may be the same player is counted as if it were.
+        earlier = [jnp.stack([one == own for one in drivers[block, other]]).any() for other in range(side)]
         return jnp.sum(jnp.asarray(earlier, jnp.int32)) if earlier else jnp.zeros((), jnp.int32)
 
     return tuple(
-        jnp.stack([jnp.stack([twin(*lane) for lane in row]) for row in group.lanes]) for group in seating.groups
+        jnp.stack([jnp.stack([twin(*lane, ids_P[p]) for lane in row]) for p, row in enumerate(group.lanes)])
+        for group, ids_P in zip(seating.groups, ids, strict=True)
     )

@@ -1,6 +1,7 @@
 """Play: every block of worlds for a number of steps, each side driven by its player. Pure; its callers compile it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,7 +25,8 @@ from sparring.play.decide import (
     refresh,
     within_bounds,
 )
-from sparring.play.rollout import Cursor, Driver, Games, Rollout, where_first
+from sparring.play.relay import drive, driving, shifted
+from sparring.play.rollout import Cursor, Driver, Games, Pairing, Rollout, Shaping, where_first
 from sparring.play.seating import Group, Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
 
@@ -46,17 +48,33 @@ class Turn(NamedTuple):
     present: Array
     acting: Array
     start: Array
+    shaping: Shaping | None
 
 
-def begin(game: Game, seating: Seating, drivers: Sequence[Driver], key: Array) -> Cursor:
+@dataclass(frozen=True)
+class Stage:
+    """All that stays the same from step to step."""
+
+    game: Game
+    seating: Seating
+    drivers: Sequence[Driver]
+    bank: State
+    pairing: Pairing | None
+    shaping: bool
+
+
+def begin(game: Game, seating: Seating, drivers: Sequence[Driver], key: Array, *, shaping: bool = False) -> Cursor:
     """A cursor with every world at a fresh start."""
     shape = (seating.blocks, seating.worlds)
+    columns = len(game.spec.terms_of("reward")) + 2 * len(game.spec.terms_of("potential"))
     return Cursor(
         state=fresh_starts(game, key, seating.blocks * seating.worlds),
         memory=tuple(blank_memory(seating, *pair) for pair in zip(seating.groups, drivers, strict=True)),
         start_BW=jnp.ones(shape, bool),
         return_BWS=jnp.zeros((*shape, game.spec.seats)),
         length_BW=jnp.zeros(shape, jnp.int32),
+        fresh_BW=jnp.ones(shape, bool) if seating.changing else None,
+        sums_BWSJ=jnp.zeros((*shape, game.spec.seats, columns)) if shaping else None,
     )
 
 
@@ -70,18 +88,22 @@ def collect(
     steps: int,
     sequence: int | None = None,
     explore: bool = True,
+    pairing: Pairing | None = None,
+    shaping: bool = False,
 ) -> tuple[tuple[Rollout, ...], Cursor, Games]:
     """Play `steps` steps. Returns a rollout for each learning group (leaves [T, L, W, ...]), the cursor, the games.
 
     `sequence` is the length of the stretches on which recurrent policies train; it divides `steps`.
-    With `explore` off every player takes its most likely action.
+    With `explore` off every player takes its most likely action. Where players change, `pairing` says who plays.
     """
     sequence = sequence or steps
+    if pairing is not None:
+        cursor = shifted(seating, cursor, pairing)
     worlds = seating.blocks * seating.worlds
     bank = fresh_starts(game, stream(key, "starts"), starts_needed(steps, game.spec.shortest), worlds)
     random = (game_chance(game, stream(key, "chance"), steps, worlds), noise(seating, drivers, key, steps, explore))
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
-    one_step = partial(play_step, game, seating, drivers, bank)
+    one_step = partial(play_step, Stage(game, seating, drivers, bank, pairing, shaping))
 
     def play_sequence(carry: tuple[Cursor, Array], random: Any) -> tuple[tuple[Cursor, Array], Any]:
         memory = carry[0].memory
@@ -108,49 +130,71 @@ def noise(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int, e
         return ((),) * len(drivers)
     numbers = twins(seating, tuple(driver.ids_P for driver in drivers))
     return tuple(
-        action_noise(seating, group, stream(key, "actions"), driver.ids_P, twin_PX, steps)
+        action_noise(
+            seating, group, stream(key, "actions"), driver.ids_P, twin_PX, steps, coin=driver.epsilon_P is not None
+        )
         for group, driver, twin_PX in zip(seating.groups, drivers, numbers, strict=True)
     )
 
 
 def play_step(
-    game: Game, seating: Seating, drivers: Sequence[Driver], bank: State, carry: tuple[Cursor, Array], random: Any
+    stage: Stage, carry: tuple[Cursor, Array], random: Any
 ) -> tuple[tuple[Cursor, Array], tuple[tuple[Turn, ...], Games]]:
     """One step of every world. The carry counts the starts each world has used."""
     (cursor, used_V), (chance, numbers) = carry, random
+    game, seating, drivers = stage.game, stage.seating, stage.drivers
     players = list(zip(seating.groups, drivers, strict=True))
-    learners = [players[i] for i in seating.learning]
     memory = [
         refresh(seating, *player, cursor.start_BW, old) for player, old in zip(players, cursor.memory, strict=True)
     ]
     sight = look(game, seating, drivers, cursor.state)
-    decisions = [decide(seating, *p, sight, m[0], n) for p, m, n in zip(players, memory, numbers, strict=True)]
-    values = [judge(seating, *players[i], sight, memory[i][1]) for i in seating.learning]
+    drives = [driving(seating, group, stage.pairing, cursor.fresh_BW) for group in seating.groups]
+    decisions = {i: decide(seating, *players[i], sight, memory[i][0], numbers[i]) for i in seating.learning}
+    driven = [
+        (decisions[i].action, decisions[i].memory)
+        if i in decisions
+        else drive(seating, *players[i], sight, memory[i][0], numbers[i], drives[i])
+        for i in range(len(players))
+    ]
+    values = {i: judge(seating, *players[i], sight, memory[i][1]) for i in seating.learning}
 
-    action = Action(*(seating.to_seats(parts) for parts in zip(*(d.action for d in decisions), strict=True)))
+    action = Action(*(seating.to_seats(parts, drives) for parts in zip(*(a for a, _ in driven), strict=True)))
     played = jax.tree.map(
         lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), within_bounds(action, game.spec.action)
     )
     state, step = jax.vmap(game.step)(cursor.state, played, chance)
     step = by_block(step, seating)
-
-    critic_memory = dict(zip(seating.learning, (m for _, m in values), strict=True))
-    memory = tuple((decision.memory, critic_memory.get(i, ())) for i, decision in enumerate(decisions))
+    memory = tuple((later, values[i][1] if i in values else ()) for i, (_, later) in enumerate(driven))
 
     def final_values() -> list[Array]:
         sight = look(game, seating, drivers, state)
         return [judge(seating, *players[i], sight, memory[i][1])[0] for i in seating.learning]
 
     # The final observation of a cut game exists only here, and its value is computed only when there is one.
-    cut_values = lax.cond(step.cut.any(), final_values, lambda: [jnp.zeros_like(value) for value, _ in values])
+    cut_values = lax.cond(
+        step.cut.any(), final_values, lambda: [jnp.zeros_like(values[i][0]) for i in seating.learning]
+    )
+    paid = shaping_of(stage, cursor.state, state, step) if stage.shaping else None
     turns = tuple(
-        turn(seating, *learners[j], cursor, sight, decisions[i], step, values[j][0], cut_values[j])
+        turn(
+            seating, *players[i], cursor, sight, decisions[i], step, values[i][0], cut_values[j], drives[i], paid,
+        )
         for j, i in enumerate(seating.learning)
-    )
+    )  # fmt: skip
+    sums = None if paid is None or cursor.sums_BWSJ is None else cursor.sums_BWSJ + paid.columns
     games = Games(
-        step.over | step.cut, cursor.return_BWS + step.reward_S, cursor.length_BW + 1, jnp.asarray(step.outcome_K)
-    )
-    return restart(state, memory, games, bank, used_V), (turns, games)
+        step.over | step.cut, cursor.return_BWS + step.reward_S, cursor.length_BW + 1, jnp.asarray(step.outcome_K),
+        step.cause_K, cursor.fresh_BW, sums,
+    )  # fmt: skip
+    return restart(state, memory, games, stage.bank, used_V), (turns, games)
+
+
+def shaping_of(stage: Stage, before: State, after: State, step: Step) -> Shaping:
+    """What the shaping terms of every seat are made of, [B, W, S, J]."""
+    potential, later = (by_block(jax.vmap(stage.game.potential)(state), stage.seating) for state in (before, after))
+    reward = step.terms_SJ if stage.game.spec.terms_of("reward") else jnp.zeros((*step.reward_S.shape, 0))
+    done = (step.left_S | step.over[..., None])[..., None]
+    return Shaping(jnp.asarray(reward), potential, jnp.where(done, 0.0, later))
 
 
 def turn(
@@ -163,11 +207,14 @@ def turn(
     step: Step,
     value: Array,
     cut_value: Array,
+    drives_PW: Array | None,
+    paid: Shaping | None,
 ) -> Turn:
-    """One learning group's share of a step."""
+    """One learning group's share of a step. What another player did in its place is none of its experience."""
     observation = sight.observation
     seats = partial(seating.per_seat, group=group)
     world = partial(seating.per_world, group=group)
+    own = (lambda x: x) if drives_PW is None else (lambda x: x & drives_PW[..., None])
     return Turn(
         features=seats(observation.features_SF),
         legal=seats(observation.legal_SA),
@@ -180,9 +227,10 @@ def turn(
         reward=seats(step.reward_S),
         over=seats(step.left_S | step.over[..., None]),
         cut=world(step.cut),
-        present=seats(observation.present_S),
-        acting=seats(observation.acting_S),
+        present=own(seats(observation.present_S)),
+        acting=own(seats(observation.acting_S)),
         start=world(cursor.start_BW),
+        shaping=None if paid is None else jax.tree.map(seats, paid),
     )
 
 
@@ -196,6 +244,8 @@ def restart(state: State, memory: tuple, games: Games, bank: State, used_V: Arra
         start_BW=ended_BW,
         return_BWS=jnp.where(ended_BW[..., None], 0.0, games.return_TBWS),
         length_BW=jnp.where(ended_BW, 0, games.length_TBW),
+        fresh_BW=None if games.fresh_TBW is None else games.fresh_TBW | ended_BW,
+        sums_BWSJ=None if games.sums_TBWSJ is None else jnp.where(ended_BW[..., None, None], 0.0, games.sums_TBWSJ),
     )
     return cursor, used_V + ended_V
 
@@ -221,4 +271,5 @@ def to_rollout(turns: Turn, memory: tuple, last_value: Array, side_PWK: Array) -
         start_TW=turns.start,
         side_TWK=jnp.broadcast_to(side_PWK, (turns.start.shape[0], *side_PWK.shape)),
         memory=memory,
+        shaping=turns.shaping,
     )

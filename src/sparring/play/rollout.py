@@ -8,6 +8,7 @@ from jax import Array
 
 from sparring.core.records import Action
 from sparring.nets.distributions import Distribution
+from sparring.play.seating import Seating, pick_seats
 
 
 class Driver(NamedTuple):
@@ -17,6 +18,18 @@ class Driver(NamedTuple):
     critic: Any
     """None where nobody learns."""
     ids_P: Array
+    temperature_P: Array | None = None
+    """What weakens a player that does not learn: flatter choices, and a share of random actions; None: nothing."""
+    epsilon_P: Array | None = None
+
+
+class Pairing(NamedTuple):
+    """Who drives the away side of each block, before [0] and after [1] a world's next restart."""
+
+    family_2B: Array
+    """0: the learner itself; i + 1: family i of the seating."""
+    shift_B: Array
+    """Blocks that are given a new player in this rollout: who was next is old from now on."""
 
 
 class Cursor(NamedTuple):
@@ -30,6 +43,23 @@ class Cursor(NamedTuple):
     """True where a game is about to begin."""
     return_BWS: Array
     length_BW: Array
+    fresh_BW: Array | None = None
+    """Where players change: worlds that have restarted since their block was given a new one."""
+    sums_BWSJ: Array | None = None
+    """Where shaping is on: what the terms of the game summed up to so far."""
+
+
+class Shaping(NamedTuple):
+    """What shaping terms are made of, before weights and discount: leaves [..., J] of their kinds."""
+
+    reward: Array
+    potential: Array
+    next_potential: Array
+    """0 where nothing follows: else the sum over a game would depend on how it ended."""
+
+    @property
+    def columns(self) -> Array:
+        return jnp.concatenate(list(self), axis=-1)
 
 
 class Rollout(NamedTuple):
@@ -60,6 +90,10 @@ class Rollout(NamedTuple):
     side_TWK: Array
     """Which side of the game the learner drove in each world."""
     memory: tuple
+    shaping: Shaping | None = None
+    """Leaves [T, W, N, J]; None where shaping is off."""
+    imitate_TWN: Array | None = None
+    """Steps of another player that the learner is to imitate; None where imitation is off."""
 
 
 class Games(NamedTuple):
@@ -69,6 +103,10 @@ class Games(NamedTuple):
     return_TBWS: Array
     length_TBW: Array
     outcome_TBWK: Array
+    cause_TBWK: Array | tuple = ()
+    fresh_TBW: Array | None = None
+    """Where players change: whether the next player drove the away side, or still the old one."""
+    sums_TBWSJ: Array | None = None
 
 
 class Tally(NamedTuple):
@@ -81,12 +119,17 @@ class Tally(NamedTuple):
     won_BK: Array
     drawn_BK: Array
     lost_BK: Array
+    cause_BKJ: Array | tuple = ()
+    """How often each cause ended the game of each side."""
+    sums_BSJ: Array | None = None
+    """What the shaping terms of completed games summed up to."""
 
 
-def tally(games: Games) -> Tally:
+def tally(games: Games, causes: int = 0) -> Tally:
     """Count completed games; a game still running counts when it ends, so long games are not under-counted."""
     done_TBW1 = games.finished_TBW[..., None]
     in_play = (0, 2)
+    sums = games.sums_TBWSJ
     return Tally(
         games_B=games.finished_TBW.sum(in_play),
         length_B=jnp.where(games.finished_TBW, games.length_TBW, 0).sum(in_play),
@@ -95,7 +138,46 @@ def tally(games: Games) -> Tally:
         won_BK=(done_TBW1 & (games.outcome_TBWK > 0)).sum(in_play),
         drawn_BK=(done_TBW1 & (games.outcome_TBWK == 0)).sum(in_play),
         lost_BK=(done_TBW1 & (games.outcome_TBWK < 0)).sum(in_play),
+        cause_BKJ=jnp.stack([(done_TBW1 & (games.cause_TBWK == j)).sum(in_play) for j in range(causes)], -1)
+        if causes
+        else (),
+        sums_BSJ=None if sums is None else jnp.where(done_TBW1[..., None], sums, 0.0).sum(in_play),
     )
+
+
+class Duels(NamedTuple):
+    """Completed games of home sides against the players of away sides, old [0] and next [1]; and who has moved on."""
+
+    games_2B: Array
+    won_2B: Array
+    drawn_2B: Array
+    lost_2B: Array
+    length_2B: Array
+    return_2B: Array
+    """Of a seat of the home side, summed over games; and its square."""
+    return_square_2B: Array
+    drained_B: Array
+    """Blocks in which every world is driven by the next player, so that another may be named."""
+
+
+def duels(games: Games, seating: Seating, fresh_BW: Array, counted_TBW: Array | None = None) -> Duels:
+    """Results as the learner sees them. Games that are not `counted` belong in no payoff."""
+    assert games.fresh_TBW is not None
+    sides = list(enumerate(seating.home_B))
+    outcome_TBW = jnp.stack([games.outcome_TBWK[:, block, :, side] for block, side in sides], axis=1)
+    return_TBW = jnp.stack(
+        [pick_seats(games.return_TBWS[:, b], seating.seats_of_side[side], axis=2).mean(-1) for b, side in sides], axis=1
+    )
+    finished_TBW = games.finished_TBW if counted_TBW is None else games.finished_TBW & counted_TBW
+    ended_2TBW = finished_TBW & jnp.stack([~games.fresh_TBW, games.fresh_TBW])
+
+    def total(x_TBW: Array) -> Array:
+        return jnp.where(ended_2TBW, x_TBW, 0).sum((1, 3))
+
+    return Duels(
+        ended_2TBW.sum((1, 3)), total(outcome_TBW > 0), total(outcome_TBW == 0), total(outcome_TBW < 0),
+        total(games.length_TBW), total(return_TBW), total(return_TBW**2), fresh_BW.all(1),
+    )  # fmt: skip
 
 
 def where_first(condition: Array, new: Any, old: Any) -> Any:

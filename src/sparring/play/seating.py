@@ -1,11 +1,12 @@
 """Who sits where. The worlds of a rollout come in blocks; each side of each block is a lane, driven by one player.
 
-Static: which family drives a lane, and which learner learns there. Traced: which row of the family it is.
+Static: which families can drive a lane, and which learner can learn there. Traced: which of them does, and which row.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +26,9 @@ class Group:
     family: str
     lanes: tuple[tuple[Lane, ...], ...]
     learns: bool
+    slot: Literal["", "old", "next"] = ""
+    """Lanes whose player changes have two groups of each family: each world is driven by the old player until its game
+    ends, by the next one from then on. Empty: the player never changes."""
 
     @property
     def players(self) -> int:
@@ -41,6 +45,15 @@ class Seating:
     blocks: int
     worlds: int
     groups: tuple[Group, ...]
+    home_B: tuple[int, ...] = ()
+    """Where players change: the side of each block that the learner always drives."""
+    families: tuple[str, ...] = ()
+    """Where players change: who can drive the other side, besides the learner."""
+
+    @property
+    def changing(self) -> tuple[int, ...]:
+        """Blocks in which the player of the other side changes."""
+        return tuple(sorted({block for group in self.groups if group.slot for ((block, _),) in group.lanes}))
 
     def seats_in(self, group: Group) -> int:
         """N: seats of a lane."""
@@ -74,15 +87,23 @@ class Seating:
 
         return gather_lanes(group, of_lane)
 
-    def to_seats(self, arrays: Sequence[Array]) -> Array:
-        """The inverse of `per_seat` over all groups: [P, X*W, N, ...] each, to [B, W, S, ...]."""
+    def to_seats(self, arrays: Sequence[Array], drives: Sequence[Array | None] | None = None) -> Array:
+        """The inverse of `per_seat` over all groups: [P, X*W, N, ...] each, to [B, W, S, ...].
+
+        Where groups share a lane, `drives` ([P, X*W] for each group) says in which worlds each one is heard.
+        """
         columns: dict[Lane, Array] = {}
-        for group, array in zip(self.groups, arrays, strict=True):
-            lanes = array.reshape(group.players, len(group.lanes[0]), self.worlds, *array.shape[2:])
+        for group, array, drives_PW in zip(self.groups, arrays, drives or [None] * len(arrays), strict=True):
+            shape = (group.players, len(group.lanes[0]), self.worlds)
+            lanes = array.reshape(*shape, *array.shape[2:])
             for p, row in enumerate(group.lanes):
                 for x, (block, side) in enumerate(row):
                     for n, seat in enumerate(self.seats_of_side[side]):
-                        columns[block, seat] = lanes[p, x, :, n]
+                        new, before = lanes[p, x, :, n], columns.get((block, seat))
+                        if before is not None and drives_PW is not None:
+                            heard_W = drives_PW.reshape(shape)[p, x]
+                            new = jnp.where(heard_W.reshape(-1, *[1] * (new.ndim - 1)), new, before)
+                        columns[block, seat] = new
         by_block = [
             jnp.stack([columns[block, seat] for seat in range(self.spec.seats)], axis=1) for block in range(self.blocks)
         ]
@@ -96,11 +117,12 @@ def gather_lanes(group: Group, of_lane) -> Array:
     return stacked.reshape(players, lanes * worlds, *rest)
 
 
-def pick_seats(array_WS: Array, seats: tuple[int, ...]) -> Array:
-    """Columns of axis 1; neighbours are a slice, which costs less than a gather."""
+def pick_seats(array: Array, seats: tuple[int, ...], axis: int = 1) -> Array:
+    """Some entries of an axis; neighbours are a slice, which costs less than a gather."""
+    before = (slice(None),) * axis
     if seats == tuple(range(seats[0], seats[-1] + 1)):
-        return array_WS[:, seats[0] : seats[-1] + 1]
-    return array_WS[:, jnp.asarray(seats)]
+        return array[(*before, slice(seats[0], seats[-1] + 1))]
+    return array[(*before, jnp.asarray(seats))]
 
 
 def seat(
@@ -140,3 +162,31 @@ def seat(
     for (family, _), lanes in frozen.items():
         groups.append(Group(family, tuple((lane,) for lane in lanes), learns=False))
     return Seating(spec, seats_of_side, len(family_BK), worlds, tuple(groups))
+
+
+def seat_changing(
+    spec: GameSpec,
+    *,
+    learner: str,
+    families: Sequence[str],
+    mirror_B: Sequence[bool],
+    face_B: Sequence[bool],
+    worlds: int,
+) -> Seating:
+    """Blocks of two sides whose away side changes players; home sides alternate from block to block.
+
+    mirror_B: the learner itself may drive the away side, and then learns from it. face_B: a player of one of the
+    families may. Each block allows one of them at least.
+    """
+    sides = spec.seats_of_side
+    if len(sides) != 2 or len({len(seats) for seats in sides}) != 1:
+        raise ConfigError(f"Opponents change in games of two equal sides, found sides with seats {sides}.")
+    home_B = tuple(block % 2 for block in range(len(mirror_B)))
+    away = [(block, 1 - home) for block, home in enumerate(home_B)]
+    home = [(block, side) for block, side in enumerate(home_B)]
+    lanes = (tuple(home + [lane for lane, mirror in zip(away, mirror_B, strict=True) if mirror]),)
+    groups = [Group(learner, lanes, learns=True)]
+    facing = tuple((lane,) for lane, face in zip(away, face_B, strict=True) if face)
+    if facing:
+        groups += [Group(f, facing, learns=False, slot=slot) for f in families for slot in ("old", "next")]
+    return Seating(spec, sides, len(home_B), worlds, tuple(groups), home_B, tuple(families))

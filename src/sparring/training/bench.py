@@ -35,6 +35,7 @@ class TrainingLoop:
     def __post_init__(self) -> None:
         self.program, self.state, self.iteration = compile_program(self.built.plan), first_state(self.built), 0
         self.seeds_R = jnp.asarray(self.built.seeds_R)
+        self.orders = self.built.standing
         self.knobs = jax.tree.map(jnp.asarray, self.built.knobs(0))
 
     def run(self, iterations: int) -> float:
@@ -48,7 +49,7 @@ class TrainingLoop:
     def step(self) -> TrainState:
         built = self.built
         state, _ = self.program(
-            built.game, self.state, built.rosters, built.rows, self.knobs, self.seeds_R, jnp.asarray(self.iteration)
+            built.game, self.state, built.rosters, self.orders, self.knobs, self.seeds_R, jnp.asarray(self.iteration)
         )
         self.iteration += 1
         return state

@@ -11,22 +11,23 @@ from jax import Array
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
 from sparring.core.seeding import Seed
+from sparring.core.spec import GameSpec
 from sparring.games import registry
 from sparring.games.game import Game
+from sparring.league.player import BOT
+from sparring.league.stages import parse_stages
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, knobs_at
 from sparring.learn.learner import Learner, new_learner
 from sparring.nets.actor_critic import ActorCritic
 from sparring.play.chance import stream
 from sparring.play.collect import begin
+from sparring.play.rollout import Pairing
 from sparring.play.roster import stack
-from sparring.play.scripted import Scripted
+from sparring.play.scripted import Scripted, bot_names
 from sparring.play.seating import Group
 from sparring.training.config import RunConfig, check_learning
-from sparring.training.line_up import BOTS, LineUp, line_up
-from sparring.training.program import Frozen, Plan, TrainState, seat_players
-
-BOT_ID = 2**31
-"""Ids of scripted players start here, so that they never share a learner's random numbers."""
+from sparring.training.line_up import BOTS, LineUp, has_bots, has_pool, line_up
+from sparring.training.program import Frozen, Orders, Plan, TrainState, seat_players
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,6 @@ class Built:
     lineup: LineUp
     plan: Plan
     rosters: dict[str, Frozen]
-    rows: tuple[Array, ...]
     settings: tuple[tuple[PPOConfig, ...], ...]
     """The settings of every learner, in the order of the learning groups."""
 
@@ -46,10 +46,16 @@ class Built:
     def steps_per_iteration(self) -> int:
         """Steps of one seed, counted over the seats that learn."""
         seating = self.plan.seating
-        lanes = sum(
-            len(row) * seating.seats_in(seating.groups[i]) for i in seating.learning for row in seating.groups[i].lanes
+        changing = seating.changing  # where others may drive the away side, its steps are not counted
+
+        def counted(block: int, side: int) -> bool:
+            return block not in changing or side == seating.home_B[block]
+
+        seats = sum(
+            seating.seats_in(seating.groups[i]) * sum(counted(*lane) for row in seating.groups[i].lanes for lane in row)
+            for i in seating.learning
         )
-        return lanes * seating.worlds * self.plan.steps
+        return seats * seating.worlds * self.plan.steps
 
     @property
     def iterations(self) -> int:
@@ -59,28 +65,83 @@ class Built:
     def seeds_R(self) -> np.ndarray:
         return np.arange(self.config.seed, self.config.seed + self.config.seeds, dtype=np.uint32)
 
+    @property
+    def standing(self) -> Orders:
+        """Orders that seat row 0 everywhere, for every seed: where players never change, these stay."""
+        return standing_orders(self)
+
+    def progress(self, iteration: int) -> float:
+        return min(iteration / self.iterations, 1.0)
+
     def knobs(self, iteration: int) -> tuple[np.ndarray, ...]:
         """knobs_LH for each learning group."""
-        progress = min(iteration / self.iterations, 1.0)
+        progress = self.progress(iteration)
         return tuple(np.stack([knobs_at(ppo, progress) for ppo in group]) for group in self.settings)
+
+    def shaping_J(self, iteration: int) -> np.ndarray | None:
+        """Weights of the shaping terms, rewards first, then potentials; None where shaping is off."""
+        if not self.plan.shaping:
+            return None
+        spec, weights = self.game.spec, shaping_weights(self.game.spec, self.config.shaping)
+        names = spec.terms_of("reward") + spec.terms_of("potential")
+        progress = self.progress(iteration)
+        return np.asarray([weights[name].at(progress) if name in weights else 0.0 for name in names], np.float32)
 
 
 def build(config: RunConfig, *, game: Game | None = None) -> Built:
     """Without a game, the registered one that the config names."""
     if game is None:
         game = registry.make(config.game, **registry.parse_options(config.game, config.options))
-    lineup = line_up(game.spec, config)
+    lineup = line_up(game.spec, config, len(ladder_of(game, config)) if has_bots(config) else 0)
     keep = (config.ppo.burn_in or config.ppo.sequence) if config.recurrent else config.play.steps
     settings = settings_of_learners(config, lineup)
     ppo = every_term(config.ppo, settings)
     check_actions(game, config.game, ppo, config.net.std)
-    plan = Plan(lineup.seating, ppo, config.play.steps, keep)
-    rosters, rows = {}, ()
-    if config.seats.opponent:
-        bot = Scripted.make(game, config.seats.opponent)
-        rosters[BOTS] = Frozen(stack([bot]), jnp.asarray([BOT_ID], jnp.uint32))
-        rows = tuple(jnp.zeros(group.players, jnp.int32) for group in lineup.seating.groups if not group.learns)
-    return Built(config, game, lineup, plan, rosters, rows, settings)
+    shaping_weights(game.spec, config.shaping)
+    check_stages(game, config.stages)
+    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping))
+    return Built(config, game, lineup, plan, rosters_of(game, config), settings)
+
+
+def rosters_of(game: Game, config: RunConfig) -> dict[str, Frozen]:
+    """The bots that oppose: the one of a config that names it, or the whole ladder."""
+    names = (config.seats.opponent,) if config.seats.opponent else ladder_of(game, config) if has_bots(config) else ()
+    if not names:
+        return {}
+    ids = jnp.asarray([BOT + row for row in range(len(names))], jnp.uint32)
+    return {BOTS: Frozen(stack([Scripted.make(game, name) for name in names]), ids)}
+
+
+def ladder_of(game: Game, config: RunConfig) -> tuple[str, ...]:
+    names = config.opponents.ladder or game.bots().names
+    for name in names:
+        if name not in bot_names(game):
+            raise ConfigError(unknown(f"bot of {config.game}", name, bot_names(game)))
+    if not names:
+        raise ConfigError(f"{config.game} has no bots but random. Name it: --ladder random, or set bots to 0.")
+    return names
+
+
+def shaping_weights(spec: GameSpec, texts: tuple[str, ...]) -> dict[str, Schedule]:
+    """The weight of each shaping term that is on, over the run."""
+    known, weights = [term.name for term in spec.terms], {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals:
+            raise ConfigError(f"A shaping term is written name=weight, found {text!r}. For example survival=0.1.")
+        if name not in known:
+            raise ConfigError(unknown("shaping term", name, known) if known else "This game has no shaping terms.")
+        if name in weights:
+            raise ConfigError(f"The shaping term {name!r} is given twice: keep one.")
+        weights[name] = Schedule.parse(value.strip())
+    return weights
+
+
+def check_stages(game: Game, texts: tuple[str, ...]) -> None:
+    """Every stage must be readable, and name rules that the game has."""
+    for stage in parse_stages(texts):
+        game.with_rules(**dict(stage.settings))
 
 
 def first_state(built: Built) -> TrainState:
@@ -91,9 +152,46 @@ def first_state(built: Built) -> TrainState:
 def state_of_seed(built: Built, seed: int) -> TrainState:
     learners = first_learners(built, seed)
     knobs = tuple(jnp.asarray(knobs_LH) for knobs_LH in built.knobs(0))
-    drivers = seat_players(built.plan, learners, built.rosters, built.rows, knobs)
-    first_games = jax.jit(lambda key: begin(built.game, built.plan.seating, drivers, key))
-    return TrainState(learners, first_games(stream(jax.random.key(seed), "first games")))
+    pool = first_pool(built, learners)
+    orders = jax.tree.map(lambda x: x[0], built.standing)
+    drivers = seat_players(built.plan, learners, pool, built.rosters, orders, knobs)
+    first_games = jax.jit(lambda key: begin(built.game, built.plan.seating, drivers, key, shaping=built.plan.shaping))
+    return TrainState(learners, first_games(stream(jax.random.key(seed), "first games")), pool)
+
+
+def first_pool(built: Built, learners: tuple[Learner, ...]) -> Any:
+    """Room for past selves; every row holds the untrained learner until a snapshot takes it."""
+    config = built.config
+    if not (config.changing and has_pool(config)):
+        return None
+    return jax.tree.map(lambda x: jnp.repeat(x, config.pool.pool_size, axis=0), learners[0].model.actor)
+
+
+def standing_orders(built: Built) -> Orders:
+    groups = [group for group in built.plan.seating.groups if not group.learns]
+    seeds = built.config.seeds
+
+    def fill(value: float, kind: Any) -> tuple[Array, ...]:
+        return tuple(jnp.full((seeds, group.players), value, kind) for group in groups)
+
+    weak = built.config.curriculum.curriculum
+    none = (None,) * len(groups)
+    blocks = built.plan.seating.blocks
+    pairing = Pairing(jnp.zeros((seeds, 2, blocks), jnp.int32), jnp.zeros((seeds, blocks), bool))
+    weights_J = built.shaping_J(0)
+    return Orders(
+        rows=fill(0, jnp.int32),
+        ids=tuple(
+            jnp.broadcast_to(built.rosters[BOTS].ids_P[:1], (seeds, group.players))
+            if group.family == BOTS
+            else jnp.zeros((seeds, group.players), jnp.uint32)
+            for group in groups
+        ),
+        temperature=fill(1.0, jnp.float32) if weak else none,
+        epsilon=fill(0.0, jnp.float32) if weak else none,
+        pairing=pairing if built.plan.seating.changing else None,
+        shaping_J=None if weights_J is None else jnp.broadcast_to(jnp.asarray(weights_J), (seeds, len(weights_J))),
+    )
 
 
 def first_learners(built: Built, seed: int) -> tuple[Learner, ...]:
@@ -159,9 +257,15 @@ def settings_of_learners(config: RunConfig, lineup: LineUp) -> tuple[tuple[PPOCo
 
 
 def actors(built: Built, learners: tuple[Learner, ...]) -> dict[str, Any]:
-    """The policies of one seed's learners by name."""
-    return {
-        name: jax.tree.map(lambda x, row=row: x[row], group.model.actor)
-        for group, names in zip(learners, built.lineup.learners, strict=True)
-        for row, name in enumerate(names)
-    }
+    """The policies of one seed's learners by name, and those of their shadows where they have any."""
+    found = {}
+    for group, names in zip(learners, built.lineup.learners, strict=True):
+        for row, name in enumerate(names):
+            found[name] = jax.tree.map(lambda x, row=row: x[row], group.model.actor)
+            if group.shadow is not None:
+                found[shadow_name(name)] = jax.tree.map(lambda x, row=row: x[row], group.shadow)
+    return found
+
+
+def shadow_name(learner: str) -> str:
+    return f"{learner}.shadow"

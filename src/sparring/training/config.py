@@ -5,10 +5,12 @@ from math import inf
 from typing import Literal
 
 from sparring.core.errors import ConfigError
+from sparring.core.schedules import Schedule
+from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig, check_opponents
 from sparring.learn.config import COEFFICIENTS, PPOConfig, coefficient
 from sparring.nets.config import NetConfig, check_net
 
-HIGHEST = {"discount": 1.0, "decay": 1.0, "advantage_noise": 1.0, "value_norm_rate": 1.0}
+HIGHEST = {"discount": 1.0, "decay": 1.0, "advantage_noise": 1.0, "value_norm_rate": 1.0, "shadow_tau": 1.0}
 """Coefficients with an upper bound; none may be negative."""
 ABOVE_ZERO = ("temperature", "fixed_std", "value_norm_rate", "huber_delta", "clip", "max_grad_norm")
 
@@ -29,6 +31,8 @@ class PlayConfig:
     """Worlds that run side by side."""
     steps: int = 40
     """Steps of a rollout: every world plays that many between two updates."""
+    blocks: int = 0
+    """Where opponents change: blocks of worlds, each with one opponent at a time; 0: one for each 32 worlds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +67,15 @@ class RunConfig:
     """Train this many seeds, from `seed` on, as one stacked program."""
     each: tuple[str, ...] = ()
     """Settings of single learners, in order: learning_rate=3e-4,1e-3 gives the second a larger one."""
+    shaping: tuple[str, ...] = ()
+    """Weights of the game's shaping terms: posture=0.5 or 'survival=0.1 -> 0'; `sparring games GAME` lists them."""
+    stages: tuple[str, ...] = ()
+    """Rules of the game in stages: 'gun_cone=15 until cause/gun > 0.4' 'gun_cone=5'; the last has no mark."""
     seats: SeatsConfig = field(default_factory=SeatsConfig)
     play: PlayConfig = field(default_factory=PlayConfig)
+    opponents: OpponentsConfig = field(default_factory=OpponentsConfig)
+    pool: PoolConfig = field(default_factory=PoolConfig)
+    curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     net: NetConfig = field(default_factory=NetConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     evaluation: EvalConfig = field(default_factory=EvalConfig)
@@ -77,6 +88,7 @@ class RunConfig:
             ("seed", self.seed, 0),
             ("worlds", self.play.worlds, 1),
             ("steps", self.play.steps, 1),
+            ("blocks", self.play.blocks, 0),
             ("epochs", self.ppo.epochs, 1),
             ("minibatches", self.ppo.minibatches, 1),
             ("sequence", self.ppo.sequence, 1),
@@ -95,6 +107,7 @@ class RunConfig:
                 f"seed must leave room for all seeds below 2**32, found {self.seed}. Choose a smaller one."
             )
         check_learning(self.ppo, self.net)
+        check_opponents(self.opponents, self.pool, self.curriculum)
         self.check_rows()
 
     def check_rows(self) -> None:
@@ -130,6 +143,14 @@ class RunConfig:
         return self.ppo.sequence if self.recurrent else 1
 
     @property
+    def changing(self) -> bool:
+        """Whether anybody but the learners themselves opposes them, so that opponents change."""
+        none, opponents = Schedule.parse(0.0), self.opponents
+        shares = (opponents.shadow, opponents.history, opponents.bots)
+        floors = opponents.history_floor + opponents.bot_floor
+        return any(share != none for share in shares) or floors > 0 or self.curriculum.curriculum
+
+    @property
     def recurrent(self) -> bool:
         return self.net.memory != "none"
 
@@ -145,6 +166,12 @@ def check_learning(ppo: PPOConfig, net: NetConfig) -> None:
             raise ConfigError(f"{name} must be above 0, found {schedule}.")
     if max(ppo.epsilon.start, ppo.epsilon.end) >= 1:
         raise ConfigError(f"epsilon must be below 1, found {ppo.epsilon}: a policy that only guesses cannot learn.")
+    if ppo.on("shadow_half_life") and ppo.on("shadow_tau"):
+        raise ConfigError("shadow_half_life and shadow_tau say the same in two ways, found both. Leave one out.")
+    if ppo.on("shadow_half_life") and min(ppo.shadow_half_life.start, ppo.shadow_half_life.end) <= 0:
+        raise ConfigError(f"shadow_half_life must be above 0 all the time, found {ppo.shadow_half_life}.")
+    if ppo.on("anchor") and not ppo.has_shadow:
+        raise ConfigError("anchor holds the policy near its shadow, and there is none. Set shadow_half_life.")
     if ppo.kl_weight <= 0:
         raise ConfigError(f"kl_weight must be above 0, found {ppo.kl_weight}.")
     if ppo.kl_min.start > ppo.kl_max.start or ppo.kl_min.end > ppo.kl_max.end:

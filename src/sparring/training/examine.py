@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from sparring.evaluation.match import Match, prepare_match
-from sparring.evaluation.scoring import LEARNED, MatchGames
+from sparring.evaluation.scoring import LEARNED, SHADOW, MatchGames
 from sparring.games import registry
 from sparring.play.scripted import RANDOM, Scripted
-from sparring.training.build import Built, actors, first_learners
+from sparring.training.build import Built, actors, first_learners, shadow_name
 from sparring.training.program import TrainState
 
 MOST_LINEUPS = 64
@@ -41,9 +41,17 @@ def examination(built: Built, *, games: int, deterministic: bool, with_bots_alon
     game_side = [spec.side_of_seat[seats[0]] for seats in seating.seats_of_side]
     learned = {game_side[side] for side in learner_of}
     choices = [[LEARNED] * (side in learned) + [RANDOM, *built.game.bots().fitting(side)] for side in range(spec.sides)]
-    teams = [t for t in all_teams(choices) if with_bots_alone or LEARNED in t]
+    teams = all_teams(choices, with_bots_alone=with_bots_alone)
+    if built.plan.ppo.has_shadow:
+        teams += shadow_teams(teams)
     driven = range(len(game_side))
-    lineups = [tuple(learner_of[k] if t[game_side[k]] == LEARNED else t[game_side[k]] for k in driven) for t in teams]
+
+    def driver(side: int, team: str) -> str:
+        if team not in (LEARNED, SHADOW):
+            return team
+        return learner_of[side] if team == LEARNED else shadow_name(learner_of[side])
+
+    lineups = [tuple(driver(k, t[game_side[k]]) for k in driven) for t in teams]
     bots = {name: Scripted.make(built.game, name) for name in (RANDOM, *built.game.bots().names)}
     players = {**skeleton_players(built), **bots}
     match = prepare_match(
@@ -52,18 +60,31 @@ def examination(built: Built, *, games: int, deterministic: bool, with_bots_alon
     return Examination(built, match, tuple(teams), bots)
 
 
-def all_teams(choices: list[list[str]]) -> list[tuple[str, ...]]:
-    """Every combination; where those are too many, those with at most two different teams, the odd one in one side."""
-    count = int(np.prod([len(c) for c in choices]))
-    if count <= MOST_LINEUPS:
-        return list(product(*choices))
+def shadow_teams(teams: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The shadow in the learner's place against everybody else, and against the learner itself."""
+    alone = [team for team in teams if LEARNED in team and set(team) != {LEARNED}]
+    found = [tuple(SHADOW if name == LEARNED else name for name in team) for team in alone]
+    if (LEARNED, LEARNED) in teams:
+        found += [(SHADOW, LEARNED), (LEARNED, SHADOW)]
+    return found
+
+
+def all_teams(choices: list[list[str]], *, with_bots_alone: bool) -> list[tuple[str, ...]]:
+    """Every combination; where those are too many, first without bots among themselves, then those with at most two
+    different teams, the odd one in one side."""
+    every = list(product(*choices)) if int(np.prod([len(c) for c in choices])) <= MOST_LINEUPS**2 else []
+    learned = [team for team in every if LEARNED in team]
+    if every and with_bots_alone and len(every) <= MOST_LINEUPS:
+        return every
+    if learned and len(learned) <= MOST_LINEUPS:
+        return learned
     names = list(dict.fromkeys(name for side in choices for name in side))
     teams = []
     for odd, rest, side in product(names, names, range(len(choices))):
         team = tuple(odd if k == side else rest for k in range(len(choices)))
         if all(name in choices[k] for k, name in enumerate(team)) and team not in teams:
             teams.append(team)
-    return teams[:MOST_LINEUPS]
+    return [team for team in teams if with_bots_alone or LEARNED in team][:MOST_LINEUPS]
 
 
 def players_of_seed(built: Built, state: TrainState, r: int) -> dict[str, Any]:
@@ -75,14 +96,18 @@ def skeleton_players(built: Built) -> dict[str, Any]:
     return actors(built, first_learners(built, 0))
 
 
-def exploitability(built: Built, state: TrainState) -> list[float] | None:
-    """Exact exploitability of each seed's learners, where the game allows it and policies have no memory."""
+def exploitability(built: Built, state: TrainState, *, shadow: bool = False) -> list[float] | None:
+    """Exact exploitability of each seed's learners, or of their shadows, where the game allows it and policies have
+    no memory."""
     measure = registry.exploitability_of(built.game)
     learner_of_side = built.lineup.player_of_side()
     sides = built.plan.seating.seats_of_side
     if measure is None or built.config.recurrent or len(learner_of_side) < len(sides):
         return None
-    driver = {seat: learner_of_side[k] for k, seats in enumerate(sides) for seat in seats}
+    if shadow and not built.plan.ppo.has_shadow:
+        return None
+    name = shadow_name if shadow else str
+    driver = {seat: name(learner_of_side[k]) for k, seats in enumerate(sides) for seat in seats}
 
     def of_seed(r: int) -> float:
         players = players_of_seed(built, state, r)

@@ -1,14 +1,18 @@
 """Who learns, and where: from a config and a game's spec to seats, families, learners and blocks."""
 
 from dataclasses import dataclass
+from math import ceil, floor
 
 from sparring.core.errors import ConfigError
+from sparring.core.schedules import Schedule
 from sparring.core.spec import GameSpec
-from sparring.play.seating import Seating, seat
+from sparring.league.mixture import CURRENT, shares
+from sparring.play.seating import Seating, seat, seat_changing
 from sparring.training.config import RunConfig
 
 BOTS = "bots"
 """The family of scripted players."""
+NONE = Schedule.parse(0.0)
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,87 @@ class LineUp:
         }
 
 
-def line_up(spec: GameSpec, config: RunConfig) -> LineUp:
-    """Sides of one size form a family, so that their learners train as one stacked array."""
+@dataclass(frozen=True)
+class Layout:
+    """Which blocks can do what where opponents change."""
+
+    mirror_B: tuple[bool, ...]
+    """The learner can meet itself, and learns on both sides."""
+    face_B: tuple[bool, ...]
+    """It can meet somebody else."""
+
+
+def layout_of(spec: GameSpec, config: RunConfig, bots: int) -> Layout:
+    """As many blocks against the current self as the shares ask for at any time; the rest never are.
+
+    A block that can do both costs the update its away side's rows even while they are none of the learner's.
+    """
+    if spec.sides != 2 or not spec.exchangeable_sides or resolve_share(spec, config) != "all":
+        raise ConfigError(
+            f"Changing opponents need a game of two sides that are alike, and share=all; {config.game} has {spec.sides} "
+            f"sides, and share={resolve_share(spec, config)}. Leave current at 1 and the other shares at 0."
+        )
+    if config.seats.opponent:
+        raise ConfigError("opponent names the one and only bot to meet. Use bots and ladder for a mixture with bots.")
+    blocks = block_count(config)
+    low, high = current_range(config, bots)
+    always, ever = floor(low * blocks + 1e-6), ceil(high * blocks - 1e-6)
+    imitating = config.ppo.on("imitation")
+    return Layout(
+        tuple(block < ever or imitating for block in range(blocks)), tuple(block >= always for block in range(blocks))
+    )
+
+
+def block_count(config: RunConfig) -> int:
+    worlds, blocks = config.play.worlds, config.play.blocks
+    if not blocks:
+        blocks = next((b for b in range(max(2, worlds // 32), 1, -1) if worlds % b == 0), 0)
+    if blocks < 2 or worlds % blocks:
+        raise ConfigError(
+            f"worlds={worlds} cannot be split into {blocks or 2} equal blocks, at least 2. "
+            "Use an even number of worlds, and blocks that divide it."
+        )
+    return blocks
+
+
+def current_range(config: RunConfig, bots: int) -> tuple[float, float]:
+    """The least and the largest share of the current self over the run."""
+    found = [shares(config.opponents, i / 100, bots=bots)[CURRENT] for i in range(101)]
+    return min(found), max(found)
+
+
+def changing_line_up(spec: GameSpec, config: RunConfig, layout: Layout, guests: tuple[str, ...] = ()) -> LineUp:
+    """One learner, and the families of those it meets: its own, bots, and guests of other architectures."""
+    own = f"net_{len(spec.seats_of_side[0])}"
+    families = ([own] if has_selves(config) else []) + ([BOTS] if has_bots(config) else []) + list(guests)
+    seating = seat_changing(
+        spec, learner=own, families=families, mirror_B=layout.mirror_B, face_B=layout.face_B,
+        worlds=config.play.worlds // len(layout.mirror_B),
+    )  # fmt: skip
+    return LineUp(seating, (("learner",),))
+
+
+def has_selves(config: RunConfig) -> bool:
+    """Whether the shadow or past selves ever oppose."""
+    return config.ppo.has_shadow or has_pool(config)
+
+
+def has_pool(config: RunConfig) -> bool:
+    """Whether past selves are ever met, or weakened for a beginner."""
+    opponents = config.opponents
+    met = opponents.history != NONE or opponents.history_floor > 0 or config.pool.guests
+    return bool(met) or (config.curriculum.curriculum and not config.ppo.has_shadow)
+
+
+def has_bots(config: RunConfig) -> bool:
+    opponents = config.opponents
+    return opponents.bots != NONE or opponents.bot_floor > 0 or config.curriculum.curriculum
+
+
+def line_up(spec: GameSpec, config: RunConfig, bots: int = 0) -> LineUp:
+    """Sides of one size form a family, so that their learners train as one stacked array. `bots` oppose them."""
+    if config.changing:
+        return changing_line_up(spec, config, layout_of(spec, config, bots))
     share = resolve_share(spec, config)
     sides = tuple((s,) for s in range(spec.seats)) if share == "seat" else spec.seats_of_side
     game_side = [spec.side_of_seat[seats[0]] for seats in sides]

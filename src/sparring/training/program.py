@@ -15,7 +15,7 @@ from sparring.learn.learner import Learner, behaviour, ready
 from sparring.learn.ppo import UpdateStats, update
 from sparring.play.chance import stream
 from sparring.play.collect import collect
-from sparring.play.rollout import Cursor, Driver, Tally, tally
+from sparring.play.rollout import Cursor, Driver, Duels, Pairing, Tally, duels, tally, where_first
 from sparring.play.roster import take
 from sparring.play.seating import Seating
 
@@ -26,6 +26,8 @@ class TrainState(NamedTuple):
     learners: tuple[Learner, ...]
     """One stack [L, ...] for each learning group."""
     cursor: Cursor
+    pool: Any = None
+    """Past selves, a stack [P, ...] of actors; None where there are none."""
 
 
 class Frozen(NamedTuple):
@@ -35,12 +37,31 @@ class Frozen(NamedTuple):
     ids_P: Array
 
 
+class Orders(NamedTuple):
+    """Who plays in this iteration: what changes from one to the next without recompiling. Leading axis R."""
+
+    rows: tuple[Array, ...]
+    """For each group that does not learn the rows it seats; in the learner's own family SHADOW_ROW is its shadow."""
+    ids: tuple[Array, ...]
+    """The players' identities."""
+    temperature: tuple[Array | None, ...]
+    epsilon: tuple[Array | None, ...]
+    pairing: Pairing | None
+    shaping_J: Array | None
+    """Weights of the game's shaping terms."""
+
+
+SHADOW_ROW = -1
+
+
 class Report(NamedTuple):
     tally: Tally
     stats: tuple[UpdateStats, ...]
     """For each learning group, leaves [L]."""
     suspects: tuple[Batch, ...]
     """For each learning group the first minibatch that was not finite, leaves [L, M, ...]; any one where all were."""
+    duels: Duels | None = None
+    """Where players change, how the learner did against each."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +74,7 @@ class Plan:
     steps: int
     keep: int
     """Steps from one memory that is kept for training to the next."""
+    shaping: bool = False
 
 
 def iterate(
@@ -60,42 +82,46 @@ def iterate(
     game: Game,
     state: TrainState,
     rosters: dict[str, Frozen],
-    rows: tuple[Array, ...],
+    orders: Orders,
     knobs: tuple[Array, ...],
     key: Array,
 ) -> tuple[TrainState, Report]:
-    """Play, then let every learner learn from what it played. rows: for each frozen group the roster rows it seats."""
+    """Play, then let every learner learn from what it played."""
     seating = plan.seating
     learners = tuple(
         jax.vmap(lambda learner, knobs_H: ready(learner, key, Knobs(*knobs_H)))(*pair)
         for pair in zip(state.learners, knobs, strict=True)
     )
-    drivers = seat_players(plan, learners, rosters, rows, knobs)
+    drivers = seat_players(plan, learners, state.pool, rosters, orders, knobs)
     rollouts, cursor, games = collect(
-        game, seating, drivers, state.cursor, stream(key, "play"), steps=plan.steps, sequence=plan.keep
-    )
+        game, seating, drivers, state.cursor, stream(key, "play"), steps=plan.steps, sequence=plan.keep,
+        pairing=orders.pairing, shaping=plan.shaping,
+    )  # fmt: skip
 
     def learn(learner: Learner, rollout: Any, knobs_H: Array) -> tuple[Learner, UpdateStats, Batch]:
         own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
-        return update(learner, rollout, own, Knobs(*knobs_H), plan.ppo)
+        return update(learner, rollout, own, Knobs(*knobs_H), plan.ppo, orders.shaping_J)
 
     # Rollouts are time-major, so learners are their second axis.
     learned = [
         jax.vmap(learn, in_axes=(0, 1, 0))(*arguments) for arguments in zip(learners, rollouts, knobs, strict=True)
     ]
     learners, stats, suspects = zip(*learned, strict=True)
-    return TrainState(learners, cursor), Report(tally(games), stats, suspects)
+    fought = duels(games, seating, cursor.fresh_BW) if cursor.fresh_BW is not None else None
+    report = Report(tally(games, len(game.spec.causes)), stats, suspects, fought)
+    return TrainState(learners, cursor, state.pool), report
 
 
 def seat_players(
     plan: Plan,
     learners: tuple[Learner, ...],
+    pool: Any,
     rosters: dict[str, Frozen],
-    rows: tuple[Array, ...],
+    orders: Orders,
     knobs: tuple[Array, ...],
 ) -> list[Driver]:
     """A driver for each group: its learners as they explore, or the rows of a roster."""
-    live, chosen = iter(zip(learners, knobs, strict=True)), iter(rows)
+    live, named = iter(zip(learners, knobs, strict=True)), iter(zip(*orders[:4], strict=True))
     drivers = []
     for group in plan.seating.groups:
         if group.learns:
@@ -103,28 +129,38 @@ def seat_players(
             policy = behaviour(learner.model.actor, Knobs(*knobs_LH.T), plan.ppo)
             drivers.append(Driver(policy, learner.model.judge, learner.player))
         else:
-            frozen = take(rosters[group.family], next(chosen))
-            drivers.append(Driver(frozen.policy, None, frozen.ids_P))
+            rows_P, ids_P, temperature_P, epsilon_P = next(named)
+            roster = rosters.get(group.family)
+            policy = past_selves(learners[0].shadow, pool, rows_P) if roster is None else take(roster.policy, rows_P)
+            drivers.append(Driver(policy, None, ids_P, temperature_P, epsilon_P))
     return drivers
 
 
+def past_selves(shadow_L: Any, pool: Any, rows_P: Array) -> Any:
+    """Rows of the pool, or the shadow of the first learner."""
+    shadow = None if shadow_L is None else take(shadow_L, jnp.zeros_like(rows_P))
+    if pool is None or shadow is None:
+        return shadow if pool is None else take(pool, rows_P)
+    return where_first(rows_P == SHADOW_ROW, shadow, take(pool, jnp.maximum(rows_P, 0)))
+
+
 def compile_program(plan: Plan) -> Callable[..., tuple[TrainState, Report]]:
-    """program(game, state, rosters, rows, knobs, seeds_R, iteration) -> (state, report), with leading R on both.
+    """program(game, state, rosters, orders, knobs, seeds_R, iteration) -> (state, report), with leading R on three.
 
     Several seeds are a vmap of one; the state's buffers are reused.
     """
 
-    def of_seed(game, state, rosters, rows, knobs, seed, iteration):
+    def of_seed(game, state, rosters, orders, knobs, seed, iteration):
         key = jax.random.fold_in(jax.random.key(seed), iteration)
-        return iterate(plan, game, state, rosters, rows, knobs, key)
+        return iterate(plan, game, state, rosters, orders, knobs, key)
 
-    def program(game, state, rosters, rows, knobs, seeds_R, iteration):
+    def program(game, state, rosters, orders, knobs, seeds_R, iteration):
         if seeds_R.shape[0] > 1:
-            over_seeds = jax.vmap(of_seed, in_axes=(None, 0, None, None, None, 0, None))
-            return over_seeds(game, state, rosters, rows, knobs, seeds_R, iteration)
+            over_seeds = jax.vmap(of_seed, in_axes=(None, 0, None, 0, None, 0, None))
+            return over_seeds(game, state, rosters, orders, knobs, seeds_R, iteration)
         # A vmap of one would turn every cond into a select and compute both branches.
-        state = jax.tree.map(lambda x: x[0], state)
-        result = of_seed(game, state, rosters, rows, knobs, seeds_R[0], iteration)
+        state, orders = jax.tree.map(lambda x: x[0], (state, orders))
+        result = of_seed(game, state, rosters, orders, knobs, seeds_R[0], iteration)
         return jax.tree.map(lambda x: jnp.asarray(x)[None], result)
 
     return jax.jit(program, donate_argnums=1)

@@ -1,32 +1,41 @@
 """What an iteration leaves in the run directory: lines of metrics and rows of results. NumPy in, plain data out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sparring.evaluation.match import MatchGames
-from sparring.evaluation.scoring import SideScore, score_sides
+from sparring.evaluation.scoring import LEARNED, SideScore, score_sides
+from sparring.learn.config import coefficient
 from sparring.play.rollout import Tally
 from sparring.store.results import ResultRow
-from sparring.training.build import Built
+from sparring.training.build import Built, shaping_weights
 from sparring.training.line_up import side_label
+from sparring.training.opposition import Faced
 from sparring.training.program import Report
 
 
-def metric_lines(built: Built, iteration: int, report: Report) -> list[dict[str, Any]]:
+def metric_lines(built: Built, iteration: int, report: Report, faced: Sequence[Faced]) -> list[dict[str, Any]]:
     """One line for each seed. Only what a repeated run repeats exactly: no clock, no machine."""
     lines = []
     for r, seed in enumerate(built.seeds_R):
-        tally = Tally(*(np.asarray(x)[r] for x in report.tally))
+        tally = of_seed(report.tally, r)
         line: dict[str, Any] = {"kind": "train", "iteration": iteration, "seed": int(seed)}
         line["steps"] = (iteration + 1) * built.steps_per_iteration
         line.update(game_metrics(built, tally))
+        line.update(shaping_metrics(built, iteration, tally))
+        line.update(opponent_metrics([row for row in faced if row.seed == seed]))
         for names, stats in zip(built.lineup.learners, report.stats, strict=True):
             for row, name in enumerate(names):
                 line.update({f"{name}/{key}": float(np.asarray(x)[r, row]) for key, x in stats._asdict().items()})
         lines.append(line)
     return lines
+
+
+def of_seed(record: Any, r: int) -> Any:
+    """The part of one seed of a record of arrays, some of which may be missing."""
+    return type(record)(*(x if x is None or isinstance(x, tuple) else np.asarray(x)[r] for x in record))
 
 
 def game_metrics(built: Built, tally: Tally) -> dict[str, Any]:
@@ -42,11 +51,53 @@ def game_metrics(built: Built, tally: Tally) -> dict[str, Any]:
             label = side_label(spec, seats)
             metrics[f"won/{label}"] = mean(tally.won_BK[:, side].sum())
             metrics[f"drawn/{label}"] = mean(tally.drawn_BK[:, side].sum())
+    for j, cause in enumerate(spec.causes):
+        metrics[f"cause/{cause}"] = mean(np.asarray(tally.cause_BKJ)[..., j].sum() / spec.sides)
     return metrics
 
 
-def result_rows(built: Built, iteration: int, report: Report) -> list[ResultRow]:
+def shaping_metrics(built: Built, iteration: int, tally: Tally) -> dict[str, Any]:
+    """What each shaping term paid a seat over a game, on average, with its weight of this iteration.
+
+    A term that pays more than the game itself is a warning: the learner may be playing for that.
+    """
+    weight_J, games = built.shaping_J(iteration), int(tally.games_B.sum())
+    if weight_J is None or tally.sums_BSJ is None:
+        return {}
+    spec = built.game.spec
+    rewards, potentials = spec.terms_of("reward"), spec.terms_of("potential")
+    sum_J = np.asarray(tally.sums_BSJ).sum(0).mean(0)
+    earlier, later = sum_J[len(rewards) : len(rewards) + len(potentials)], sum_J[len(rewards) + len(potentials) :]
+    discount = coefficient(built.settings[0][0], "discount").at(built.progress(iteration))
+    paid_J = weight_J * np.concatenate([sum_J[: len(rewards)], discount * later - earlier])
+    used = [term for term in (*rewards, *potentials) if term in shaping_weights(spec, built.config.shaping)]
+    by_name = dict(zip((*rewards, *potentials), paid_J, strict=True))
+    return {f"shaping/{term}": float(by_name[term]) / games if games else None for term in used}
+
+
+def opponent_metrics(faced: Sequence[Faced]) -> dict[str, Any]:
+    """Games and points of this iteration against each kind of opponent, where opponents change."""
+    metrics: dict[str, Any] = {}
+    for kind in dict.fromkeys(row.kind for row in faced):
+        rows = [row for row in faced if row.kind == kind]
+        games = sum(row.games for row in rows)
+        metrics[f"games/{kind}"] = games
+        if kind != "self":
+            points = sum(row.won + row.drawn / 2 for row in rows)
+            metrics[f"points/{kind}"] = points / games if games else None
+    return metrics
+
+
+def result_rows(built: Built, iteration: int, report: Report, faced: Sequence[Faced]) -> list[ResultRow]:
     """Completed training games of every side that a learner drives, block by block."""
+    if built.plan.seating.changing:
+        return [
+            ResultRow(
+                iteration, row.seed, "train", row.side, built.lineup.names[0], row.name, row.games, row.won, row.drawn,
+                row.lost, row.return_sum, row.return_square_sum, row.length_sum,
+            )
+            for row in faced
+        ]  # fmt: skip
     seating = built.plan.seating
     owner = {
         lane: name
@@ -57,7 +108,7 @@ def result_rows(built: Built, iteration: int, report: Report) -> list[ResultRow]
     judged = seating.spec.score == "outcome"  # elsewhere nothing is won, drawn or lost
     rows = []
     for r, seed in enumerate(built.seeds_R):
-        tally = Tally(*(np.asarray(x)[r] for x in report.tally))
+        tally = of_seed(report.tally, r)
         for (block, side), name in sorted(owner.items()):
             if not tally.games_B[block]:
                 continue
@@ -79,7 +130,7 @@ def result_rows(built: Built, iteration: int, report: Report) -> list[ResultRow]
 
 def evaluation_lines(
     built: Built, iteration: int, teams: Sequence[tuple[str, ...]], games_of_seed: Sequence[Sequence[MatchGames]],
-    exploitability: Sequence[float] | None,
+    exploitability: Mapping[str, Sequence[float]],
 ) -> list[dict[str, Any]]:  # fmt: skip
     """One line for each seed: the mean return of every side of every line-up, and its points where games are won."""
     spec = built.game.spec
@@ -93,8 +144,8 @@ def evaluation_lines(
             line[f"return/{key}"] = score.mean_return.mean
             if score.points is not None:
                 line[f"points/{key}"] = score.points.mean
-        if exploitability is not None:
-            line["exploitability"] = exploitability[r]
+        for team, exact in exploitability.items():
+            line["exploitability" if team == LEARNED else f"exploitability/{team}"] = exact[r]
         lines.append(line)
     return lines
 

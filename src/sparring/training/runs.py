@@ -21,6 +21,7 @@ from sparring.store.run_dir import RunDir
 from sparring.training.build import Built, build, first_state
 from sparring.training.config import RunConfig
 from sparring.training.line_up import side_label
+from sparring.training.opposition import Opposition
 from sparring.training.program import TrainState
 from sparring.training.snapshot import from_arrays, to_arrays
 from sparring.training.train import Progress, Summary, train
@@ -73,6 +74,7 @@ def resume(
     with run.writing():
         checkpoint = newest(run)
         state = None if checkpoint is None else restored(built, checkpoint)
+        opposition = None if checkpoint is None else Opposition.restored(built, checkpoint.meta["opposition"])
         begin = 0 if checkpoint is None else checkpoint.iteration
         if begin >= built.iterations:
             done, asked = begin * built.steps_per_iteration, built.config.total_steps
@@ -85,7 +87,9 @@ def resume(
             run.write_manifest({**run.read_manifest(), "iterations": built.iterations})
         if state is None:
             state = first_state(built)
-        return train(built, run, state, start=begin, on_iteration=on_iteration, should_stop=should_stop)
+        return train(
+            built, run, state, opposition=opposition, start=begin, on_iteration=on_iteration, should_stop=should_stop
+        )
 
 
 def reopen(run: RunDir, total_steps: int | None = None, game: Game | None = None) -> Built:

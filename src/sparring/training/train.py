@@ -9,13 +9,15 @@ import jax
 import jax.numpy as jnp
 
 from sparring.evaluation.match import MatchGames
-from sparring.evaluation.scoring import SideScore, score_sides
+from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore, score_sides
+from sparring.league.events import Event
 from sparring.store.checkpoints import save
 from sparring.store.results import ResultRow, Results
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built
 from sparring.training.examine import Examination, examination, exploitability
 from sparring.training.notices import notices, unsaid
+from sparring.training.opposition import Faced, Opposition, applied
 from sparring.training.program import Report, TrainState, compile_program
 from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
 from sparring.training.snapshot import to_arrays
@@ -42,7 +44,8 @@ class Summary:
     finished: bool
     compilations: int
     scores: list[SideScore]
-    exploitability: list[float] | None
+    exploitability: dict[str, list[float]]
+    """Of the learners and of their shadows, for each seed; empty where it is not known exactly."""
 
 
 @dataclass
@@ -59,9 +62,11 @@ class Recorder:
     def __post_init__(self) -> None:
         self.noticed = [line for line in self.run.metrics() if line["kind"] == "notice"]
 
-    def iteration(self, iteration: int, report: Report, seconds: float) -> tuple[list[dict], list[dict]]:
+    def iteration(
+        self, iteration: int, report: Report, seconds: float, faced: Sequence[Faced]
+    ) -> tuple[list[dict], list[dict]]:
         """Lines of metrics and of notices."""
-        lines = metric_lines(self.built, iteration, report)
+        lines = metric_lines(self.built, iteration, report, faced)
         new = unsaid(notices(self.built, iteration, lines), self.noticed)
         self.noticed += new
         self.run.append_metrics([*lines, *new])
@@ -70,10 +75,26 @@ class Recorder:
                 self.dump(line, report)
         steps = self.built.steps_per_iteration * self.built.config.seeds
         self.run.append_timing({"iteration": iteration, "seconds": seconds, "steps_per_second": steps / seconds})
-        self.waiting += result_rows(self.built, iteration, report)
+        self.waiting += result_rows(self.built, iteration, report, faced)
         if time.monotonic() - self.since > 1.0:
             self.flush()
         return lines, new
+
+    def events(self, iteration: int, events_R: Sequence[Sequence[Event]]) -> None:
+        """What the leagues decided, in words that a reader of the metrics can count."""
+        self.run.append_metrics(
+            [
+                {
+                    "kind": "event",
+                    "iteration": iteration,
+                    "seed": int(seed),
+                    "text": event.sentence(),
+                    **event.to_dict(),
+                }
+                for seed, events in zip(self.built.seeds_R, events_R, strict=False)
+                for event in events
+            ]
+        )
 
     def dump(self, line: dict[str, Any], report: Report) -> None:
         """Keep the minibatch that was not finite, for somebody to look at."""
@@ -86,7 +107,11 @@ class Recorder:
                 self.run.write_arrays(self.run.not_finite_path / name, to_arrays(batch))
 
     def evaluation(
-        self, iteration: int, teams: Sequence[tuple[str, ...]], games: list[list[MatchGames]], exact: list[float] | None
+        self,
+        iteration: int,
+        teams: Sequence[tuple[str, ...]],
+        games: list[list[MatchGames]],
+        exact: dict[str, list[float]],
     ) -> None:
         self.run.append_metrics(evaluation_lines(self.built, iteration, teams, games, exact))
         self.waiting += evaluation_rows(self.built, iteration, teams, games)
@@ -101,19 +126,22 @@ def train(
     run: RunDir,
     state: TrainState,
     *,
+    opposition: Opposition | None = None,
     start: int = 0,
     on_iteration: Callable[[Progress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Summary:
     """Train from iteration `start` to the end of the config, or until `should_stop`; always leaves a checkpoint."""
     with Results(run.results_path) as results:
-        return loop(built, Recorder(built, run, results), state, start, on_iteration, should_stop)
+        recorder = Recorder(built, run, results)
+        return loop(built, recorder, state, opposition or Opposition.begin(built), start, on_iteration, should_stop)
 
 
 def loop(
     built: Built,
     recorder: Recorder,
     state: TrainState,
+    opposition: Opposition,
     start: int,
     on_iteration: Callable[[Progress], None],
     should_stop: Callable[[], bool],
@@ -133,17 +161,23 @@ def loop(
         if pending is None:
             return
         iteration, report = pending
-        tally, stats = jax.device_get((report.tally, report.stats))  # waits for it, while the next already runs
+        # Waits for it, while the next already runs.
+        tally, stats, duels = jax.device_get((report.tally, report.stats, report.duels))
         now = time.monotonic()
         seconds, began = now - began, now
-        lines, new = recorder.iteration(iteration, Report(tally, stats, report.suspects), seconds)
+        faced = opposition.observe(iteration, duels)
+        lines, new = recorder.iteration(iteration, Report(tally, stats, report.suspects), seconds, faced)
+        opposition.read(lines)
         on_iteration(Progress(iteration + 1, built.iterations, seconds, lines, new))
 
     games: list[list[MatchGames]] = []
-    iteration, exact = start - 1, None
+    iteration, exact = start - 1, {}
     for iteration in range(start, built.iterations):
         knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
-        state, report = program(built.game, state, built.rosters, built.rows, knobs, seeds_R, jnp.asarray(iteration))
+        orders, events = opposition.assign(iteration)
+        state = applied(state, events)
+        recorder.events(iteration, events)
+        state, report = program(opposition.game, state, built.rosters, orders, knobs, seeds_R, jnp.asarray(iteration))
         record(pending)
         pending = (iteration, report)
         done = iteration + 1
@@ -155,14 +189,14 @@ def loop(
         if (due(config.checkpoint.checkpoint_every, done) and done < built.iterations) or stopping:
             record(pending)
             pending = None
-            checkpoint(built, recorder, state, done)
+            checkpoint(built, recorder, state, opposition, done)
         if stopping:
             break
     record(pending)
     finished = iteration + 1 == built.iterations
     if finished:
         games, exact = evaluate(built, recorder, examine, state, iteration)
-        checkpoint(built, recorder, state, iteration + 1)
+        checkpoint(built, recorder, state, opposition, iteration + 1)
     scores = score_sides(built.game.spec, examine.teams, games) if games else []
     return Summary(state, iteration + 1, finished, compilations(program), scores, exact)
 
@@ -178,20 +212,21 @@ def due(every: int, done: int) -> bool:
 
 def evaluate(
     built: Built, recorder: Recorder, examine: Examination, state: TrainState, iteration: int
-) -> tuple[list[list[MatchGames]], list[float] | None]:
+) -> tuple[list[list[MatchGames]], dict[str, list[float]]]:
     """Games apart from training, with chance of their own."""
     games = examine.play(state, seed=built.config.seed)
-    exact = exploitability(built, state)
+    both = {LEARNED: exploitability(built, state), SHADOW: exploitability(built, state, shadow=True)}
+    exact = {team: values for team, values in both.items() if values is not None}
     recorder.evaluation(iteration, examine.teams, games, exact)
     return games, exact
 
 
-def checkpoint(built: Built, recorder: Recorder, state: TrainState, done: int) -> None:
+def checkpoint(built: Built, recorder: Recorder, state: TrainState, opposition: Opposition, done: int) -> None:
     recorder.flush()
     players = [
         {"name": name, "group": group, "row": row}
         for group, names in enumerate(built.lineup.learners)
         for row, name in enumerate(names)
     ]
-    meta = {"players": players, "seeds": [int(seed) for seed in built.seeds_R]}
+    meta = {"players": players, "seeds": [int(seed) for seed in built.seeds_R], "opposition": opposition.state()}
     save(recorder.run.checkpoints_path, done, to_arrays(state), meta, keep=built.config.checkpoint.keep)

@@ -13,10 +13,12 @@ from jax import Array
 
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
+from sparring.core.scene import Body, Scene
 from sparring.core.spec import Central, Feature, GameSpec
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.particles import physics, steering, views
 from sparring.games.particles.physics import ParticleState, Physics
+from sparring.games.particles.scenes import particle_scene, point
 
 
 class SpreadRules(NamedTuple):
@@ -59,6 +61,14 @@ class Spread(Game):
             cut=after.played >= self.spec.longest,
             outcome_K=jnp.zeros(1),
         )
+
+    def scene(self, state: ParticleState) -> Scene:
+        """Agents and the marks they are to cover."""
+        marks = [
+            Body(name=f"landmark_{e}", at=point(at_X), shape="mark", size=0.05)
+            for e, at_X in enumerate(state.landmark_EX)
+        ]
+        return particle_scene(state, self.spec, self.rules.size_S, marks)
 
     def bots(self) -> Bots:
         """`nearest`: each agent goes to the landmark nearest to it. `assigned`: they share the landmarks out."""

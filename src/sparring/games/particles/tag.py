@@ -12,10 +12,12 @@ from jax import Array
 
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
+from sparring.core.scene import Body, Line, Scene
 from sparring.core.spec import Central, Feature, GameSpec
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.particles import physics, steering, views
 from sparring.games.particles.physics import ParticleState, Physics
+from sparring.games.particles.scenes import particle_scene, point
 
 
 class TagRules(NamedTuple):
@@ -83,6 +85,21 @@ class Tag(Game):
             total = total + caught
             paid.append(-caught - self.rules.border * jnp.sum(_outside(jnp.abs(place_SX[q]))))
         return jnp.stack([total] * self.predators + paid)
+
+    def scene(self, state: ParticleState) -> Scene:
+        """A line joins a predator to the prey it touches."""
+        place_SX, size_S, predators = state.position_SX, self.rules.size_S, range(self.predators)
+        obstacles = [
+            Body(name=f"obstacle_{e}", at=point(at_X), size=float(size))
+            for e, (at_X, size) in enumerate(zip(state.landmark_EX, self.rules.obstacle_size_E, strict=True))
+        ]
+        touching = [
+            Line(start=point(place_SX[p]), end=point(place_SX[q]), side=0)
+            for q in range(self.predators, self.spec.seats)
+            for p in predators
+            if physics.touches(place_SX[p] - place_SX[q], size_S[p] + size_S[q])
+        ]
+        return particle_scene(state, self.spec, size_S, obstacles, touching)
 
     def bots(self) -> Bots:
         """`chase` is a predator that heads for where the nearest prey will be; `flee` is prey that runs from them."""

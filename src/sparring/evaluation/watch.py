@@ -1,0 +1,141 @@
+"""One game to look at: every state of one world as a scene, and how it ended."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from sparring.core.errors import ConfigError, GameError
+from sparring.core.records import Action, Step
+from sparring.core.scene import Scene
+from sparring.core.spec import GameSpec
+from sparring.evaluation.ending import Ending
+from sparring.evaluation.match import driver_of, family_of
+from sparring.games.game import Game, State
+from sparring.play.chance import game_chance, stream
+from sparring.play.collect import noise
+from sparring.play.decide import blank_memory, decide, look, within_bounds
+from sparring.play.rollout import Driver
+from sparring.play.roster import stack
+from sparring.play.seating import Seating, seat
+from sparring.play.starts import fresh_starts
+
+
+class Watched(NamedTuple):
+    scenes: tuple[Scene, ...]
+    """The start, then what each step led to: one more than steps."""
+    ending: Ending
+
+
+def watch(
+    game: Game,
+    lineup: Sequence[str],
+    players: Mapping[str, Any],
+    *,
+    seed: int,
+    most_steps: int | None = None,
+    start: State | None = None,
+    memories: Sequence[Any] | None = None,
+    seats_of_side: tuple[tuple[int, ...], ...] | None = None,
+    deterministic: bool = False,
+) -> Watched:
+    """Play one game; `lineup` names the player that drives each side.
+
+    `start` is a state to begin from instead of a fresh one, and `memories` what the policy of each side remembers
+    there (leaves [N, ...]; blank if not given). Watching again with players of the same shapes compiles nothing.
+    """
+    check(game, most_steps)
+    seating = seat_one(game.spec, lineup, players, seats_of_side or game.spec.seats_of_side)
+    drivers = tuple(driver_of(group.lanes, [tuple(lineup)], players) for group in seating.groups)
+    key = stream(jax.random.key(seed), "watch")
+    first = fresh_starts(game, stream(key, "first games"), 1)
+    if start is not None:  # as arrays of a fresh state's types, or else another program would be compiled
+        first = jax.tree.map(lambda leaf, given: jnp.asarray(given, leaf.dtype)[None], first, start)
+    steps = most_steps or game.spec.longest
+    record = play_out(
+        game, drivers, first, first_memory(seating, drivers, memories), key,
+        seating=seating, steps=steps, explore=not deterministic,
+    )  # fmt: skip
+    states, step = jax.tree.map(np.asarray, record)
+    ending = ending_of(game.spec, step)
+    drawn = jax.tree.map(np.asarray, game)
+    moments = (jax.tree.map(lambda leaf, t=t: leaf[t, 0], states) for t in range(ending.steps + 1))
+    return Watched(tuple(drawn.scene(moment) for moment in moments), ending)
+
+
+def check(game: Game, most_steps: int | None) -> None:
+    if type(game).scene is Game.scene:
+        raise GameError(
+            f"{type(game).__name__} cannot be shown: it draws no scenes. Give it a method scene(state) -> Scene, as "
+            "games/particles/tag.py has."
+        )
+    if most_steps is not None and most_steps < 1:
+        raise ConfigError(f"most_steps must be at least 1, found {most_steps}.")
+
+
+def seat_one(
+    spec: GameSpec, lineup: Sequence[str], players: Mapping[str, Any], seats_of_side: tuple[tuple[int, ...], ...]
+) -> Seating:
+    """One world in which nobody learns."""
+    families = [family_of(players[name]) for name in lineup]
+    return seat(spec, seats_of_side, family_BK=[families], learner_BK=[[-1] * len(families)], worlds=1)
+
+
+def first_memory(seating: Seating, drivers: Sequence[Driver], memories: Sequence[Any] | None) -> tuple[Any, ...]:
+    """For each group what its policies remember, leaves [P, 1, N, ...]."""
+    if memories is None:
+        blank = (blank_memory(seating, *pair) for pair in zip(seating.groups, drivers, strict=True))
+        return tuple(of_policy for of_policy, _ in blank)
+    return tuple(
+        jax.tree.map(lambda leaf: leaf[:, None], stack([memories[side] for ((_, side),) in group.lanes]))
+        for group in seating.groups
+    )
+
+
+@partial(jax.jit, static_argnames=("seating", "steps", "explore"))
+def play_out(
+    game: Game,
+    drivers: Sequence[Driver],
+    first: State,
+    memory: tuple[Any, ...],
+    key: Array,
+    *,
+    seating: Seating,
+    steps: int,
+    explore: bool,
+) -> tuple[State, Step]:
+    """The states of one world, leaves [T + 1, 1, ...], and its steps. What follows an end is no part of the game."""
+    random = (game_chance(game, stream(key, "chance"), steps, 1), noise(seating, drivers, key, steps, explore))
+    players = list(zip(seating.groups, drivers, strict=True))
+
+    def one_step(carry: tuple[State, tuple], random: Any) -> tuple[tuple[State, tuple], tuple[State, Step]]:
+        (state, memory), (chance, numbers) = carry, random
+        sight = look(game, seating, drivers, state)
+        decisions = [decide(seating, *p, sight, m, n) for p, m, n in zip(players, memory, numbers, strict=True)]
+        action = Action(*(seating.to_seats(parts) for parts in zip(*(d.action for d in decisions), strict=True)))
+        played = jax.tree.map(lambda x: x[0], within_bounds(action, game.spec.action))
+        state, step = jax.vmap(game.step)(state, played, chance)
+        return (state, tuple(decision.memory for decision in decisions)), (state, step)
+
+    _, (later, step) = lax.scan(one_step, (first, memory), random, length=steps)
+    return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), first, later), step
+
+
+def ending_of(spec: GameSpec, step: Step) -> Ending:
+    """What the steps of one world (NumPy, leaves [T, 1, ...]) say of its first game."""
+    ended_T = (step.over | step.cut)[:, 0]
+    finished = bool(ended_T.any())
+    steps = int(ended_T.argmax()) + 1 if finished else len(ended_T)
+    return_S = np.asarray(step.reward_S)[:steps, 0].sum(axis=0)
+    return_K = tuple(float(return_S[list(seats)].mean()) for seats in spec.seats_of_side)
+    outcome_K: tuple[float, ...] = ()
+    cause_K: tuple[str, ...] = ()
+    if finished and spec.score == "outcome":
+        outcome_K = tuple(float(np.sign(x)) for x in np.asarray(step.outcome_K)[steps - 1, 0])
+    if finished and spec.causes:
+        cause_K = tuple(spec.causes[int(i)] for i in np.asarray(step.cause_K)[steps - 1, 0])
+    return Ending(steps=steps, finished=finished, outcome_K=outcome_K, cause_K=cause_K, return_K=return_K)

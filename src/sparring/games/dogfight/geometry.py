@@ -1,0 +1,44 @@
+"""How aircraft lie to each other: for each seat, every other seat in seat order. Letter: O the other seats."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.games.dogfight.airframe import Flight
+from sparring.games.dogfight.vectors import Vector
+
+
+class Sight(NamedTuple):
+    """What lies between each seat and each other seat; all [S, O]."""
+
+    line: Vector
+    """Unit vector to the other."""
+    range: Array
+    nose: Array
+    """Cosine of the angle between the own heading and the line: 1 points at the other."""
+    tail: Array
+    """Cosine of the angle between the other's heading and the line: 1 looks at its tail, -1 into its nose."""
+
+
+def others(tree: Any) -> Any:
+    """[S, ...] to [S, O, ...]: slices, because a CPU gathers slowly."""
+
+    def listed(x_S: Array) -> Array:
+        seats = range(x_S.shape[0])
+        return jnp.stack([jnp.concatenate([x_S[:s], x_S[s + 1 :]]) for s in seats])
+
+    return jax.tree.map(listed, tree)
+
+
+def own(tree: Any) -> Any:
+    """[S, ...] to [S, 1, ...], to meet what `others` gives."""
+    return jax.tree.map(lambda x_S: x_S[:, None], tree)
+
+
+def look(flight: Flight) -> Sight:
+    between = others(flight.place) - own(flight.place)
+    distance = jnp.maximum(between.length(), 1.0)
+    line = between * (1.0 / distance)
+    return Sight(line, distance, own(flight.heading).dot(line), others(flight.heading).dot(line))

@@ -1,0 +1,82 @@
+"""What a fight is: its state, the rules that a curriculum may change, and the words for how it ends."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.games.dogfight.airframe import Flight
+from sparring.games.dogfight.missiles import Missiles
+
+CAUSES = ("gun", "missile", "ground", "bounds", "timeout")
+GUN, MISSILE, GROUND, BOUNDS, TIMEOUT = range(len(CAUSES))
+
+PEACE = 2.0
+"""Seconds at the start in which no weapon works. Starts keep every edge farther away than an aircraft can fly in that
+time (`starts`), so no game is shorter, whatever the rules."""
+
+
+def usually(value: float) -> Any:
+    """A default that becomes an array in `standard_rules`."""
+    return value
+
+
+class Rules(NamedTuple):
+    """Scalars, in metres, seconds and degrees. The gun zone is that of the AlphaDogfight trials: 500 to 3,000 feet."""
+
+    gun_cone: Array = usually(1.0)
+    """Half-angle of the gun zone about the nose."""
+    gun_near: Array = usually(152.0)
+    gun_far: Array = usually(914.0)
+    """The gun reaches from near to far; its damage falls from full to nothing on the way."""
+    gun_damage: Array = usually(1.0)
+    """Damage a second at the near end; an aircraft has health 1."""
+    hard_deck: Array = usually(300.0)
+    """Below this height an aircraft is lost."""
+    ceiling: Array = usually(15_000.0)
+    """Above this height an aircraft is lost."""
+    arena: Array = usually(10_000.0)
+    """An aircraft farther than this from every living enemy is lost if it flies away from them more than they from it:
+    who breaks off a duel loses it; when both do alike, both are lost and it is a draw."""
+    levelling: Array = usually(90.0)
+    """Roll towards wings level while the stick is centred, degrees a second at 90 degrees of bank. It keeps beginners
+    in the air and takes nothing from others: a full stick rolls as fast as without."""
+    start_offensive: Array = usually(0.25)
+    """Share of starts in which one side begins behind the other."""
+    start_defensive: Array = usually(0.5)
+    """Share of those in which it is side 0 that is chased: at one half the sides are alike."""
+    start_range_low: Array = usually(1500.0)
+    start_range_high: Array = usually(4000.0)
+    """How far apart the sides begin where nobody is behind."""
+    start_chase_low: Array = usually(500.0)
+    start_chase_high: Array = usually(1500.0)
+    """How far behind the other a side begins."""
+    start_height_low: Array = usually(4000.0)
+    start_height_high: Array = usually(7000.0)
+    start_speed_low: Array = usually(200.0)
+    start_speed_high: Array = usually(280.0)
+    missile_cone: Array = usually(45.0)
+    """Half-angle about the nose in which a missile can be launched."""
+    missile_range: Array = usually(14_000.0)
+    missile_pause: Array = usually(25.0)
+    """Between two launches of an aircraft."""
+    missile_fuse: Array = usually(15.0)
+    """A missile that passes its target within this distance destroys it."""
+
+
+def standard_rules() -> Rules:
+    return Rules(*(jnp.asarray(value, float) for value in Rules()))
+
+
+class Fight(NamedTuple):
+    """One world."""
+
+    flight: Flight
+    health_S: Array
+    alive_S: Array
+    cause_S: Array
+    """How an aircraft was lost, as an index into CAUSES; TIMEOUT while it lives."""
+    played: Array
+    """Decisions since the start, int32."""
+    missiles: Missiles | None
+    """None in a fight with guns alone."""

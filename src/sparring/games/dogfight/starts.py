@@ -1,0 +1,87 @@
+"""How fights begin. Sides are alike: neutral starts look the same from both, and chases are given to either."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from sparring.games.dogfight.airframe import Flight
+from sparring.games.dogfight.rules import PEACE, Rules
+from sparring.games.dogfight.vectors import Vector
+
+FASTEST = 340.0
+"""Greatest speed at the start, m/s."""
+ROOM = PEACE * 400.0
+"""Kept to every edge at the start: in that time no aircraft gains more than 40 m/s."""
+NOSE_OFF, TAIL_OFF = jnp.pi / 16, jnp.pi / 5.3
+"""Of a chase: how far, at most, the chaser's nose is off the target, and the line off the target's tail."""
+ABREAST = 400.0
+"""Between the two aircraft of a side, m."""
+
+
+class Draw(NamedTuple):
+    """Numbers between 0 and 1."""
+
+    height: Array
+    speed: Array
+    range: Array
+    heading: Array
+    bearing: Array
+    nose: Array
+    behind: Array
+    chased: Array
+
+
+def start(key: Array, rules: Rules, side_of_seat: tuple[int, ...]) -> Flight:
+    """Level flight, all at one height and speed."""
+    draw = Draw(*jax.random.uniform(key, (len(Draw._fields),)))
+    side_S = np.array(side_of_seat)
+    seats = len(side_S)
+    height = _between(rules.start_height_low, rules.start_height_high, draw.height)
+    height = jnp.maximum(jnp.minimum(height, rules.ceiling - ROOM), rules.hard_deck + ROOM)
+    speed = jnp.minimum(_between(rules.start_speed_low, rules.start_speed_high, draw.speed), FASTEST)
+    behind = draw.behind < rules.start_offensive
+    pairs = zip(_chase(rules, draw, side_S), _neutral(rules, draw, side_S), strict=True)
+    east_S, north_S, eastward_S, northward_S = (jnp.where(behind, chase, neutral) for chase, neutral in pairs)
+    abreast_S = ABREAST * _place_in_side(side_S)
+    return Flight(
+        place=Vector(east_S + abreast_S * northward_S, north_S - abreast_S * eastward_S, jnp.full(seats, height)),
+        heading=Vector(eastward_S, northward_S, jnp.zeros(seats)),
+        lift=Vector(jnp.zeros(seats), jnp.zeros(seats), jnp.ones(seats)),
+        speed_S=jnp.full(seats, speed),
+        load_S=jnp.ones(seats),
+        roll_S=jnp.zeros(seats),
+        engine_S=jnp.full(seats, 0.5),
+    )
+
+
+def _neutral(rules: Rules, draw: Draw, side_S: np.ndarray) -> tuple[Array, Array, Array, Array]:
+    """Point symmetric: what one side sees, the other sees. East, north and the heading's two components."""
+    sign_S = jnp.asarray(1.0 - 2.0 * side_S)
+    far = jnp.minimum(_between(rules.start_range_low, rules.start_range_high, draw.range), rules.arena - 2 * ROOM)
+    bearing, heading = 2 * jnp.pi * draw.bearing, 2 * jnp.pi * draw.heading
+    east, north = 0.5 * far * jnp.sin(bearing), 0.5 * far * jnp.cos(bearing)
+    return sign_S * east, sign_S * north, sign_S * jnp.sin(heading), sign_S * jnp.cos(heading)
+
+
+def _chase(rules: Rules, draw: Draw, side_S: np.ndarray) -> tuple[Array, Array, Array, Array]:
+    """The chased side in the middle, the other behind it."""
+    chased_S = jnp.where(draw.chased < rules.start_defensive, 0, 1) == jnp.asarray(side_S)
+    far = jnp.minimum(_between(rules.start_chase_low, rules.start_chase_high, draw.range), rules.arena - 2 * ROOM)
+    far_S = jnp.where(chased_S, 0.0, far)
+    heading = 2 * jnp.pi * draw.heading
+    line = heading + TAIL_OFF * (2 * draw.bearing - 1)
+    heading_S = jnp.where(chased_S, heading, line + NOSE_OFF * (2 * draw.nose - 1))
+    return -far_S * jnp.sin(line), -far_S * jnp.cos(line), jnp.sin(heading_S), jnp.cos(heading_S)
+
+
+def _place_in_side(side_S: np.ndarray) -> np.ndarray:
+    """Half to the right, half to the left of the middle of their side; 0 for an aircraft alone."""
+    number_S = np.array([np.sum(side_S[:s] == side) for s, side in enumerate(side_S)])
+    return (number_S - (np.sum(side_S == 0) - 1) / 2).astype(np.float32)
+
+
+def _between(low: Array, high: Array, share: Array) -> Array:
+    return low + (high - low) * share

@@ -1,0 +1,220 @@
+"""The settings of self-play: who opposes the learner, which past selves are kept, how a beginner is led upwards."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Literal
+
+from sparring.core.errors import ConfigError, unknown
+from sparring.core.schedules import Schedule
+
+Sampler = Literal[
+    "latest",
+    "uniform",
+    "delta_uniform",
+    "window",
+    "recency_power",
+    "geometric",
+    "pfsp_hard",
+    "pfsp_var",
+    "pfsp_linear",
+    "pfsp_capped",
+    "quality",
+    "elo_gaussian",
+    "nash",
+    "target_rate",
+]
+SHARES = ("current", "shadow", "history", "bots")
+Eviction = Literal["oldest", "log_spaced", "redundant"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpponentsConfig:
+    """Shares count blocks of worlds; the four are scaled to sum 1."""
+
+    current: Schedule = Schedule.parse(1.0)
+    """Share of blocks in which the learner meets its current self; both sides learn there."""
+    shadow: Schedule = Schedule.parse(0.0)
+    """Share of blocks against the shadow, the slow average of the learner."""
+    history: Schedule = Schedule.parse(0.0)
+    """Share of blocks against past selves and guests."""
+    bots: Schedule = Schedule.parse(0.0)
+    """Share of blocks against the game's bots."""
+    history_floor: float = 0.0
+    """Least share of past selves and guests, whatever the schedules say. Usual: 0.1 to 0.2."""
+    bot_floor: float = 0.0
+    """Least share of each bot, whatever the schedules say. Usual: 0.02."""
+    ladder: tuple[str, ...] = ()
+    """The bots used, weakest first; empty: all of the game but random, in its order."""
+
+    sampler: Sampler = "uniform"
+    """How past selves and guests are drawn."""
+    late_sampler: Literal["", Sampler] = ""
+    """How they are drawn late in the run; empty: as before."""
+    late_from: float = 0.5
+    """Share of the run after which late_sampler takes over."""
+    bot_sampler: Sampler = "uniform"
+    """How bots are drawn; rules of age take the order of the ladder, the last bot as the newest."""
+
+    pfsp_power: float = 2.0
+    """pfsp_hard: power of the rate of not winning; larger looks more at the strongest."""
+    delta: float = 0.5
+    """delta_uniform: the oldest share that is left out; 0 draws from all, 1 the newest alone."""
+    window: int = 10
+    """window: how many of the newest are drawn from."""
+    recency_power: float = 0.5
+    """recency_power: power of the rank, the oldest having rank 1."""
+    recency_skip: int = 5
+    """recency_power: how many of the newest are left out."""
+    recency_half_life: float = 0.0
+    """geometric: snapshots after which the weight has halved; 0: a quarter of the pool."""
+    quality_rate: float = 0.01
+    """quality: how fast an opponent that was beaten loses its score."""
+    elo_sigma: float = 1 / 6
+    """elo_gaussian: width around an expected rate of one half."""
+    rate_target: float = 0.6
+    """target_rate: the learner's rate of winning that is aimed at."""
+    rate_sigma: float = 0.15
+    """target_rate: width around it."""
+    shrink: float = 0.0
+    """Virtual games at one half added to every rate; 2 keeps a single game from giving 0 or 1."""
+    forget: float = 0.99
+    """What earlier games count after each new one, in (0, 1]: 0.99 remembers about 100 games, 1 all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolConfig:
+    pool_size: int = 30
+    """Most past selves and guests kept; 0: none."""
+    snapshot_every: int = 0
+    """Steps between two snapshots of the learner; 0: a fiftieth of the run."""
+    snapshot_mark: float = 0.0
+    """Also take one when the rate against the newest member surely exceeds this; 0: never. Usual: 0.7."""
+    eviction: Eviction = "log_spaced"
+    """Who leaves a full pool: the oldest, the one least missed among ages on a log scale, or the most redundant."""
+    keep_evicted: bool = False
+    """Leave the weights of members that left the pool on disk."""
+    guests: tuple[str, ...] = ()
+    """Policies of other runs that join the pool at the start, as paths."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurriculumConfig:
+    curriculum: bool = False
+    """Lead a beginner upwards: the bots of the ladder in order, then weakened selves, then the normal mixture."""
+    curriculum_share: Schedule = Schedule.parse(1.0)
+    """Share of the blocks against others than the current self that the curriculum governs."""
+    climb_rate: float = 0.6
+    """Climb when the lower bound of the rate at this level exceeds this."""
+    retreat_rate: float = 0.3
+    """Retreat when its upper bound is below this."""
+    level_games: int = 40
+    """Games at a level before it is judged."""
+    weaken: Literal["epsilon", "temperature"] = "epsilon"
+    """How a self is weakened: by random actions, or by a flatter choice."""
+    weakest: float = 0.75
+    """Share of random actions of the weakest self; by temperature it plays at 1 + 3 times this."""
+    weaken_levels: int = 4
+    """Levels of weakened selves."""
+
+
+def check_opponents(opponents: OpponentsConfig, pool: PoolConfig, curriculum: CurriculumConfig) -> None:
+    """Ranges, and settings that need each other; the league checks the bots, which the game knows."""
+    _check_ranges(
+        opponents,
+        ("history_floor", 0.0, 1.0),
+        ("bot_floor", 0.0, 1.0),
+        ("late_from", 0.0, 1.0),
+        ("delta", 0.0, 1.0),
+        ("window", 1, inf),
+        ("recency_power", 0.0, inf),
+        ("recency_skip", 0, inf),
+        ("recency_half_life", 0.0, inf),
+        ("rate_target", 0.0, 1.0),
+        ("shrink", 0.0, inf),
+        ("forget", 0.0, 1.0),
+        above_zero=("pfsp_power", "quality_rate", "elo_sigma", "rate_sigma", "forget"),
+    )
+    _check_ranges(pool, ("pool_size", 0, inf), ("snapshot_every", 0, inf), ("snapshot_mark", 0.0, 1.0))
+    _check_ranges(
+        curriculum,
+        ("climb_rate", 0.0, 1.0),
+        ("retreat_rate", 0.0, 1.0),
+        ("level_games", 1, inf),
+        ("weakest", 0.0, 1.0),
+        ("weaken_levels", 0, inf),
+    )
+    _check_shares(opponents, curriculum)
+    if opponents.bot_sampler == "nash":
+        raise ConfigError("bot_sampler=nash needs games of bots among themselves, which training does not play.")
+    if pool.pool_size == 0 and (opponents.history != Schedule.parse(0.0) or opponents.history_floor or pool.guests):
+        raise ConfigError("history, history_floor and guests need a pool, found pool_size=0. Raise it.")
+    if len(pool.guests) > pool.pool_size:
+        raise ConfigError(f"pool_size={pool.pool_size} has no room for {len(pool.guests)} guests. Raise it.")
+    if len(set(opponents.ladder)) < len(opponents.ladder):
+        raise ConfigError(f"ladder must name each bot once, found {', '.join(opponents.ladder)}.")
+    if curriculum.retreat_rate >= curriculum.climb_rate:
+        raise ConfigError(
+            f"retreat_rate must be below climb_rate, found {curriculum.retreat_rate} and {curriculum.climb_rate}."
+        )
+
+
+def ladder_of(opponents: OpponentsConfig, bots: Sequence[str]) -> tuple[str, ...]:
+    """The bots in use, weakest first, of all that a game has."""
+    for name in opponents.ladder:
+        if name not in bots:
+            raise ConfigError(unknown("bot", name, bots))
+    return opponents.ladder or tuple(name for name in bots if name != "random")
+
+
+def check_game(
+    opponents: OpponentsConfig,
+    curriculum: CurriculumConfig,
+    *,
+    bots: int,
+    can_mirror: Sequence[bool],
+    can_face: Sequence[bool],
+) -> None:
+    """What the settings ask of the game, which has `bots` in use, and of its blocks."""
+    if not all(mirror or face for mirror, face in zip(can_mirror, can_face, strict=True)):
+        raise ConfigError("Every block must be able to mirror or to face another player. Check the seating.")
+    asked = {name: max(getattr(opponents, name).start, getattr(opponents, name).end) for name in SHARES}
+    if (asked["bots"] or opponents.bot_floor) and not bots:
+        raise ConfigError("bots have a share, but the game has none besides random. Set bots=0, or ladder=random.")
+    floors = opponents.history_floor + bots * opponents.bot_floor
+    if floors > 1:
+        raise ConfigError(f"history_floor and bot_floor for {bots} bots come to {floors:g}, more than all. Lower them.")
+    if not curriculum.curriculum:
+        return
+    others = asked["shadow"] + asked["history"] + asked["bots"] + floors
+    if not any(can_face) or (others == 0 and all(can_mirror)):
+        raise ConfigError("A curriculum governs blocks against others: give shadow, history or bots a share.")
+    if not bots and not curriculum.weaken_levels:
+        raise ConfigError("A curriculum needs levels, found no bots and weaken_levels=0. Raise weaken_levels.")
+
+
+def _check_shares(opponents: OpponentsConfig, curriculum: CurriculumConfig) -> None:
+    shares = {name: getattr(opponents, name) for name in SHARES}
+    for name, schedule in shares.items():
+        if min(schedule.start, schedule.end) < 0:
+            raise ConfigError(f"{name} is a share and cannot be negative, found {schedule}.")
+    for when, total in (
+        ("start", sum(schedule.start for schedule in shares.values())),
+        ("end", sum(schedule.end for schedule in shares.values())),
+    ):
+        if total <= 0:
+            raise ConfigError(f"current, shadow, history and bots are all 0 at the {when} of the run. Raise one.")
+    governed = curriculum.curriculum_share
+    if not 0 <= min(governed.start, governed.end) <= max(governed.start, governed.end) <= 1:
+        raise ConfigError(f"curriculum_share must lie in [0, 1], found {governed}.")
+
+
+def _check_ranges(config: object, *ranges: tuple[str, float, float], above_zero: Iterable[str] = ()) -> None:
+    for name, least, most in ranges:
+        value = getattr(config, name)
+        if not least <= value <= most:
+            bounds = f"at least {least:g}" if most == inf else f"in [{least:g}, {most:g}]"
+            raise ConfigError(f"{name} must be {bounds}, found {value}.")
+    for name in above_zero:
+        if not 0 < getattr(config, name) < inf:
+            raise ConfigError(f"{name} must be above 0 and finite, found {getattr(config, name)}.")

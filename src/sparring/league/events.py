@@ -1,0 +1,86 @@
+"""What the league decided, as data: training carries it out, the log tells it to people."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sparring.league.player import Player
+
+
+@dataclass(frozen=True)
+class Event:
+    def sentence(self) -> str:
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"event": type(self).__name__.lower(), **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Snapshot(Event):
+    """Copy the learner to a row of the pool."""
+
+    player: Player
+    row: int
+
+    def sentence(self) -> str:
+        return f"Took the snapshot {self.player.name} (pool row {self.row})."
+
+
+@dataclass(frozen=True)
+class Joined(Event):
+    """Load a guest into a row of the pool."""
+
+    player: Player
+    row: int
+
+    def sentence(self) -> str:
+        return f"{self.player.name} joined the pool (row {self.row})."
+
+
+@dataclass(frozen=True)
+class Evicted(Event):
+    """A row of the pool is free again; no block plays its player any more."""
+
+    player: Player
+    row: int
+
+    def sentence(self) -> str:
+        return f"{self.player.name} left the pool (row {self.row})."
+
+
+@dataclass(frozen=True)
+class Climbed(Event):
+    level: str
+    """The new one."""
+
+    def sentence(self) -> str:
+        return f"Climbed to the level {self.level}."
+
+
+@dataclass(frozen=True)
+class Retreated(Event):
+    level: str
+    """The new one."""
+
+    def sentence(self) -> str:
+        return f"Retreated to the level {self.level}."
+
+
+@dataclass(frozen=True)
+class SharesSet(Event):
+    shares: dict[str, float]
+
+    def sentence(self) -> str:
+        return "Shares set by hand: " + ", ".join(f"{kind} {share:.3g}" for kind, share in self.shares.items()) + "."
+
+
+@dataclass(frozen=True)
+class Counted(Event):
+    """Something that should be rare happened for the first time; `League.counts` goes on counting."""
+
+    what: str
+
+    def sentence(self) -> str:
+        return f"For the first time: {self.what}."

@@ -1,0 +1,61 @@
+"""Who can drive a side. An id says who it is for good; a row of the roster is only where its weights are now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Kind = Literal["self", "shadow", "past", "bot", "guest"]
+
+LEARNER = 0
+PAST = 2**20
+"""Past selves from here up; an id is never given twice."""
+SHADOW = 2**28
+GUEST = 2**29
+"""Policies of other runs from here up."""
+BOT = 2**31
+"""Bots from here up, by their place in the game's list of bot names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Player:
+    id: int
+    name: str
+    kind: Kind
+    parent: int = LEARNER
+    """Whose copy it is."""
+    born: int = 0
+    """Steps of the learner when it came into being; the order of the pool."""
+    pinned: bool = False
+    """Never evicted."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Player:
+        return cls(**plain)
+
+
+def kind_of(player: int) -> Kind:
+    """The kind of player that an id belongs to."""
+    if player >= BOT:
+        return "bot"
+    if player >= GUEST:
+        return "guest"
+    if player >= SHADOW:
+        return "shadow"
+    return "past" if player >= PAST else "self"
+
+
+def bot_players(ladder: Sequence[str], names: Sequence[str]) -> tuple[Player, ...]:
+    """The bots of a ladder; rules of age take their place in it for their birth. `names`: all bots of the game."""
+    return tuple(
+        Player(id=BOT + names.index(name), name=name, kind="bot", born=place) for place, name in enumerate(ladder)
+    )
+
+
+def past_self(number: int, *, born: int) -> Player:
+    """The past self of a running number, copied from the learner after `born` steps."""
+    return Player(id=PAST + number, name=f"past-{born}", kind="past", born=born)

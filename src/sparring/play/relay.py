@@ -1,0 +1,95 @@
+"""Players that change: each world hands its away side to the next player when its game ends, never before."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+from jax.scipy.stats import norm
+
+from sparring.core.records import Action
+from sparring.core.spec import ActionSpec
+from sparring.nets.distributions import Distribution
+from sparring.play.decide import Decision, Sight, choose, decide
+from sparring.play.rollout import Cursor, Driver, Pairing, where_first
+from sparring.play.seating import Group, Seating
+
+
+def driving(seating: Seating, group: Group, pairing: Pairing | None, fresh_BW: Array | None) -> Array | None:
+    """In which worlds of its lanes a group is heard, [P, X*W]; None: in all."""
+    if pairing is None or fresh_BW is None or not (group.slot or group.learns):
+        return None
+    if group.slot:
+        slot, family = ("old", "next").index(group.slot), seating.families.index(group.family) + 1
+        block_P = jnp.asarray([block for ((block, _),) in group.lanes])
+        return (pairing.family_2B[slot, block_P] == family)[:, None] & (fresh_BW[block_P] == bool(slot))
+    learner_BW = jnp.where(fresh_BW, pairing.family_2B[1][:, None], pairing.family_2B[0][:, None]) == 0
+    lanes = [[jnp.ones_like(learner_BW[b]) if side == seating.home_B[b] else learner_BW[b] for b, side in row]
+             for row in group.lanes]  # fmt: skip
+    return jnp.stack([jnp.concatenate(row) for row in lanes])
+
+
+def shifted(seating: Seating, cursor: Cursor, pairing: Pairing) -> Cursor:
+    """Blocks with a new player: who was next is old now, with its memory; worlds about to begin move on at once."""
+    assert cursor.fresh_BW is not None
+    fresh_BW = jnp.where(pairing.shift_B[:, None], cursor.start_BW, cursor.fresh_BW)
+    memory = list(cursor.memory)
+    place = {(group.family, group.slot): i for i, group in enumerate(seating.groups)}
+    for (family, slot), i in place.items():
+        if slot == "old":
+            block_P = jnp.asarray([block for ((block, _),) in seating.groups[i].lanes])
+            moved_PW = jnp.repeat(pairing.shift_B[block_P][:, None], seating.worlds, axis=1)
+            memory[i] = where_first(moved_PW, memory[place[family, "next"]], memory[i])
+    return cursor._replace(fresh_BW=fresh_BW, memory=tuple(memory))
+
+
+def drive(
+    seating: Seating, group: Group, driver: Driver, sight: Sight, memory: Any, noise: Any, drives_PW: Array | None
+) -> tuple[Action, Any]:
+    """Actions and memory of players that do not learn; nothing is computed while they drive no world at all."""
+
+    def play() -> tuple[Action, Any]:
+        if driver.epsilon_P is None:
+            decision = decide(seating, group, driver, sight, memory, noise)
+        else:
+            decision = decide_weakened(seating, group, driver, sight, memory, noise)
+        return decision.action, decision.memory
+
+    def rest() -> tuple[Action, Any]:
+        action, _ = jax.eval_shape(play)
+        return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), action), memory
+
+    return play() if drives_PW is None else lax.cond(drives_PW.any(), play, rest)
+
+
+def decide_weakened(seating: Seating, group: Group, driver: Driver, sight: Sight, memory: Any, noise: Any) -> Decision:
+    """Choices with a temperature, of which a share is replaced by random actions."""
+    features = seating.per_seat(sight.observation.features_SF, group)
+    legal = seating.per_seat(sight.observation.legal_SA, group)
+    *numbers, coin = noise if noise else (None,)
+
+    def of_seat_group(policy, temperature, epsilon, features_NF, legal_NA, memory, coin_N, *numbers) -> Decision:
+        chosen = choose(lambda *seen: flatter(policy(*seen), temperature), features_NF, legal_NA, memory, *numbers)
+        if not numbers:
+            return chosen
+        wild = random_action(seating.spec.action, legal_NA, *numbers)
+        return chosen._replace(action=where_first(coin_N < epsilon, wild, chosen.action))
+
+    over_worlds = jax.vmap(of_seat_group, in_axes=(None, None, None, 0, 0, 0, 0, *[0] * len(numbers)))
+    coin = jnp.zeros(features.shape[:3]) if coin is None else coin
+    return jax.vmap(over_worlds)(
+        driver.policy, driver.temperature_P, driver.epsilon_P, features, legal, memory, coin, *numbers
+    )
+
+
+def flatter(seen: tuple[Distribution, Any], temperature: Array) -> tuple[Distribution, Any]:
+    distribution, memory = seen
+    return distribution.tempered(temperature), memory
+
+
+def random_action(action: ActionSpec, legal_NA: Array, uniform_ND: Array, normal_NC: Array) -> Action:
+    """Any legal entry of each head alike, and any value of each dimension within its bounds."""
+    low_C, high_C = jnp.asarray(action.low), jnp.asarray(action.high)
+    flat = Distribution.make(action, jnp.zeros(legal_NA.shape), legal_NA, jnp.zeros(normal_NC.shape), jnp.zeros(()))
+    chosen = flat.sample(uniform_ND, normal_NC)
+    return chosen._replace(continuous_SC=low_C + (high_C - low_C) * norm.cdf(normal_NC))

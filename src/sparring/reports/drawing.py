@@ -1,0 +1,214 @@
+"""Bodies, trails, rings and grids, drawn with Pillow at twice the size and then halved, which smooths their edges."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import atan2, ceil, cos, floor, log10, sin
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from PIL import Image, ImageColor, ImageDraw, ImageFont
+
+from sparring.core.scene import Body, Line
+
+FINE = 2
+"""Pixels of a drawing for one of the picture, along each axis."""
+PAPER, PANEL, GRID, INK, SOFT = "#ffffff", "#f3f6f9", "#dde4ea", "#1f2933", "#7b8794"
+CROSS, GROUND = "#bcc7d1", "#e3d9cb"
+SIDES = ("#dc3d1e", "#1d62d1", "#1f8a4c", "#8331a8", "#b7791f", "#0f8b8d")
+NOBODY = "#9aa5b1"
+FADES = 4
+"""Steps in which a trail fades: as many as there are shades of a colour."""
+
+# An aircraft, in lengths of its nose: along the nose, and to the right or, for the fin, upwards.
+WINGS = np.array([(0.35, 0.0), (-0.35, 0.85), (-0.62, 0.85), (-0.5, 0.1), (-0.72, 0.1), (-0.95, 0.45), (-1.12, 0.45)])
+FUSELAGE = np.array([(1.0, 0.0), (0.45, 0.13), (-1.0, 0.13)])
+FIN = np.array([(-0.4, 0.0), (-0.95, 0.55), (-1.15, 0.55), (-1.0, 0.0)])
+
+MAP, SIDE = (0, 1), (0, 2)
+"""The axes that are shown from above and from the side."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A window on the plane of two axes of the game, as large as an image; up is up."""
+
+    image: Image.Image
+    axes: tuple[int, int]
+    centre: tuple[float, float]
+    half: tuple[float, float]
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Pixels of a unit along each axis."""
+        width, height = self.image.size
+        return width / 2 / self.half[0], height / 2 / self.half[1]
+
+    @property
+    def draw(self) -> ImageDraw.ImageDraw:
+        return ImageDraw.Draw(self.image)
+
+    def pixel(self, point: Sequence[float]) -> tuple[float, float]:
+        return self.pixel_of(point[self.axes[0]], point[self.axes[1]])
+
+    def pixel_of(self, across: float, up: float) -> tuple[float, float]:
+        (width, height), (wide, high) = self.image.size, self.scale
+        return width / 2 + (across - self.centre[0]) * wide, height / 2 - (up - self.centre[1]) * high
+
+    def direction(self, vector: Sequence[float] | np.ndarray) -> np.ndarray:
+        """What a unit vector becomes on the screen, without scale."""
+        return np.array([vector[self.axes[0]], -vector[self.axes[1]]])
+
+
+@cache
+def font(size: int, bold: bool = False) -> ImageFont.FreeTypeFont:
+    name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
+    return ImageFont.truetype(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / name, size * FINE)
+
+
+@cache
+def blend(colour: str, other: str, share: float) -> str:
+    """`share` of a colour over another."""
+    pairs = zip(ImageColor.getrgb(colour), ImageColor.getrgb(other), strict=True)
+    return "#{:02x}{:02x}{:02x}".format(*(round(share * a + (1 - share) * b) for a, b in pairs))
+
+
+def colour_of(side: int) -> str:
+    return SIDES[side % len(SIDES)] if side >= 0 else NOBODY
+
+
+def palette() -> Image.Image:
+    """Every colour of a replay with its shades, so that all frames share one table. Few shades make small files."""
+    shades = [blend(colour, PANEL, k / FADES) for colour in (*SIDES, INK, SOFT) for k in range(1, FADES + 1)]
+    shades += [blend(colour, PAPER, k / FADES) for colour in (INK, SOFT) for k in range(1, FADES)]
+    shades += [PAPER, PANEL, GRID, GROUND, CROSS, NOBODY, *(blend(INK, colour, 0.4) for colour in SIDES)]
+    image = Image.new("P", (1, 1))
+    image.putpalette([value for colour in shades for value in ImageColor.getrgb(colour)[:3]])
+    return image
+
+
+def trail(view: View, at_TX: np.ndarray, colour: str, *, width: float = 2.0) -> None:
+    """A path up to now, the older the fainter. It breaks where the body was not there."""
+    points = [view.pixel(at) for at in at_TX]
+    pieces = np.array_split(np.arange(len(points) - 1), FADES) if len(points) > 1 else []
+    for number, piece in enumerate(pieces, start=1):
+        shade = blend(colour, PANEL, number / FADES)
+        run: list[tuple[float, float]] = []
+        for i in (*piece, *(piece[-1:] + 1)):
+            if np.isfinite(at_TX[i]).all():
+                run.append(points[i])
+                continue
+            stroke(view.draw, run, shade, width)
+            run = []
+        stroke(view.draw, run, shade, width)
+
+
+def stroke(draw: ImageDraw.ImageDraw, points: Sequence[tuple[float, float]], colour: str, width: float) -> None:
+    if len(points) > 1:
+        draw.line(points, fill=colour, width=round(width * FINE), joint="curve")
+
+
+def ring(view: View, body: Body, radius: float) -> None:
+    """A circle of which as much is coloured as is left of the body, from the top clockwise."""
+    (x, y), reach = view.pixel(body.at), radius * FINE
+    box = (x - reach, y - reach, x + reach, y + reach)
+    view.draw.ellipse(box, outline=GRID, width=3 * FINE)
+    if body.level > 0:
+        view.draw.arc(box, -90, -90 + 360 * min(body.level, 1.0), fill=colour_of(body.side), width=3 * FINE)
+
+
+def disc(view: View, body: Body) -> None:
+    (x, y), reach = view.pixel(body.at), max(body.size * view.scale[0], 3 * FINE)
+    colour = colour_of(body.side)
+    fill = blend(colour, PANEL, 0.25 if body.gone else 0.85 if body.side >= 0 else 0.45)
+    view.draw.ellipse((x - reach, y - reach, x + reach, y + reach), fill=fill, outline=colour, width=FINE)
+    if body.level < 1.0 and not body.gone:
+        ring(view, body, reach / FINE + 4)
+    if body.towards is not None:
+        dx, dy = view.direction(body.towards) * reach * 1.6
+        stroke(view.draw, [(x, y), (x + dx, y + dy)], INK, 2)
+
+
+def mark(view: View, body: Body) -> None:
+    (x, y), reach = view.pixel(body.at), max(body.size * view.scale[0], 5 * FINE)
+    for sign in (1, -1):
+        ends = [(x - reach, y - sign * reach), (x + reach, y + sign * reach)]
+        stroke(view.draw, ends, INK if body.side < 0 else colour_of(body.side), 2)
+
+
+def aircraft(view: View, body: Body, *, length: float) -> None:
+    """A model of an aircraft, turned and banked as the body is and seen along the third axis; the belly is lighter."""
+    forward, up, right = frame(body)
+    colour = blend(colour_of(body.side), PANEL, 0.3) if body.gone else colour_of(body.side)
+    edge, centre, reach = blend(INK, colour, 0.4), np.array(view.pixel(body.at)), length * FINE
+    wings = [view.direction(x * forward + y * right) for x, y in (*WINGS, *reversed(WINGS * (1, -1)))]
+    fin = [view.direction(x * forward + z * up) for x, z in FIN]
+    ahead = view.direction(forward)
+    aside = np.array([-ahead[1], ahead[0]]) / max(np.linalg.norm(ahead), 1e-6)
+    # The fuselage is as thick from every side: an aircraft on its wing tip still shows where its nose is.
+    fuselage = [x * ahead + y * aside for x, y in (*FUSELAGE, *reversed(FUSELAGE * (1, -1)))]
+    towards_viewer = up[2] if view.axes == MAP else -up[1]
+    shown = [(wings, colour if towards_viewer >= 0 else blend(colour, PANEL, 0.5)), (fuselage, colour), (fin, edge)]
+    for shape, fill in shown if towards_viewer >= 0 else reversed(shown):
+        corners = [tuple(centre + corner * reach) for corner in shape]
+        view.draw.polygon(corners, fill=fill, outline=edge, width=FINE)
+    if body.gone:
+        for slope in (1, -1):
+            arm = np.array([9, 9 * slope]) * FINE
+            stroke(view.draw, [tuple(centre - arm), tuple(centre + arm)], INK, 2)
+
+
+def frame(body: Body) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Forward, up and right of a body, at right angles; without them it flies along the first axis, upright."""
+    forward = np.asarray(body.towards or (1.0, 0.0, 0.0), float)
+    up = np.asarray(body.up or (0.0, 0.0, 1.0), float)
+    up = up - forward * (up @ forward)
+    if np.linalg.norm(up) < 1e-6:
+        up = np.array([-1.0, 0.0, 0.0]) * np.sign(forward[2] or 1.0)
+    up /= np.linalg.norm(up)
+    return forward, up, np.cross(forward, up)
+
+
+def missile(view: View, body: Body) -> None:
+    (x, y), colour = view.pixel(body.at), blend(colour_of(body.side), PANEL, 0.3 if body.gone else 1.0)
+    dx, dy = view.direction(body.towards or (1.0, 0.0, 0.0)) * 7 * FINE
+    stroke(view.draw, [(x - dx, y - dy), (x + dx, y + dy)], colour, 4)
+    view.draw.ellipse((x + dx - 2 * FINE, y + dy - 2 * FINE, x + dx + 2 * FINE, y + dy + 2 * FINE), fill=INK)
+
+
+def shot(view: View, line: Line) -> None:
+    """A segment with a burst at its end."""
+    (ax, ay), (x, y), colour = view.pixel(line.start), view.pixel(line.end), colour_of(line.side)
+    stroke(view.draw, [(ax, ay), (x, y)], colour, 2)
+    for angle in np.arange(8) * np.pi / 4 + atan2(y - ay, x - ax):
+        ray = [(x + reach * FINE * cos(angle), y + reach * FINE * sin(angle)) for reach in (7, 13)]
+        stroke(view.draw, ray, colour, 2)
+
+
+def spacing(span: float, lines: int) -> float:
+    """A round distance (1, 2 or 5 times a power of ten) that divides a span into about as many parts."""
+    rough = span / lines
+    power = 10.0 ** floor(log10(rough))
+    return power * next(step for step in (1, 2, 5, 10) if step * power >= rough * 0.999)
+
+
+def crosses(view: View, step: float) -> None:
+    """The points of a square grid, which show how the view moves. Whole lines would make a file twice as large."""
+    places = [whole_steps(view, axis, step) for axis in (0, 1)]
+    reach = 5 * FINE
+    for across in places[0]:
+        for up in places[1]:
+            x, y = view.pixel_of(across, up)
+            stroke(view.draw, [(x - reach, y), (x + reach, y)], CROSS, 1)
+            stroke(view.draw, [(x, y - reach), (x, y + reach)], CROSS, 1)
+
+
+def whole_steps(view: View, axis: int, step: float) -> list[float]:
+    """The multiples of a step that a view shows along one of its axes."""
+    low, high = view.centre[axis] - view.half[axis], view.centre[axis] + view.half[axis]
+    return [k * step for k in range(ceil(low / step), floor(high / step) + 1)]
+
+
+def metres(distance: float) -> str:
+    return f"{distance / 1000:g} km" if distance >= 1000 or distance == 0 else f"{distance:g} m"

@@ -1,0 +1,242 @@
+"""Who opposes the learner: the decisions of the leagues, one for each seed, as arrays that the program reads."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sparring.core.seeding import Seed
+from sparring.games.game import Game
+from sparring.league.events import Event, Snapshot
+from sparring.league.league import LATE, League
+from sparring.league.orders import Orders as Decisions
+from sparring.league.orders import Report as LeagueReport
+from sparring.league.orders import Result
+from sparring.league.player import BOT, LEARNER, SHADOW, kind_of
+from sparring.league.stages import Stage, StageState, advanced, parse_stages
+from sparring.learn.learner import Learner
+from sparring.play.rollout import Duels, Pairing
+from sparring.play.seating import Group
+from sparring.training.build import Built, ladder_of
+from sparring.training.line_up import BOTS, has_bots, has_pool
+from sparring.training.program import SHADOW_ROW, Orders, TrainState
+
+
+class Faced(NamedTuple):
+    """Completed games of the learner against one player in one block, in one iteration."""
+
+    seed: int
+    block: int
+    side: int
+    player: int
+    name: str
+    kind: str
+    probability: float
+    games: int
+    won: int
+    drawn: int
+    lost: int
+    length_sum: int
+    return_sum: float
+    return_square_sum: float
+
+
+@dataclass
+class Opposition:
+    """Leagues decide; this carries what they decide to the device and what happened back. State is in the leagues."""
+
+    built: Built
+    leagues: list[League]
+    standing: Orders
+    """What the program is told where nobody changes."""
+    stages: tuple[Stage, ...] = ()
+    """Rules of the game that change as marks are passed."""
+    stage: StageState = field(default_factory=StageState)
+    unread: list[tuple[int, dict[str, float | None]]] = field(default_factory=list)
+    """What stages are judged by, iteration by iteration, until it is old enough to be read."""
+    decided: dict[int, list[Decisions]] = field(default_factory=dict)
+    """By iteration, until its report is in."""
+
+    @classmethod
+    def begin(cls, built: Built) -> "Opposition":
+        leagues = [new_league(built, int(seed)) for seed in built.seeds_R] if built.plan.seating.changing else []
+        return cls(built, leagues, built.standing, parse_stages(built.config.stages))
+
+    @classmethod
+    def restored(cls, built: Built, state: dict[str, Any]) -> "Opposition":
+        opposition = cls.begin(built)
+        opposition.leagues = [
+            restored_league(built, int(seed), own)
+            for seed, own in zip(built.seeds_R, state["leagues"], strict=bool(opposition.leagues))
+        ]
+        opposition.stage = StageState.from_dict(state["stage"])
+        opposition.unread = [(iteration, values) for iteration, values in state["unread"]]
+        return opposition
+
+    def state(self) -> dict[str, Any]:
+        """Plain data, from which `restored` goes on exactly."""
+        return {
+            "leagues": [league.state() for league in self.leagues],
+            "stage": self.stage.to_dict(),
+            "unread": [[iteration, values] for iteration, values in self.unread],
+        }
+
+    @property
+    def game(self) -> Game:
+        """The game with the rules of the present stage."""
+        return (
+            self.built.game.with_rules(**dict(self.stages[self.stage.number].settings))
+            if self.stages
+            else (self.built.game)
+        )
+
+    def read(self, lines: list[dict[str, Any]]) -> None:
+        """Keep what the stages are judged by: the mean over seeds of the metrics they name."""
+        names = {stage.metric for stage in self.stages if stage.metric}
+        if names:
+            known = {name: [line[name] for line in lines if line.get(name) is not None] for name in names}
+            means = {name: float(np.mean(values)) if values else None for name, values in known.items()}
+            self.unread.append((lines[0]["iteration"], means))
+
+    def assign(self, iteration: int) -> tuple[Orders, list[tuple[Event, ...]]]:
+        """The orders of an iteration, and for each seed the events that must happen before it."""
+        while self.unread and self.unread[0][0] <= iteration - LATE:
+            self.stage = advanced(self.stage, self.stages, self.unread.pop(0)[1])
+        weights_J = self.built.shaping_J(iteration)
+        orders = self.standing
+        if weights_J is not None:
+            shape = (self.built.config.seeds, len(weights_J))
+            orders = orders._replace(shaping_J=jnp.broadcast_to(jnp.asarray(weights_J), shape))
+        if not self.leagues:
+            return orders, []
+        progress, steps = self.built.progress(iteration), iteration * self.built.steps_per_iteration
+        decisions = [league.assign(iteration, progress, steps) for league in self.leagues]
+        self.decided[iteration] = decisions
+        return self.on_device(decisions, orders), [decision.events for decision in decisions]
+
+    def on_device(self, decisions: list[Decisions], orders: Orders) -> Orders:
+        groups = [group for group in self.built.plan.seating.groups if not group.learns]
+        pairs = zip(self.leagues, decisions, strict=True)
+        found = [[self.seated(group, league, d) for group in groups] for league, d in pairs]
+        rows, ids, temperature, epsilon = (
+            tuple(jnp.asarray(np.stack([found[r][g][k] for r in range(len(found))])) for g in range(len(groups)))
+            for k in range(4)
+        )
+        weak = orders.temperature if any(t is None for t in orders.temperature) else None
+        pairing = Pairing(
+            jnp.asarray(np.stack([[self.families(d.old_B), self.families(d.next_B)] for d in decisions]), jnp.int32),
+            jnp.asarray(np.stack([np.asarray(d.changed_B, bool) for d in decisions])),
+        )
+        return orders._replace(
+            rows=rows, ids=ids, temperature=weak or temperature, epsilon=weak or epsilon, pairing=pairing
+        )
+
+    def families(self, player_B: Any) -> list[int]:
+        """For each block, 0 for the learner itself, else 1 + the number of the player's family in the seating."""
+        seating = self.built.plan.seating
+        return [0 if p == LEARNER else 1 + seating.families.index(self.family(int(p))) for p in player_B]
+
+    def family(self, player: int) -> str:
+        if kind_of(player) == "bot":
+            return BOTS
+        return self.built.plan.seating.groups[0].family
+
+    def seated(self, group: Group, league: League, decisions: Decisions) -> tuple[np.ndarray, ...]:
+        """Rows, ids, temperatures and shares of random actions of a group's lanes; row 0 where others drive them."""
+        old = group.slot == "old"
+        blocks = [block for ((block, _),) in group.lanes]
+        players = [int((decisions.old_B if old else decisions.next_B)[b]) for b in blocks]
+        mine = [p != LEARNER and self.family(p) == group.family for p in players]
+        rows = [self.row(league, p) if own else 0 for p, own in zip(players, mine, strict=True)]
+        temperature_B = decisions.old_temperature_B if old else decisions.temperature_B
+        epsilon_B = decisions.old_epsilon_B if old else decisions.epsilon_B
+        return (
+            np.asarray(rows, np.int32),
+            np.asarray(players, np.uint32),
+            np.asarray([temperature_B[b] for b in blocks], np.float32),
+            np.asarray([epsilon_B[b] for b in blocks], np.float32),
+        )
+
+    def row(self, league: League, player: int) -> int:
+        if kind_of(player) == "bot":
+            return player - BOT
+        row = SHADOW_ROW if player == SHADOW else league.row_of(player)
+        assert row is not None, f"player {player} is drawn but not in the pool"
+        return row
+
+    def observe(self, iteration: int, duels: Duels | None) -> list[Faced]:
+        """Tell the leagues what an iteration brought, but for games against oneself; and say who was faced."""
+        if duels is None:
+            return []
+        faced = []
+        for r, (league, decision) in enumerate(zip(self.leagues, self.decided.pop(iteration), strict=True)):
+            own = Duels(*(np.asarray(x)[r] for x in duels))
+            rows = self.met(int(self.built.seeds_R[r]), league, decision, own)
+            results = tuple(
+                Result(row.block, row.player, row.probability, row.games, row.won, row.drawn, row.lost)
+                for row in rows
+                if row.player != LEARNER
+            )
+            league.report(LeagueReport(iteration, results, tuple(bool(x) for x in own.drained_B)))
+            faced += rows
+        return faced
+
+    def met(self, seed: int, league: League, decision: Decisions, duels: Duels) -> list[Faced]:
+        """Every player that completed games with the learner in each block."""
+        home_B = self.built.plan.seating.home_B
+        names = {LEARNER: self.built.lineup.names[0], **{m.player.id: m.player.name for m in league.members()}}
+        slots = ((decision.old_B, decision.old_probability_B), (decision.next_B, decision.probability_B))
+        return [
+            Faced(
+                seed, block, home_B[block], int(players[block]), names[int(players[block])],
+                kind_of(int(players[block])), float(chance[block]), *(int(x[s, block]) for x in duels[:5]),
+                *(float(x[s, block]) for x in duels[5:7]),
+            )
+            for s, (players, chance) in enumerate(slots)
+            for block in range(len(home_B))
+            if duels.games_2B[s, block]
+        ]  # fmt: skip
+
+
+def new_league(built: Built, seed: int) -> League:
+    return League.begin(*league_settings(built), **league_facts(built, seed), from_birth=True)
+
+
+def restored_league(built: Built, seed: int, state: dict[str, Any]) -> League:
+    return League.restored(*league_settings(built), **league_facts(built, seed), state=state)
+
+
+def league_settings(built: Built) -> tuple[Any, ...]:
+    config = built.config
+    pool = config.pool if has_pool(config) else replace(config.pool, pool_size=0)
+    return config.opponents, pool, config.curriculum
+
+
+def league_facts(built: Built, seed: int) -> dict[str, Any]:
+    config, seating = built.config, built.plan.seating
+    lanes = seating.groups[0].lanes[0]
+    return {
+        "bots": ladder_of(built.game, config) if has_bots(config) else (),
+        "can_mirror_B": np.asarray([(block, 1 - home) in lanes for block, home in enumerate(seating.home_B)]),
+        "can_face_B": np.isin(np.arange(seating.blocks), seating.changing),
+        "seed": Seed.of(seed) / "league",
+        "total_steps": config.total_steps,
+    }
+
+
+def applied(state: TrainState, events_R: list[tuple[Event, ...]]) -> TrainState:
+    """Carry out what the leagues decided: copy learners into rows of the pool."""
+    for r, events in enumerate(events_R):
+        for event in events:
+            if isinstance(event, Snapshot):
+                pool = copy_row(state.pool, state.learners[0], jnp.asarray(r), jnp.asarray(event.row))
+                state = state._replace(pool=pool)
+    return state
+
+
+@jax.jit
+def copy_row(pool: Any, learners: Learner, seed: jax.Array, row: jax.Array) -> Any:
+    """The pool with the first learner's present policy in one row."""
+    return jax.tree.map(lambda rows, actor: rows.at[seed, row].set(actor[seed, 0]), pool, learners.model.actor)
