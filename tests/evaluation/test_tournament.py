@@ -25,7 +25,7 @@ from sparring.nets.config import NetConfig
 from sparring.nets.distributions import Distribution
 from sparring.play.scripted import Scripted
 from sparring.training.entrants import entrant
-from toy_games import lottery
+from toy_games import Lottery, lottery
 from toy_players import Always, quick
 
 
@@ -94,6 +94,12 @@ def test_a_pair_plays_the_same_games_without_the_others(rps):
     assert alone.won_MM[0, 2] == whole.won_MM[0, 2] and alone.won_MM[2, 0] == whole.won_MM[2, 0]
 
 
+def test_every_pair_has_chance_of_its_own(rps):
+    twin = Always.make(rps, 1, 0.5)
+    payoff = tournament(rps, {"x": twin, "y": twin, "z": Always.make(rps, 2, 0.3)}, games=40)
+    assert payoff.won_MM[0, 2] != payoff.won_MM[1, 2]
+
+
 def test_other_seeds_and_other_rounds_are_other_games(rps):
     players = {name: player for name, player in mixed(rps).items() if name in ("ann", "bob")}
     results = [tournament(rps, players, games=20, seed=seed).won_MM[0, 1] for seed in range(5)]
@@ -142,20 +148,39 @@ def two_alike(game):
     return replace(game, spec=replace(game.spec, exchangeable=((0, 1),), score="outcome"))
 
 
+def first_games_of(game) -> tuple[np.ndarray, ...]:
+    """Returns, lengths and outcomes of a match of an undecided player against itself."""
+    players = {"a": Always.make(game, 1, 0.5)}
+    program = quick(match.prepare_match(game, [("a", "a")], players, games=32).program.__wrapped__)
+    return tuple(np.asarray(x)[0] for x in program(players, jnp.asarray(3, jnp.uint32)))
+
+
 def test_games_longer_than_a_stretch_are_played_to_their_end(monkeypatch):
-    game = two_alike(lottery(5, longest=6))
-    players = {"a": Always.make(game, 0)}
-
-    def lengths_and_rest() -> tuple[np.ndarray, ...]:
-        program = quick(match.prepare_match(game, [("a", "a")], players, games=32).program.__wrapped__)
-        return tuple(np.asarray(x) for x in program(players, jnp.asarray(3, jnp.uint32)))
-
-    wanted = lengths_and_rest()
+    game = lottery(5, longest=6)
+    wanted = first_games_of(game)
     monkeypatch.setattr(match, "STRETCH", 4)  # 6 steps are two stretches, the second with steps to spare
-    found = lengths_and_rest()
-    assert set(found[1].flat) == {1, 5}
+    found = first_games_of(game)
+    assert set(found[1]) == {1, 5}
     for one, two in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+class Paid(Lottery):
+    """A lottery that pays seat 0 what it chooses."""
+
+    def step(self, state, action, chance):
+        state, step = super().step(state, action, chance)
+        return state, step._replace(reward_S=action.discrete_SD[:, 0].astype(float))
+
+
+def test_the_game_that_counts_is_the_first_also_when_others_go_on_for_another_stretch(monkeypatch):
+    monkeypatch.setattr(match, "STRETCH", 4)
+    # Long games need two stretches, in which the short ones are played again with other choices.
+    returns, lengths, _ = first_games_of(Paid(lottery(5, longest=6).spec, (), 5))
+    all_short, _, _ = first_games_of(Paid(lottery(1, longest=6).spec, (), 1))
+    short = lengths == 1
+    assert short.any() and not short.all() and set(all_short[short, 0]) == {0, 1}
+    np.testing.assert_array_equal(returns[short], all_short[short])
 
 
 def test_play_stops_when_the_last_game_is_over(monkeypatch):
@@ -177,6 +202,8 @@ def test_pairs_play_on_until_they_are_known_those_with_the_fewest_games_first():
     assert due(tally, 100, 50, None, 250) == [] == due(tally, 100, 50, 0.2, 250)
     tally[close] = np.zeros(3, int)
     assert due(tally, 100, 50, 0.05, 250) == [(close, 0)]
+    tally[clear] = np.zeros(3, int)
+    assert due(tally, 1, 50, None, 250) == [(clear, 0)]
 
 
 def test_with_a_precision_every_rate_is_known_to_it_or_was_played_as_often_as_allowed(rps):
@@ -228,6 +255,7 @@ class Stranger:
         (Stranger(), "is no pytree of arrays: Stranger"),
         ({"weights": jnp.zeros(3)}, "cannot act for a side of this game"),
         (Always.make(stag_hunt(), 0), "does not give a Distribution of this game's actions"),
+        (Always(jnp.zeros(()), jnp.ones(()), ActionSpec(heads=(1, 2))), "does not give a Distribution of this game's"),
     ],
 )
 def test_what_cannot_play_is_refused_by_name(rps, player, told):

@@ -14,7 +14,7 @@ from sparring.core.seeding import Seed
 from sparring.evaluation.scoring import MatchGames
 from sparring.games.game import Game
 from sparring.play.chance import game_chance, stream
-from sparring.play.collect import Stage, begin, noise, play_step
+from sparring.play.collect import Bank, Stage, begin, noise, play_step
 from sparring.play.rollout import Cursor, Driver, Games, where_first
 from sparring.play.roster import stack
 from sparring.play.seating import Seating, seat
@@ -98,12 +98,12 @@ def play_out(
     steps = min(game.spec.longest, STRETCH)
     stretches = -(-game.spec.longest // steps)
     # Worlds that are done go on from the start they had, since nobody looks at them: no bank of starts is needed.
-    bank = jax.tree.map(lambda x: x[None], cursor.state)
+    bank = Bank(jax.tree.map(lambda x: x[None], cursor.state), None)
     one_step = partial(play_step, Stage(game, seating, drivers, bank, pairing=None, shaping=False))
     unused_V = jnp.zeros(seating.blocks * seating.worlds, jnp.int32)
 
     def stretch(cursor: Cursor, key: Array) -> tuple[Cursor, Games]:
-        (cursor, _), (_, record) = lax.scan(one_step, (cursor, unused_V), random(key, steps), length=steps)
+        (cursor, _), (_, record, _) = lax.scan(one_step, (cursor, unused_V), random(key, steps), length=steps)
         return cursor, record
 
     def go_on(carry: tuple[Array, Cursor, Finished]) -> tuple[Array, Cursor, Finished]:

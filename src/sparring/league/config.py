@@ -118,6 +118,25 @@ class CurriculumConfig:
     """Levels of weakened selves."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class DefeatsConfig:
+    defeat_share: float = 0.0
+    """Largest share of games that start before an earlier defeat, against the same opponent; 0: none. Usual: 0.1."""
+    defeat_size: int = 64
+    """Defeats that are kept."""
+    defeat_reach: int = 16
+    """Steps before the defeat from which it is tried again at first; as the learner copes, it is from farther back."""
+    defeat_coped: float = 0.6
+    """Go farther back when the lower bound of the points in such games exceeds this."""
+
+
+def check_defeats(defeats: DefeatsConfig) -> None:
+    _check_ranges(
+        defeats, ("defeat_share", 0.0, 0.2), ("defeat_size", 1, inf), ("defeat_reach", 1, inf),
+        ("defeat_coped", 0.0, 1.0),
+    )  # fmt: skip
+
+
 def check_opponents(opponents: OpponentsConfig, pool: PoolConfig, curriculum: CurriculumConfig) -> None:
     """Ranges, and settings that need each other; the league checks the bots, which the game knows."""
     _check_ranges(

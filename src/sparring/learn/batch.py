@@ -154,7 +154,7 @@ def opinions(policy: Any, batch: Batch, minibatches: int) -> Distribution:
     size = batch.start.shape[0] // minibatches
     parts = jax.tree.map(lambda x: x.reshape(minibatches, size, *x.shape[1:]), batch)
     found = lax.map(jax.vmap(of_row), parts)
-    return lax.stop_gradient(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), found))
+    return lax.stop_gradient(jax.tree.map(lambda x: x.reshape(minibatches * size, *x.shape[2:]), found))
 
 
 def evaluated(policy: Any, critic: Critic, batch: Batch, minibatches: int) -> Evaluation:

@@ -25,8 +25,9 @@ from sparring.play.decide import (
     refresh,
     within_bounds,
 )
+from sparring.play.defeats import Archive, second_tries
 from sparring.play.relay import drive, driving, shifted
-from sparring.play.rollout import Cursor, Driver, Games, Pairing, Rollout, Shaping, where_first
+from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
 from sparring.play.seating import Group, Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
 
@@ -58,12 +59,21 @@ class Stage:
     game: Game
     seating: Seating
     drivers: Sequence[Driver]
-    bank: State
+    bank: "Bank"
     pairing: Pairing | None
     shaping: bool
+    imitating: bool = False
 
 
-def begin(game: Game, seating: Seating, drivers: Sequence[Driver], key: Array, *, shaping: bool = False) -> Cursor:
+def begin(
+    game: Game,
+    seating: Seating,
+    drivers: Sequence[Driver],
+    key: Array,
+    *,
+    shaping: bool = False,
+    replaying: bool = False,
+) -> Cursor:
     """A cursor with every world at a fresh start."""
     shape = (seating.blocks, seating.worlds)
     columns = len(game.spec.terms_of("reward")) + 2 * len(game.spec.terms_of("potential"))
@@ -75,6 +85,7 @@ def begin(game: Game, seating: Seating, drivers: Sequence[Driver], key: Array, *
         length_BW=jnp.zeros(shape, jnp.int32),
         fresh_BW=jnp.ones(shape, bool) if seating.changing else None,
         sums_BWSJ=jnp.zeros((*shape, game.spec.seats, columns)) if shaping else None,
+        replayed_BW=jnp.zeros(shape, bool) if replaying else None,
     )
 
 
@@ -90,29 +101,33 @@ def collect(
     explore: bool = True,
     pairing: Pairing | None = None,
     shaping: bool = False,
+    archive: Archive | None = None,
+    replay_share: Array | float = 0.0,
+    imitating: bool = False,
 ) -> tuple[tuple[Rollout, ...], Cursor, Games]:
     """Play `steps` steps. Returns a rollout for each learning group (leaves [T, L, W, ...]), the cursor, the games.
 
     `sequence` is the length of the stretches on which recurrent policies train; it divides `steps`.
     With `explore` off every player takes its most likely action. Where players change, `pairing` says who plays.
+    With an archive, a share of games starts before earlier defeats, and the games come with a film.
     """
     sequence = sequence or steps
     if pairing is not None:
         cursor = shifted(seating, cursor, pairing)
     worlds = seating.blocks * seating.worlds
-    bank = fresh_starts(game, stream(key, "starts"), starts_needed(steps, game.spec.shortest), worlds)
+    bank = start_bank(game, seating, key, steps, pairing, archive, replay_share)
     random = (game_chance(game, stream(key, "chance"), steps, worlds), noise(seating, drivers, key, steps, explore))
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
-    one_step = partial(play_step, Stage(game, seating, drivers, bank, pairing, shaping))
+    one_step = partial(play_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating))
 
     def play_sequence(carry: tuple[Cursor, Array], random: Any) -> tuple[tuple[Cursor, Array], Any]:
-        memory = carry[0].memory
-        carry, (turns, games) = lax.scan(one_step, carry, random, length=sequence)
-        return carry, (memory, turns, games)
+        memory, state = carry[0].memory, carry[0].state if archive is not None else ()
+        carry, (turns, games, played) = lax.scan(one_step, carry, random, length=sequence)
+        return carry, (memory, state, turns, games, played if archive is not None else ())
 
     carry = (cursor, jnp.zeros(worlds, jnp.int32))
-    (cursor, _), (memory, turns, games) = lax.scan(play_sequence, carry, random, length=steps // sequence)
-    turns, games = jax.tree.map(lambda x: x.reshape(steps, *x.shape[2:]), (turns, games))
+    (cursor, _), (memory, states, *found) = lax.scan(play_sequence, carry, random, length=steps // sequence)
+    turns, games, played, chance = jax.tree.map(lambda x: x.reshape(steps, *x.shape[2:]), (*found, random[0]))
     last = look(game, seating, drivers, cursor.state)
     rollouts = []
     for turn, i in zip(turns, seating.learning, strict=True):
@@ -121,7 +136,32 @@ def collect(
             seating, group, driver, last, refresh(seating, group, driver, cursor.start_BW, cursor.memory[i])[1]
         )
         rollouts.append(to_rollout(turn, memory[i], value, seating.sides_of(group)))
+    if archive is not None:
+        games = games._replace(film=Film(states, played, chance))
     return tuple(rollouts), cursor, games
+
+
+class Bank(NamedTuple):
+    """The starts of every world, [R, V, ...], and whether each is a second try."""
+
+    state: State
+    replayed: Array | None
+
+
+def start_bank(
+    game: Game, seating: Seating, key: Array, steps: int, pairing: Pairing | None, archive: Archive | None,
+    share: Array | float,
+) -> Bank:  # fmt: skip
+    """Fresh starts for the whole rollout. Second tries may end at any time, so only the first start of a world is one,
+    and there is one fresh start more."""
+    count, worlds = starts_needed(steps, game.spec.shortest), seating.blocks * seating.worlds
+    if archive is None or pairing is None:
+        return Bank(fresh_starts(game, stream(key, "starts"), count, worlds), None)
+    fresh = fresh_starts(game, stream(key, "starts"), count + 1, worlds)
+    first = jax.tree.map(lambda x: x[0], fresh)
+    first, again_V = second_tries(archive, first, seating, pairing, jnp.asarray(share), stream(key, "second tries"))
+    state = jax.tree.map(lambda bank, x: bank.at[0].set(x), fresh, first)
+    return Bank(state, jnp.zeros((count + 1, worlds), bool).at[0].set(again_V))
 
 
 def noise(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int, explore: bool) -> Any:
@@ -139,7 +179,7 @@ def noise(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int, e
 
 def play_step(
     stage: Stage, carry: tuple[Cursor, Array], random: Any
-) -> tuple[tuple[Cursor, Array], tuple[tuple[Turn, ...], Games]]:
+) -> tuple[tuple[Cursor, Array], tuple[tuple[Turn, ...], Games, Action]]:
     """One step of every world. The carry counts the starts each world has used."""
     (cursor, used_V), (chance, numbers) = carry, random
     game, seating, drivers = stage.game, stage.seating, stage.drivers
@@ -178,15 +218,16 @@ def play_step(
     turns = tuple(
         turn(
             seating, *players[i], cursor, sight, decisions[i], step, values[i][0], cut_values[j], drives[i], paid,
+            action if stage.imitating else None,
         )
         for j, i in enumerate(seating.learning)
     )  # fmt: skip
     sums = None if paid is None or cursor.sums_BWSJ is None else cursor.sums_BWSJ + paid.columns
     games = Games(
         step.over | step.cut, cursor.return_BWS + step.reward_S, cursor.length_BW + 1, jnp.asarray(step.outcome_K),
-        step.cause_K, cursor.fresh_BW, sums,
+        step.cause_K, cursor.fresh_BW, sums, cursor.replayed_BW,
     )  # fmt: skip
-    return restart(state, memory, games, stage.bank, used_V), (turns, games)
+    return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
 
 
 def shaping_of(stage: Stage, before: State, after: State, step: Step) -> Shaping:
@@ -209,17 +250,21 @@ def turn(
     cut_value: Array,
     drives_PW: Array | None,
     paid: Shaping | None,
+    action: Action | None,
 ) -> Turn:
     """One learning group's share of a step. What another player did in its place is none of its experience."""
     observation = sight.observation
     seats = partial(seating.per_seat, group=group)
     world = partial(seating.per_world, group=group)
     own = (lambda x: x) if drives_PW is None else (lambda x: x & drives_PW[..., None])
+    chosen = decision.action
+    if action is not None and drives_PW is not None:  # what another player did is kept where it is to be imitated
+        chosen = where_first(drives_PW, chosen, jax.tree.map(seats, action))
     return Turn(
         features=seats(observation.features_SF),
         legal=seats(observation.legal_SA),
         views=critic_views(seating, group, driver, sight) if driver.critic.sees == "central" else None,
-        action=decision.action,
+        action=chosen,
         log_prob=decision.log_prob,
         distribution=decision.distribution,
         value=value,
@@ -234,18 +279,23 @@ def turn(
     )
 
 
-def restart(state: State, memory: tuple, games: Games, bank: State, used_V: Array) -> tuple[Cursor, Array]:
+def restart(state: State, memory: tuple, games: Games, bank: Bank, used_V: Array) -> tuple[Cursor, Array]:
     """Worlds whose game ended begin again from the start bank; the others go on."""
     ended_BW = games.finished_TBW
     ended_V = ended_BW.reshape(-1)
+    start = draw(bank, used_V)
+    again = None
+    if games.replayed_TBW is not None and start.replayed is not None:
+        again = jnp.where(ended_BW, start.replayed.reshape(ended_BW.shape), games.replayed_TBW)
     cursor = Cursor(
-        state=where_first(ended_V, draw(bank, used_V), state),
+        state=where_first(ended_V, start.state, state),
         memory=memory,
         start_BW=ended_BW,
         return_BWS=jnp.where(ended_BW[..., None], 0.0, games.return_TBWS),
         length_BW=jnp.where(ended_BW, 0, games.length_TBW),
         fresh_BW=None if games.fresh_TBW is None else games.fresh_TBW | ended_BW,
         sums_BWSJ=None if games.sums_TBWSJ is None else jnp.where(ended_BW[..., None, None], 0.0, games.sums_TBWSJ),
+        replayed_BW=again,
     )
     return cursor, used_V + ended_V
 

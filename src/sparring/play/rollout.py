@@ -28,6 +28,8 @@ class Pairing(NamedTuple):
 
     family_2B: Array
     """0: the learner itself; i + 1: family i of the seating."""
+    player_2B: Array
+    """The players' identities, uint32."""
     shift_B: Array
     """Blocks that are given a new player in this rollout: who was next is old from now on."""
 
@@ -47,6 +49,8 @@ class Cursor(NamedTuple):
     """Where players change: worlds that have restarted since their block was given a new one."""
     sums_BWSJ: Array | None = None
     """Where shaping is on: what the terms of the game summed up to so far."""
+    replayed_BW: Array | None = None
+    """Where defeats are replayed: games that began before an earlier defeat, and count for no payoff."""
 
 
 class Shaping(NamedTuple):
@@ -96,6 +100,16 @@ class Rollout(NamedTuple):
     """Steps of another player that the learner is to imitate; None where imitation is off."""
 
 
+class Film(NamedTuple):
+    """What a rollout leaves for an archive of defeats: states every few steps, and all that was done."""
+
+    state: Any
+    """Leaves [T / every, V, ...]."""
+    action: Action
+    """As the game received it, leaves [T, V, S, ...]."""
+    chance: Any
+
+
 class Games(NamedTuple):
     """Every step of every world, with the result of the game that ended there, if one did."""
 
@@ -107,6 +121,15 @@ class Games(NamedTuple):
     fresh_TBW: Array | None = None
     """Where players change: whether the next player drove the away side, or still the old one."""
     sums_TBWSJ: Array | None = None
+    replayed_TBW: Array | None = None
+    film: Film | None = None
+
+    @property
+    def counted(self) -> "Games":
+        """Without games that began before an earlier defeat."""
+        if self.replayed_TBW is None:
+            return self
+        return self._replace(finished_TBW=self.finished_TBW & ~self.replayed_TBW)
 
 
 class Tally(NamedTuple):
@@ -160,16 +183,15 @@ class Duels(NamedTuple):
     """Blocks in which every world is driven by the next player, so that another may be named."""
 
 
-def duels(games: Games, seating: Seating, fresh_BW: Array, counted_TBW: Array | None = None) -> Duels:
-    """Results as the learner sees them. Games that are not `counted` belong in no payoff."""
+def duels(games: Games, seating: Seating, fresh_BW: Array) -> Duels:
+    """Results as the learner sees them."""
     assert games.fresh_TBW is not None
     sides = list(enumerate(seating.home_B))
     outcome_TBW = jnp.stack([games.outcome_TBWK[:, block, :, side] for block, side in sides], axis=1)
     return_TBW = jnp.stack(
         [pick_seats(games.return_TBWS[:, b], seating.seats_of_side[side], axis=2).mean(-1) for b, side in sides], axis=1
     )
-    finished_TBW = games.finished_TBW if counted_TBW is None else games.finished_TBW & counted_TBW
-    ended_2TBW = finished_TBW & jnp.stack([~games.fresh_TBW, games.fresh_TBW])
+    ended_2TBW = games.finished_TBW & jnp.stack([~games.fresh_TBW, games.fresh_TBW])
 
     def total(x_TBW: Array) -> Array:
         return jnp.where(ended_2TBW, x_TBW, 0).sum((1, 3))

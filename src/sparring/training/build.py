@@ -21,6 +21,7 @@ from sparring.learn.learner import Learner, new_learner
 from sparring.nets.actor_critic import ActorCritic
 from sparring.play.chance import stream
 from sparring.play.collect import begin
+from sparring.play.defeats import empty_archive
 from sparring.play.rollout import Pairing
 from sparring.play.roster import stack
 from sparring.play.scripted import Scripted, bot_names
@@ -28,6 +29,9 @@ from sparring.play.seating import Group
 from sparring.training.config import RunConfig, check_learning
 from sparring.training.line_up import BOTS, LineUp, has_bots, has_pool, line_up
 from sparring.training.program import Frozen, Orders, Plan, TrainState, seat_players
+
+FILMED = 8
+"""Most steps from one state that is kept for defeats to the next."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +45,14 @@ class Built:
     rosters: dict[str, Frozen]
     settings: tuple[tuple[PPOConfig, ...], ...]
     """The settings of every learner, in the order of the learning groups."""
+    counted_steps: int = 0
+    """Steps of an iteration where the seating has changed since the run began: as they were counted then."""
 
     @property
     def steps_per_iteration(self) -> int:
         """Steps of one seed, counted over the seats that learn."""
+        if self.counted_steps:
+            return self.counted_steps
         seating = self.plan.seating
         changing = seating.changing  # where others may drive the away side, its steps are not counted
 
@@ -94,6 +102,8 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
         game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     lineup = line_up(game.spec, config, len(ladder_of(game, config)) if has_bots(config) else 0)
     keep = (config.ppo.burn_in or config.ppo.sequence) if config.recurrent else config.play.steps
+    if config.defeats.defeat_share and not config.recurrent:  # states before defeats are kept as often
+        keep = next(steps for steps in range(FILMED, 0, -1) if config.play.steps % steps == 0)
     settings = settings_of_learners(config, lineup)
     ppo = every_term(config.ppo, settings)
     check_actions(game, config.game, ppo, config.net.std)
@@ -155,8 +165,12 @@ def state_of_seed(built: Built, seed: int) -> TrainState:
     pool = first_pool(built, learners)
     orders = jax.tree.map(lambda x: x[0], built.standing)
     drivers = seat_players(built.plan, learners, pool, built.rosters, orders, knobs)
-    first_games = jax.jit(lambda key: begin(built.game, built.plan.seating, drivers, key, shaping=built.plan.shaping))
-    return TrainState(learners, first_games(stream(jax.random.key(seed), "first games")), pool)
+    replaying, plan = built.config.defeats.defeat_share > 0, built.plan
+    first_games = jax.jit(
+        lambda key: begin(built.game, plan.seating, drivers, key, shaping=plan.shaping, replaying=replaying)
+    )
+    archive = empty_archive(built.game, built.config.defeats.defeat_size, plan.steps) if replaying else None
+    return TrainState(learners, first_games(stream(jax.random.key(seed), "first games")), pool, archive)
 
 
 def first_pool(built: Built, learners: tuple[Learner, ...]) -> Any:
@@ -177,7 +191,9 @@ def standing_orders(built: Built) -> Orders:
     weak = built.config.curriculum.curriculum
     none = (None,) * len(groups)
     blocks = built.plan.seating.blocks
-    pairing = Pairing(jnp.zeros((seeds, 2, blocks), jnp.int32), jnp.zeros((seeds, blocks), bool))
+    none_2B = jnp.zeros((seeds, 2, blocks), jnp.int32)
+    pairing = Pairing(none_2B, none_2B.astype(jnp.uint32), jnp.zeros((seeds, blocks), bool))
+    defeats = built.config.defeats
     weights_J = built.shaping_J(0)
     return Orders(
         rows=fill(0, jnp.int32),
@@ -191,6 +207,8 @@ def standing_orders(built: Built) -> Orders:
         epsilon=fill(0.0, jnp.float32) if weak else none,
         pairing=pairing if built.plan.seating.changing else None,
         shaping_J=None if weights_J is None else jnp.broadcast_to(jnp.asarray(weights_J), (seeds, len(weights_J))),
+        reach=jnp.full(seeds, defeats.defeat_reach, jnp.int32) if defeats.defeat_share else None,
+        replay_share=jnp.full(seeds, defeats.defeat_share, jnp.float32) if defeats.defeat_share else None,
     )
 
 

@@ -6,7 +6,14 @@ from typing import Literal
 
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
-from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig, check_opponents
+from sparring.league.config import (
+    CurriculumConfig,
+    DefeatsConfig,
+    OpponentsConfig,
+    PoolConfig,
+    check_defeats,
+    check_opponents,
+)
 from sparring.learn.config import COEFFICIENTS, PPOConfig, coefficient
 from sparring.nets.config import NetConfig, check_net
 
@@ -76,6 +83,7 @@ class RunConfig:
     opponents: OpponentsConfig = field(default_factory=OpponentsConfig)
     pool: PoolConfig = field(default_factory=PoolConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
+    defeats: DefeatsConfig = field(default_factory=DefeatsConfig)
     net: NetConfig = field(default_factory=NetConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     evaluation: EvalConfig = field(default_factory=EvalConfig)
@@ -108,6 +116,11 @@ class RunConfig:
             )
         check_learning(self.ppo, self.net)
         check_opponents(self.opponents, self.pool, self.curriculum)
+        check_defeats(self.defeats)
+        if self.defeats.defeat_share and not self.changing:
+            raise ConfigError("defeat_share replays defeats by others than the current self. Give others a share.")
+        if self.ppo.on("imitation") and not self.defeats.defeat_share:
+            raise ConfigError("imitation learns from the winners of lost games, and needs defeat_share above 0.")
         self.check_rows()
 
     def check_rows(self) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from sparring.core.seeding import Seed
 from sparring.games.game import Game
-from sparring.league.events import Event, Snapshot
+from sparring.league.comeback import Comeback
+from sparring.league.events import Event, Joined, Snapshot
 from sparring.league.league import LATE, League
 from sparring.league.orders import Orders as Decisions
 from sparring.league.orders import Report as LeagueReport
@@ -20,8 +21,10 @@ from sparring.learn.learner import Learner
 from sparring.play.rollout import Duels, Pairing
 from sparring.play.seating import Group
 from sparring.training.build import Built, ladder_of
+from sparring.training.guests import Guest
 from sparring.training.line_up import BOTS, has_bots, has_pool
 from sparring.training.program import SHADOW_ROW, Orders, TrainState
+from sparring.training.reseat import layout_now
 
 
 class Faced(NamedTuple):
@@ -56,23 +59,38 @@ class Opposition:
     stage: StageState = field(default_factory=StageState)
     unread: list[tuple[int, dict[str, float | None]]] = field(default_factory=list)
     """What stages are judged by, iteration by iteration, until it is old enough to be read."""
+    comebacks: list[Comeback] = field(default_factory=list)
+    """For each seed, how far back defeats are tried again; empty where they are not."""
+    tries: list[tuple[int, list[list[int]]]] = field(default_factory=list)
+    """Second tries of each seed (games, won, drawn, lost), iteration by iteration, until they are read."""
     decided: dict[int, list[Decisions]] = field(default_factory=dict)
     """By iteration, until its report is in."""
+    guests: dict[int, Guest] = field(default_factory=dict)
+    """By id."""
+    kinds: dict[str, int] = field(default_factory=dict)
+    """Families of guests that are built unlike the learner, with the command that brought the first of each."""
 
     @classmethod
     def begin(cls, built: Built) -> "Opposition":
         leagues = [new_league(built, int(seed)) for seed in built.seeds_R] if built.plan.seating.changing else []
-        return cls(built, leagues, built.standing, parse_stages(built.config.stages))
+        defeats = built.config.defeats
+        farthest = min(defeats.defeat_reach, built.plan.steps)
+        comebacks = [Comeback(farthest) for _ in built.seeds_R] if defeats.defeat_share else []
+        return cls(built, leagues, built.standing, parse_stages(built.config.stages), comebacks=comebacks)
 
     @classmethod
-    def restored(cls, built: Built, state: dict[str, Any]) -> "Opposition":
+    def restored(cls, built: Built, state: dict[str, Any], guests: dict[int, Guest]) -> "Opposition":
+        """`built` in the seating of the checkpoint, with its guests: see `guests.as_saved`."""
         opposition = cls.begin(built)
+        opposition.guests, opposition.kinds = dict(guests), dict(state.get("kinds", {}))
         opposition.leagues = [
             restored_league(built, int(seed), own)
             for seed, own in zip(built.seeds_R, state["leagues"], strict=bool(opposition.leagues))
         ]
         opposition.stage = StageState.from_dict(state["stage"])
         opposition.unread = [(iteration, values) for iteration, values in state["unread"]]
+        opposition.comebacks = [Comeback.from_dict(comeback) for comeback in state["comebacks"]]
+        opposition.tries = [(iteration, results) for iteration, results in state["tries"]]
         return opposition
 
     def state(self) -> dict[str, Any]:
@@ -81,7 +99,25 @@ class Opposition:
             "leagues": [league.state() for league in self.leagues],
             "stage": self.stage.to_dict(),
             "unread": [[iteration, values] for iteration, values in self.unread],
+            "comebacks": [comeback.to_dict() for comeback in self.comebacks],
+            "tries": [[iteration, results] for iteration, results in self.tries],
+            **self.seating_state(),
         }
+
+    def seating_state(self) -> dict[str, Any]:
+        """What control by hand has changed: the layout of the blocks, the guests and their kinds of network."""
+        self.forget_guests()
+        layout = layout_now(self.built.plan.seating) if self.leagues else None
+        return {
+            "layout": None if layout is None else [list(layout.mirror_B), list(layout.face_B)],
+            "kinds": dict(self.kinds),
+            "guests": [guest.to_dict(player) for player, guest in self.guests.items()],
+        }
+
+    def forget_guests(self) -> None:
+        """Let go of those who have left every pool."""
+        here = {player for league in self.leagues for player in league.pool.rows}
+        self.guests = {player: guest for player, guest in self.guests.items() if player in here}
 
     @property
     def game(self) -> Game:
@@ -109,12 +145,25 @@ class Opposition:
         if weights_J is not None:
             shape = (self.built.config.seeds, len(weights_J))
             orders = orders._replace(shaping_J=jnp.broadcast_to(jnp.asarray(weights_J), shape))
+        if self.comebacks:
+            self.comebacks = [self.coped(iteration, r) for r in range(len(self.comebacks))]
+            self.tries = [report for report in self.tries if report[0] > iteration - LATE]
+            orders = orders._replace(reach=jnp.asarray([comeback.reach for comeback in self.comebacks], jnp.int32))
         if not self.leagues:
             return orders, []
         progress, steps = self.built.progress(iteration), iteration * self.built.steps_per_iteration
         decisions = [league.assign(iteration, progress, steps) for league in self.leagues]
         self.decided[iteration] = decisions
         return self.on_device(decisions, orders), [decision.events for decision in decisions]
+
+    def coped(self, iteration: int, r: int) -> Comeback:
+        """How far back defeats are tried again, after the second tries that are old enough to be read."""
+        comeback, farthest = self.comebacks[r], self.built.plan.steps
+        for when, results_R in self.tries:
+            if when <= iteration - LATE:
+                _, won, drawn, lost = results_R[r]
+                comeback = comeback.after(won, drawn, lost, self.built.config.defeats, farthest)
+        return comeback
 
     def on_device(self, decisions: list[Decisions], orders: Orders) -> Orders:
         groups = [group for group in self.built.plan.seating.groups if not group.learns]
@@ -127,6 +176,7 @@ class Opposition:
         weak = orders.temperature if any(t is None for t in orders.temperature) else None
         pairing = Pairing(
             jnp.asarray(np.stack([[self.families(d.old_B), self.families(d.next_B)] for d in decisions]), jnp.int32),
+            jnp.asarray(np.stack([[d.old_B, d.next_B] for d in decisions]), jnp.uint32),
             jnp.asarray(np.stack([np.asarray(d.changed_B, bool) for d in decisions])),
         )
         return orders._replace(
@@ -141,7 +191,7 @@ class Opposition:
     def family(self, player: int) -> str:
         if kind_of(player) == "bot":
             return BOTS
-        return self.built.plan.seating.groups[0].family
+        return self.guests[player].family if player in self.guests else self.built.plan.seating.groups[0].family
 
     def seated(self, group: Group, league: League, decisions: Decisions) -> tuple[np.ndarray, ...]:
         """Rows, ids, temperatures and shares of random actions of a group's lanes; row 0 where others drive them."""
@@ -162,12 +212,16 @@ class Opposition:
     def row(self, league: League, player: int) -> int:
         if kind_of(player) == "bot":
             return player - BOT
+        if player in self.guests and self.guests[player].family in self.kinds:
+            return self.guests[player].row
         row = SHADOW_ROW if player == SHADOW else league.row_of(player)
         assert row is not None, f"player {player} is drawn but not in the pool"
         return row
 
-    def observe(self, iteration: int, duels: Duels | None) -> list[Faced]:
+    def observe(self, iteration: int, duels: Duels | None, second_tries: Any = None) -> list[Faced]:
         """Tell the leagues what an iteration brought, but for games against oneself; and say who was faced."""
+        if second_tries is not None:
+            self.tries.append((iteration, np.asarray(second_tries).tolist()))
         if duels is None:
             return []
         faced = []
@@ -226,13 +280,17 @@ def league_facts(built: Built, seed: int) -> dict[str, Any]:
     }
 
 
-def applied(state: TrainState, events_R: list[tuple[Event, ...]]) -> TrainState:
-    """Carry out what the leagues decided: copy learners into rows of the pool."""
+def applied(state: TrainState, events_R: list[tuple[Event, ...]], opposition: Opposition) -> TrainState:
+    """Carry out what the leagues decided: copy learners, and guests that are built alike, into rows of the pool."""
     for r, events in enumerate(events_R):
         for event in events:
             if isinstance(event, Snapshot):
                 pool = copy_row(state.pool, state.learners[0], jnp.asarray(r), jnp.asarray(event.row))
                 state = state._replace(pool=pool)
+            elif isinstance(event, Joined) and opposition.guests[event.player.id].family not in opposition.kinds:
+                guest = opposition.guests[event.player.id].policy
+                put = jax.tree.map(lambda rows, one, at=(r, event.row): rows.at[at].set(one), state.pool, guest)
+                state = state._replace(pool=put)
     return state
 
 

@@ -15,7 +15,8 @@ from sparring.learn.learner import Learner, behaviour, ready
 from sparring.learn.ppo import UpdateStats, update
 from sparring.play.chance import stream
 from sparring.play.collect import collect
-from sparring.play.rollout import Cursor, Driver, Duels, Pairing, Tally, duels, tally, where_first
+from sparring.play.defeats import Archive, before_defeat, remembered, replay_results
+from sparring.play.rollout import Cursor, Driver, Duels, Games, Pairing, Tally, duels, tally, where_first
 from sparring.play.roster import take
 from sparring.play.seating import Seating
 
@@ -28,6 +29,8 @@ class TrainState(NamedTuple):
     cursor: Cursor
     pool: Any = None
     """Past selves, a stack [P, ...] of actors; None where there are none."""
+    archive: Archive | None = None
+    """Defeats from which games start again; None where none do."""
 
 
 class Frozen(NamedTuple):
@@ -49,6 +52,9 @@ class Orders(NamedTuple):
     pairing: Pairing | None
     shaping_J: Array | None
     """Weights of the game's shaping terms."""
+    reach: Array | None = None
+    """Steps before a defeat from which it is replayed."""
+    replay_share: Array | None = None
 
 
 SHADOW_ROW = -1
@@ -62,6 +68,8 @@ class Report(NamedTuple):
     """For each learning group the first minibatch that was not finite, leaves [L, M, ...]; any one where all were."""
     duels: Duels | None = None
     """Where players change, how the learner did against each."""
+    second_tries: Array | None = None
+    """Where defeats are replayed: games that began before one, and those of them won, drawn, lost: [4]."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,7 @@ def iterate(
     orders: Orders,
     knobs: tuple[Array, ...],
     key: Array,
+    iteration: Array | int = 0,
 ) -> tuple[TrainState, Report]:
     """Play, then let every learner learn from what it played."""
     seating = plan.seating
@@ -93,10 +102,14 @@ def iterate(
         for pair in zip(state.learners, knobs, strict=True)
     )
     drivers = seat_players(plan, learners, state.pool, rosters, orders, knobs)
+    imitating = plan.ppo.on("imitation") and state.archive is not None
     rollouts, cursor, games = collect(
         game, seating, drivers, state.cursor, stream(key, "play"), steps=plan.steps, sequence=plan.keep,
-        pairing=orders.pairing, shaping=plan.shaping,
+        pairing=orders.pairing, shaping=plan.shaping, archive=state.archive,
+        replay_share=0.0 if orders.replay_share is None else orders.replay_share, imitating=imitating,
     )  # fmt: skip
+    if imitating:
+        rollouts = with_winners(rollouts, games, seating, orders)
 
     def learn(learner: Learner, rollout: Any, knobs_H: Array) -> tuple[Learner, UpdateStats, Batch]:
         own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
@@ -107,9 +120,25 @@ def iterate(
         jax.vmap(learn, in_axes=(0, 1, 0))(*arguments) for arguments in zip(learners, rollouts, knobs, strict=True)
     ]
     learners, stats, suspects = zip(*learned, strict=True)
-    fought = duels(games, seating, cursor.fresh_BW) if cursor.fresh_BW is not None else None
-    report = Report(tally(games, len(game.spec.causes)), stats, suspects, fought)
-    return TrainState(learners, cursor, state.pool), report
+    fought = duels(games.counted, seating, cursor.fresh_BW) if cursor.fresh_BW is not None else None
+    archive, again = state.archive, None
+    if archive is not None and orders.pairing is not None and orders.reach is not None:
+        own = stream(key, "defeats")
+        archive = remembered(archive, games, seating, orders.pairing, orders.reach, own, jnp.asarray(iteration))
+        again = replay_results(games, seating)
+    report = Report(tally(games.counted, len(game.spec.causes)), stats, suspects, fought, again)
+    return TrainState(learners, cursor, state.pool, archive), report
+
+
+def with_winners(rollouts: tuple, games: Games, seating: Seating, orders: Orders) -> tuple:
+    """Rollouts that say which steps of others are to be imitated: the last before a defeat."""
+    assert orders.pairing is not None and orders.reach is not None
+    group, (rollout,) = seating.groups[seating.learning[0]], rollouts
+    before_TBW = before_defeat(games, seating, orders.pairing, orders.reach)
+    away_X = [side != seating.home_B[block] for block, side in group.lanes[0]]
+    away_W = jnp.repeat(jnp.asarray(away_X), seating.worlds)
+    before_TPW = jax.vmap(lambda x_BW: seating.per_world(x_BW, group))(before_TBW) & away_W
+    return (rollout._replace(imitate_TWN=jnp.broadcast_to(before_TPW[..., None], rollout.present_TWN.shape)),)
 
 
 def seat_players(
@@ -152,7 +181,7 @@ def compile_program(plan: Plan) -> Callable[..., tuple[TrainState, Report]]:
 
     def of_seed(game, state, rosters, orders, knobs, seed, iteration):
         key = jax.random.fold_in(jax.random.key(seed), iteration)
-        return iterate(plan, game, state, rosters, orders, knobs, key)
+        return iterate(plan, game, state, rosters, orders, knobs, key, iteration)
 
     def program(game, state, rosters, orders, knobs, seeds_R, iteration):
         if seeds_R.shape[0] > 1:

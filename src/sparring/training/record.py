@@ -26,6 +26,11 @@ def metric_lines(built: Built, iteration: int, report: Report, faced: Sequence[F
         line.update(game_metrics(built, tally))
         line.update(shaping_metrics(built, iteration, tally))
         line.update(opponent_metrics([row for row in faced if row.seed == seed]))
+        if report.second_tries is not None:
+            games, won, drawn, _ = (int(x) for x in np.asarray(report.second_tries)[r])
+            line.update(
+                {"games/second_tries": games, "points/second_tries": (won + drawn / 2) / games if games else None}
+            )
         for names, stats in zip(built.lineup.learners, report.stats, strict=True):
             for row, name in enumerate(names):
                 line.update({f"{name}/{key}": float(np.asarray(x)[r, row]) for key, x in stats._asdict().items()})

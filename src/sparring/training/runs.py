@@ -20,6 +20,7 @@ from sparring.store.manifest import manifest_facts
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built, build, first_state
 from sparring.training.config import RunConfig
+from sparring.training.guests import as_saved, guests_of, invite
 from sparring.training.line_up import side_label
 from sparring.training.opposition import Opposition
 from sparring.training.program import TrainState
@@ -53,10 +54,13 @@ def start(
     state = first_state(built)
     if warm is not None:
         state = warmed(built, state, warm)
+    guests = guests_of(config, built.game)
     run = RunDir.create(path, force=force)
     with run.writing():
         run.write_text(run.config_path, to_toml(config))
         run.write_manifest({**facts(built), "warm_start": None if warm is None else warm.source})
+        for guest, source in zip(guests, config.pool.guests, strict=True):
+            invite(run, guest, source)
         return train(built, run, state, on_iteration=on_iteration, should_stop=should_stop)
 
 
@@ -73,9 +77,11 @@ def resume(
     built = reopen(run, total_steps, game)
     with run.writing():
         checkpoint = newest(run)
-        state = None if checkpoint is None else restored(built, checkpoint)
-        opposition = None if checkpoint is None else Opposition.restored(built, checkpoint.meta["opposition"])
-        begin = 0 if checkpoint is None else checkpoint.iteration
+        state, opposition, begin = None, None, 0
+        if checkpoint is not None:
+            built, guests = as_saved(built, run, checkpoint.meta["opposition"])
+            opposition = Opposition.restored(built, checkpoint.meta["opposition"], guests)
+            state, begin = restored(built, checkpoint), checkpoint.iteration
         if begin >= built.iterations:
             done, asked = begin * built.steps_per_iteration, built.config.total_steps
             raise ConfigError(
@@ -112,6 +118,7 @@ def trained_state(run: RunDir) -> tuple[Built, TrainState]:
     checkpoint = newest(run)
     if checkpoint is None:
         raise RunError(f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")
+    built, _ = as_saved(built, run, checkpoint.meta["opposition"])
     return built, restored(built, checkpoint)
 
 

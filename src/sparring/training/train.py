@@ -15,11 +15,14 @@ from sparring.store.checkpoints import save
 from sparring.store.results import ResultRow, Results
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built
+from sparring.training.control import Control, together
 from sparring.training.examine import Examination, examination, exploitability
 from sparring.training.notices import notices, unsaid
 from sparring.training.opposition import Faced, Opposition, applied
+from sparring.training.players import keep_players, restore_players
 from sparring.training.program import Report, TrainState, compile_program
 from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
+from sparring.training.reseat import carried
 from sparring.training.snapshot import to_arrays
 
 
@@ -134,7 +137,9 @@ def train(
     """Train from iteration `start` to the end of the config, or until `should_stop`; always leaves a checkpoint."""
     with Results(run.results_path) as results:
         recorder = Recorder(built, run, results)
-        return loop(built, recorder, state, opposition or Opposition.begin(built), start, on_iteration, should_stop)
+        opposition = opposition or Opposition.begin(built)
+        restore_players(run, opposition, state, start)
+        return loop(built, recorder, state, opposition, start, on_iteration, should_stop)
 
 
 def loop(
@@ -147,7 +152,7 @@ def loop(
     should_stop: Callable[[], bool],
 ) -> Summary:
     config = built.config
-    program = compile_program(built.plan)
+    program, compiled, control = compile_program(built.plan), 0, Control.of(recorder.run, start)
     examine = examination(
         built,
         games=config.evaluation.eval_games,
@@ -162,11 +167,12 @@ def loop(
             return
         iteration, report = pending
         # Waits for it, while the next already runs.
-        tally, stats, duels = jax.device_get((report.tally, report.stats, report.duels))
+        tally, stats, duels, tries = jax.device_get((report.tally, report.stats, report.duels, report.second_tries))
         now = time.monotonic()
         seconds, began = now - began, now
-        faced = opposition.observe(iteration, duels)
-        lines, new = recorder.iteration(iteration, Report(tally, stats, report.suspects), seconds, faced)
+        faced = opposition.observe(iteration, duels, tries)
+        told = Report(tally, stats, report.suspects, duels, tries)
+        lines, new = recorder.iteration(iteration, told, seconds, faced)
         opposition.read(lines)
         on_iteration(Progress(iteration + 1, built.iterations, seconds, lines, new))
 
@@ -174,9 +180,16 @@ def loop(
     iteration, exact = start - 1, {}
     for iteration in range(start, built.iterations):
         knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
-        orders, events = opposition.assign(iteration)
-        state = applied(state, events)
+        by_hand = control.obey(opposition, iteration)
+        if opposition.built.plan is not built.plan:
+            state, compiled = carried(built, opposition.built, state), compiled + compilations(program)
+            program = compile_program(opposition.built.plan)
+        built = recorder.built = opposition.built
+        orders, decided = opposition.assign(iteration)
+        events = together(by_hand, decided)
+        state = applied(state, events, opposition)
         recorder.events(iteration, events)
+        keep_players(recorder.run, opposition, state, events)
         state, report = program(opposition.game, state, built.rosters, orders, knobs, seeds_R, jnp.asarray(iteration))
         record(pending)
         pending = (iteration, report)
@@ -198,7 +211,7 @@ def loop(
         games, exact = evaluate(built, recorder, examine, state, iteration)
         checkpoint(built, recorder, state, opposition, iteration + 1)
     scores = score_sides(built.game.spec, examine.teams, games) if games else []
-    return Summary(state, iteration + 1, finished, compilations(program), scores, exact)
+    return Summary(state, iteration + 1, finished, compiled + compilations(program), scores, exact)
 
 
 def compilations(program: Any) -> int:

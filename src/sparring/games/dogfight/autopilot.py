@@ -64,11 +64,13 @@ def guarded(own: Own, at: Attitude, rules: Rules, wish: Vector, load_cap: Array)
     return wish, jnp.where(low, 9.0, load_cap)
 
 
-def steer(own: Own, at: Attitude, wish: Vector, drift: Vector, load_cap: Array, throttle: Array) -> Controls:
+def steer(
+    own: Own, at: Attitude, wish: Vector, drift: Vector, load_cap: Array, throttle: Array, gain: Array, lead: Array
+) -> Controls:
     """Roll the lift to where the nose should go and pull. `drift` is the rate of the wished direction: without it the
-    nose trails a turning target by its turn rate over TURN_GAIN, outside a gun zone of 1 degree for ever."""
+    nose trails a turning target by its turn rate over the gain, outside a gun zone of 1 degree for ever."""
     off = jnp.sqrt(wish.y_S * wish.y_S + wish.z_S * wish.z_S)
-    turn = TURN_GAIN * arctan2(off, wish.x_S) / jnp.maximum(off, 1e-6)
+    turn = gain * arctan2(off, wish.x_S) / jnp.maximum(off, 1e-6)
     needed = own.speed / GRAVITY
     # A direction straight ahead or behind has no side: up will do.
     right = needed * (turn * wish.y_S + drift.y_S) + at.zenith.y_S
@@ -76,7 +78,9 @@ def steer(own: Own, at: Attitude, wish: Vector, drift: Vector, load_cap: Array, 
     bank_off = arctan2(right, up)
     # The upward part is the length times the cosine of the bank that is still to roll.
     load = jnp.clip(up, 0.0, jnp.minimum(load_cap, at.load_limit))
-    return Controls(throttle, load, jnp.clip(ROLL_GAIN * bank_off / at.roll_limit, -1.0, 1.0))
+    roll = jnp.clip(ROLL_GAIN * bank_off, -at.roll_limit, at.roll_limit)
+    load, roll = own.load + lead * (load - own.load), own.roll + lead * (roll - own.roll)
+    return Controls(throttle, load, jnp.clip(roll / at.roll_limit, -1.0, 1.0))
 
 
 def turn_rate(own: Own) -> Array:

@@ -41,6 +41,10 @@ class Pilot(NamedTuple):
     """1: it turns hard into an enemy that has its nose on it."""
     jink: float | Array = 0.0
     """How far it swerves in the enemy's gun zone."""
+    gain: float | Array = 1.5
+    """Turn rate for the angle between the nose and where it should point, 1/s."""
+    hand: float | Array = 1.0
+    """How far beyond the wished pull and roll it moves the stick, so that they come sooner; 1: not."""
 
 
 PILOTS = {
@@ -52,7 +56,7 @@ PILOTS = {
     "pure": Pilot(chase=1.0, load=7.0),
     "energy": Pilot(chase=1.0, lead=3.0, track=1.0, load=9.0, thrift=0.7, breaks=1.0, jink=1.0),
     "lead": Pilot(chase=1.0, lead=3.0, track=1.0, load=9.0),
-    "ace": Pilot(chase=1.0, lead=3.0, track=1.0, load=9.0, jink=1.0),
+    "ace": Pilot(chase=1.0, lead=3.0, track=1.0, load=9.0, gain=2.0, hand=1.5),
 }
 
 
@@ -113,7 +117,7 @@ def turn(parameters_J: Array, features_NF: Array, memory: Memory, rules: Rules, 
     where, load_N = guarded(own, at, rules, wish.course, wish.load)
     fires_N = (pilot.chase > 0.5) & (enemy.nose_angle < 20 * DEGREE) & (enemy.range < 8000.0)
     return Turn(
-        steer(own, at, where, wish.drift, load_N, wish.throttle),
+        steer(own, at, where, wish.drift, load_N, wish.throttle, pilot.gain, pilot.hand),
         centre_of_roll(at.zenith.y_S, rules.levelling),
         jnp.where(fires_N, 1.0, -1.0),
         memory._replace(clock_N=memory.clock_N + 1, turn_N=memory.turn_N - turn_rate(own) * dt),

@@ -85,7 +85,7 @@ def locks(fight: Fight, sight: Sight, armed: Array, rules: Rules, setting: Setti
     """lock_SS: a 1 at the enemy nearest to the nose, for each aircraft that can launch a missile now."""
     carried = fight.missiles
     assert carried is not None
-    ready_S = carried.left_SM.any(axis=1) & (carried.pause_S <= 0.0) & armed
+    ready_S = carried.left_SM.any(axis=1) & (carried.pause_S < 1e-3) & armed
     inside_SO = (sight.nose > jnp.cos(rules.missile_cone * (jnp.pi / 180.0))) & (sight.range < rules.missile_range)
     cosine_SO = jnp.where(inside_SO & foes(fight.alive_S, setting) & own(ready_S), sight.nose, -2.0)
     best_SO = (cosine_SO == jnp.max(cosine_SO, axis=1, keepdims=True)) & (cosine_SO > -1.5)

@@ -20,6 +20,8 @@ TERMS = (
     Term("hits", "reward", "damage given minus taken in this step: zero-sum; it changes the task"),
     Term("survival", "reward", "1 / longest for every step alive; it changes the task: long games pay"),
     Term("defeat", "reward", "-1 when the own side loses; it changes the task: a draw is then worth more"),
+    Term("pursuit", "reward", "posture for every second: zero-sum; it changes the task: being behind pays"),
+    Term("tracking", "reward", "aim for every second: zero-sum; it changes the task: a nose on the enemy pays"),
 )
 
 BEST_RANGE, RANGE_SCALE = 500.0, 3000.0

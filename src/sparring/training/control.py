@@ -1,0 +1,204 @@
+"""Control by hand: what people ask of a run while it trains, obeyed between two iterations.
+
+What was obeyed is kept with its iteration, so that a run that goes back to a checkpoint repeats it there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from sparring.core.errors import ConfigError, SparringError, unknown
+from sparring.league.config import SHARES
+from sparring.league.events import Event
+from sparring.league.league import League
+from sparring.league.mixture import CURRENT
+from sparring.league.player import Player
+from sparring.store.commands import Command, obeyed_from, taken, waiting
+from sparring.store.run_dir import RunDir
+from sparring.training.build import Built
+from sparring.training.config import RunConfig
+from sparring.training.guests import Guest, free_name, free_roster_row, plain_name, read_guest, with_row
+from sparring.training.line_up import Layout
+from sparring.training.opposition import Opposition
+from sparring.training.reseat import layout_now, reseated, wide
+
+
+@dataclass(frozen=True)
+class Refused(Event):
+    command: int
+    reason: str
+
+    def sentence(self) -> str:
+        return f"Command {self.command} was refused: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Leaving(Event):
+    """A member was removed that still plays."""
+
+    reason: str
+
+    def sentence(self) -> str:
+        return self.reason
+
+
+@dataclass(frozen=True)
+class Reseated(Event):
+    """The program is compiled anew."""
+
+    families: tuple[str, ...]
+
+    def sentence(self) -> str:
+        return "Every block has room for new players now: the program is compiled anew."
+
+
+@dataclass
+class Control:
+    """What to obey, and when."""
+
+    run: RunDir
+    repeats: dict[int, list[Command]] = field(default_factory=dict)
+    """Commands of the past that lies ahead, by iteration. New ones wait until it is over."""
+
+    @classmethod
+    def of(cls, run: RunDir, start: int) -> "Control":
+        return cls(run, obeyed_from(run, start))
+
+    def obey(self, opposition: Opposition, iteration: int) -> list[list[Event]]:
+        """Do what is asked before an iteration; for each seed, what happened."""
+        if self.repeats:
+            commands = self.repeats.pop(iteration, [])
+        else:
+            commands = [taken(self.run, number, iteration) for number in waiting(self.run)]
+        events_R: list[list[Event]] = [[] for _ in opposition.built.seeds_R]
+        for command in commands:
+            try:
+                for events, new in zip(events_R, obeyed(opposition, self.run, command, iteration), strict=True):
+                    events += new
+            except SparringError as error:
+                for events in events_R:
+                    events.append(Refused(command.number, str(error)))
+        return events_R
+
+
+def obeyed(opposition: Opposition, run: RunDir, command: Command, iteration: int) -> list[list[Event]]:
+    wish = command.wish
+    if command.damage:
+        raise ConfigError(f"{command.damage}.")
+    check_changing(opposition.built.config)
+    if wish.get("do") == "shares":
+        return set_shares(opposition, wish.get("shares"), iteration)
+    if wish.get("do") == "add":
+        return add(opposition, run, command, iteration)
+    if wish.get("do") == "remove":
+        return remove(opposition, str(wish.get("name")))
+    raise ConfigError(unknown("wish", str(wish.get("do")), ("shares", "add", "remove")))
+
+
+def check_changing(config: RunConfig) -> None:
+    if not config.changing:
+        raise ConfigError(
+            "This run's learners meet nobody but each other, and keep no pool. Train with a share of shadow, history "
+            "or bots; then shares and pool can be changed."
+        )
+
+
+def check_shares(config: RunConfig, league: League, wanted: Any, progress: float) -> None:
+    """Refuse shares that the run cannot give; the league stays as it is."""
+    if not isinstance(wanted, dict) or not wanted:
+        raise ConfigError(f"Name a share to set: {', '.join(SHARES)}.")
+    for kind, share in wanted.items():
+        if isinstance(share, bool) or not isinstance(share, int | float) or not isfinite(share):
+            raise ConfigError(f"The share of {kind} must be a number in [0, 1], found {share!r}.")
+    if wanted.get("shadow") and not config.ppo.has_shadow:
+        raise ConfigError("There is no shadow to give a share to: the run has no shadow_half_life.")
+    before = league.by_hand
+    try:
+        league.set_shares(wanted, progress)
+    finally:
+        league.by_hand = before
+
+
+def set_shares(opposition: Opposition, wanted: Any, iteration: int) -> list[list[Event]]:
+    """Shares from now on. Where the blocks have no room for the share of the current self, they are made wider."""
+    built, leagues = opposition.built, opposition.leagues
+    progress = built.progress(iteration)
+    for league in leagues:
+        check_shares(built.config, league, wanted, progress)
+    events: list[list[Event]] = [[league.set_shares(wanted, progress)] for league in leagues]
+    share = float(leagues[0].shares_at(progress)[CURRENT])
+    if not has_room(layout_now(built.plan.seating), share):
+        reseat(opposition, reseated(built, wide(built.plan.seating.blocks), tuple(opposition.kinds)))
+        events = [[*own, Reseated(tuple(opposition.kinds))] for own in events]
+    return events
+
+
+def has_room(layout: Layout, share: float) -> bool:
+    """Whether the current self can have this share of the blocks."""
+    always = sum(mirror and not face for mirror, face in zip(layout.mirror_B, layout.face_B, strict=True))
+    wanted = share * len(layout.face_B)
+    return always - 1e-6 <= wanted <= sum(layout.mirror_B) + 1e-6
+
+
+def reseat(opposition: Opposition, built: Built) -> None:
+    """Let the leagues decide for another seating. Who plays now goes on playing."""
+    layout = layout_now(built.plan.seating)
+    opposition.built, opposition.standing = built, built.standing
+    for league in opposition.leagues:
+        league.can_mirror_B, league.can_face_B = np.asarray(layout.mirror_B), np.asarray(layout.face_B)
+
+
+def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -> list[list[Event]]:
+    """Take a guest into every league's pool that has room."""
+    leagues, built = opposition.leagues, opposition.built
+    family, policy = read_guest(built, run, command.number)
+    names = {member.player.name for league in leagues for member in league.members()} | set(built.lineup.names)
+    name = free_name(plain_name(str(command.wish.get("name"))), names)
+    player = Player(
+        id=max(league.next_guest for league in leagues), name=name, kind="guest", born=iteration * built.steps_per_iteration
+    )
+    own = family == built.plan.seating.groups[0].family
+    opposition.forget_guests()
+    row = -1 if own else free_roster_row(opposition.guests, family)
+    seated = built if own else with_row(built, family, policy, row)
+    answers = [league.add(player) for league in leagues]
+    events: list[list[Event]] = [[Refused(command.number, a) if isinstance(a, str) else a] for a in answers]
+    if all(isinstance(answer, str) for answer in answers):
+        return events
+    opposition.guests[player.id] = Guest(name, command.number, family, row, policy)
+    if own or family in opposition.kinds:
+        opposition.built = seated
+        return events
+    opposition.kinds[family] = command.number
+    reseat(opposition, reseated(seated, layout_now(seated.plan.seating), tuple(opposition.kinds)))
+    return [[*one, Reseated(tuple(opposition.kinds))] for one in events]
+
+
+def remove(opposition: Opposition, name: str) -> list[list[Event]]:
+    """Take a member out of every pool that it is in, at once or when its games have ended."""
+    found = [next((m for m in league.pool.eligible if m.name == name), None) for league in opposition.leagues]
+    known = {member.name for league in opposition.leagues for member in league.pool.eligible}
+    if not any(found):
+        raise ConfigError(unknown("member of the pool", name, known))
+    for league in opposition.leagues:
+        check_removal(opposition.built.config, league, name)
+    events: list[list[Event]] = []
+    for league, member in zip(opposition.leagues, found, strict=True):
+        answer = None if member is None else league.remove(member.id)
+        events.append([] if answer is None else [Leaving(answer)] if isinstance(answer, str) else [answer])
+    return events
+
+
+def check_removal(config: RunConfig, league: League, name: str) -> None:
+    """Without a shadow to step in, blocks that can only face others need somebody in the pool."""
+    if not config.ppo.has_shadow and [member.name for member in league.pool.eligible] == [name]:
+        raise ConfigError(f"{name} is the last member of the pool, and there is no shadow to meet in its place.")
+
+
+def together(*parts: Sequence[Sequence[Event]]) -> list[tuple[Event, ...]]:
+    """Events of several kinds, seed by seed, in order."""
+    seeds = max(map(len, parts))
+    return [tuple(event for part in parts if r < len(part) for event in part[r]) for r in range(seeds)]

@@ -1,0 +1,125 @@
+"""Guests: policies of other runs that join the pool. They come as packages, so that the other run is never needed again.
+
+One whose network is built like the learner's takes a row of the pool. Others form families of their own, one for each
+kind of network, with rosters that all seeds share.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from sparring.core.errors import ConfigError
+from sparring.core.seeding import Seed, name_word
+from sparring.games.game import Game
+from sparring.nets.actor_critic import Actor
+from sparring.play.roster import stack
+from sparring.store.commands import drop, package_path
+from sparring.store.run_dir import RunDir
+from sparring.training.build import Built
+from sparring.training.config import RunConfig
+from sparring.training.entrants import Entrant, entrant, save_entrant
+from sparring.training.line_up import Layout, has_pool
+from sparring.training.program import Frozen
+from sparring.training.reseat import reseated
+
+
+class Guest(NamedTuple):
+    name: str
+    number: int
+    """Of the command that brought it, and so of the package with its weights."""
+    family: str
+    row: int
+    """Of its family's roster; in the learner's own family the row is the pool's."""
+    policy: Any
+
+    def to_dict(self, player: int) -> dict[str, Any]:
+        return {"id": player, "name": self.name, "number": self.number, "family": self.family, "row": self.row}
+
+
+def invited(text: str, game: Game, config: RunConfig) -> Entrant:
+    """The player that a text names, if it can be a guest of such a run. Anything else is refused with a sentence."""
+    if not (config.changing and has_pool(config)):
+        raise ConfigError("Guests are met as part of history, and this run keeps no history. Train with --history 0.2.")
+    guest = entrant(text, game, config.game)
+    if guest.meta is None:
+        raise ConfigError(f"{text} is a bot of the game. Bots have a share of their own: bots and ladder.")
+    if set(guest.sides) != set(range(game.spec.sides)):
+        raise ConfigError(f"{text} drives the sides {list(guest.sides)} of {game.spec.sides}. A guest must drive all.")
+    return guest
+
+
+def invite(run: RunDir, guest: Entrant, source: str) -> int:
+    """Leave a command that brings a guest, with a copy of its weights; its number."""
+    wish = {"do": "add", "name": plain_name(guest.name), "source": source}
+    return drop(run, wish, lambda path: save_entrant(guest, path))
+
+
+def plain_name(text: str) -> str:
+    """A name that is also a name of a file, and never that of a past self."""
+    name = re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip(".-")[:80] or "guest"
+    return f"guest-{name}" if name.startswith("past-") else name
+
+
+def free_name(wanted: str, known: set[str]) -> str:
+    """The wanted name, or the first one with a number that nobody has."""
+    numbered = (f"{wanted}-{number}" for number in range(2, len(known) + 3))
+    return next(name for name in (wanted, *numbered) if name not in known)
+
+
+def read_guest(built: Built, run: RunDir, number: int) -> tuple[str, Any]:
+    """Family and policy of the guest that came with a command."""
+    path = package_path(run, number)
+    policy = invited(str(path), built.game, built.config).policy
+    own = Actor.make(Seed.of(0), built.game.spec, built.config.net)
+    same = architecture(policy) == architecture(own)
+    return (built.plan.seating.groups[0].family if same else f"guests_{name_word(architecture(policy)):08x}"), policy
+
+
+def architecture(policy: Any) -> str:
+    """What two policies must share to be rows of one roster."""
+    leaves, structure = jax.tree.flatten(policy)
+    return repr((structure, [(x.shape, str(x.dtype)) for x in leaves]))
+
+
+def with_row(built: Built, family: str, policy: Any, row: int) -> Built:
+    """The run with a guest in a row of its family's roster; spare rows, so that a second guest changes no shape."""
+    size = built.config.pool.pool_size
+    if row >= size:
+        raise ConfigError(f"All {size} rows for guests of this kind are taken. Remove one.")
+    roster = built.rosters.get(family)
+    if roster is None:
+        roster = Frozen(stack([policy] * size), jnp.zeros(size, jnp.uint32))
+    policies = jax.tree.map(lambda rows, one: rows.at[row].set(one), roster.policy, policy)
+    return replace(built, rosters={**built.rosters, family: roster._replace(policy=policies)})
+
+
+def free_roster_row(guests: Mapping[int, Guest], family: str) -> int:
+    held = {guest.row for guest in guests.values() if guest.family == family}
+    return next(row for row in range(len(held) + 1) if row not in held)
+
+
+def as_saved(built: Built, run: RunDir, saved: Mapping[str, Any]) -> tuple[Built, dict[int, Guest]]:
+    """A run in the seating of a checkpoint, and its guests, with the weights of their packages."""
+    if saved.get("layout") is None:
+        return built, {}
+    kinds: dict[str, int] = saved["kinds"]
+    built = reseated(built, Layout(*(tuple(flags) for flags in saved["layout"])), tuple(kinds))
+    for family, number in kinds.items():  # also of families that have lost all their guests
+        built = with_row(built, family, read_guest(built, run, number)[1], 0)
+    guests = {
+        one["id"]: Guest(one["name"], one["number"], one["family"], one["row"], read_guest(built, run, one["number"])[1])
+        for one in saved["guests"]
+    }
+    for guest in guests.values():
+        if guest.family in kinds:
+            built = with_row(built, guest.family, guest.policy, guest.row)
+    return built, guests
+
+
+def guests_of(config: RunConfig, game: Game) -> list[Entrant]:
+    """The guests that a config names."""
+    return [invited(text, game, config) for text in config.pool.guests]

@@ -1,0 +1,189 @@
+"""Guns, and how fights end: outcome and cause of each side, worked out by hand."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from sky import chase, fight, head_on, hold, level, vector
+
+from sparring.core.records import Step
+from sparring.games.dogfight.game import Dogfight, dogfight, dogfight_2v2
+from sparring.games.dogfight.rules import BOUNDS, CAUSES, GROUND, GUN, TIMEOUT, Fight
+from toy_players import quick
+
+DUEL, PAIRS = dogfight(), dogfight_2v2()
+one_step = quick(lambda game, state, action: game.step(state, action, ()))
+
+
+def after(state: Fight, game: Dogfight = DUEL, steps: int = 1) -> tuple[Fight, Step]:
+    for _ in range(steps):
+        state, step = one_step(game, state, hold(game))
+    return state, step
+
+
+def ending(step: Step) -> tuple[list[int], list[str]]:
+    return np.asarray(step.outcome_K).astype(int).tolist(), [CAUSES[cause] for cause in np.asarray(step.cause_K)]
+
+
+def sinking(*heights: float, sink: float = 0.2) -> Fight:
+    """Side by side, 5 km apart, going down by `sink` of their 250 m/s."""
+    flight = level([(5000.0 * s, 0, height) for s, height in enumerate(heights)], [(0, 1)] * len(heights))
+    down = [(0.0, np.sqrt(1 - sink * sink), -sink)] * len(heights)
+    up = [(0.0, sink, np.sqrt(1 - sink * sink))] * len(heights)
+    return fight(flight._replace(heading=vector(down), lift=vector(up)))
+
+
+def test_a_head_on_pass_costs_both_85_percent() -> None:
+    """From 914 to 152 m at 450 m/s: 1.69 s at (914 - R) / 762 a second, 762 / 900 in all."""
+    state, _ = after(fight(head_on(1140.0, speed=225.0)), steps=25)
+    np.testing.assert_allclose(state.health_S, 1 - 762 / 900, atol=0.03)
+
+
+def test_damage_is_that_of_the_range() -> None:
+    """A tenth of a second at 533 m, half way between the ends: 0.05; hits are the damage given minus taken."""
+    state, step = after(fight(chase(533.0)))
+    np.testing.assert_allclose(state.health_S, [1.0, 0.95], atol=1e-3)
+    np.testing.assert_allclose(step.terms_SJ[:, 0], [0.05, -0.05], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("distance", "aside", "hurt"),
+    [(140, 0, False), (165, 0, True), (900, 0, True), (925, 0, False), (600, 9.5, True), (600, 11.5, False)],
+)
+def test_the_zone_is_a_cone_of_1_degree_between_152_and_914_m(distance: float, aside: float, hurt: bool) -> None:
+    """1 degree at 600 m is 10.5 m to the side."""
+    flight = level([(0, 0, 5000), (aside, distance, 5000)], [(0, 1), (0, 1)])
+    state, _ = after(fight(flight))
+    assert (float(state.health_S[1]) < 1.0) == hurt
+    assert state.health_S[0] == 1.0
+
+
+def test_the_cone_and_the_damage_are_rules() -> None:
+    state = fight(level([(0, 0, 5000), (100.0, 533.0, 5000)], [(0, 1), (0, 1)]))
+    wide, _ = after(state, DUEL.with_rules(gun_cone=15.0, gun_damage=4.0))
+    assert after(state)[0].health_S[1] == 1.0
+    assert wide.health_S[1] == pytest.approx(0.8, abs=0.01)
+
+
+def test_guns_are_silent_for_two_seconds() -> None:
+    early, _ = after(fight(chase(533.0), played=19))
+    late, _ = after(fight(chase(533.0), played=20))
+    assert early.health_S[1] == 1.0 and late.health_S[1] < 1.0
+
+
+def test_without_front_quarter_guns_only_the_chaser_shoots() -> None:
+    """Damage needs less than 120 degrees between the target's course and the line of fire."""
+    game = dogfight(front_quarter_guns=False)
+    assert (after(fight(head_on(600.0)), game)[0].health_S == 1.0).all()
+    assert after(fight(chase(533.0)), game)[0].health_S[1] < 1.0
+
+
+def test_a_shot_down_side_loses() -> None:
+    state, step = after(fight(chase(533.0), health=[1.0, 0.02]))
+    assert ending(step) == ([1, -1], ["gun", "gun"])
+    assert step.over and not step.cut
+    np.testing.assert_array_equal(step.reward_S, [1.0, -1.0])
+    np.testing.assert_array_equal(step.terms_SJ[:, 2], [0.0, -1.0])
+    assert state.cause_S.tolist() == [TIMEOUT, GUN]
+
+
+def test_who_kills_each_other_in_one_sub_step_draws() -> None:
+    _, step = after(fight(head_on(600.0), health=[0.01, 0.01]))
+    assert step.over and ending(step) == ([0, 0], ["gun", "gun"])
+    assert (step.reward_S == 0.0).all()
+
+
+def test_flying_into_the_ground_loses_like_being_shot() -> None:
+    _, step = after(sinking(302.0, 5000.0))
+    assert step.over and ending(step) == ([-1, 1], ["ground", "ground"])
+    np.testing.assert_array_equal(step.reward_S, [-1.0, 1.0])
+
+
+def test_each_side_of_a_draw_has_its_own_cause() -> None:
+    """The second, below the deck, shoots down the first in the sub-step in which it is lost itself."""
+    low = level([(0, 533.0, 301.0), (0, 0, 299.0)], [(0, 1), (0, 1)])
+    _, step = after(fight(low, health=[0.001, 1.0]))
+    assert step.over and ending(step) == ([0, 0], ["gun", "ground"])
+
+
+def test_nothing_happens_after_the_sub_step_that_decides() -> None:
+    """The first falls below 300 m in the first sub-step (2.5 m), the second would in the second."""
+    state, step = after(sinking(302.0, 304.0))
+    assert ending(step) == ([-1, 1], ["ground", "ground"])
+    assert state.flight.place.z_S[1] > 300.0
+
+
+def test_above_the_ceiling_is_lost() -> None:
+    _, step = after(fight(level([(0, 0, 15_010.0), (3000.0, 0, 12_000.0)], [(0, 1), (0, 1)])))
+    assert step.over and ending(step) == ([-1, 1], ["bounds", "bounds"])
+
+
+def test_who_flies_away_loses_and_both_alike_draw() -> None:
+    """10 km apart: one flies away while the other follows; then each flies away from the other."""
+    _, step = after(fight(chase(10_100.0)))
+    assert step.over and ending(step) == ([1, -1], ["bounds", "bounds"])
+    apart = level([(0, 0, 5000), (0, 10_100.0, 5000)], [(0, -1), (0, 1)])
+    state, step = after(fight(apart))
+    assert step.over and ending(step) == ([0, 0], ["bounds", "bounds"])
+    assert state.cause_S.tolist() == [BOUNDS, BOUNDS]
+    assert not after(fight(chase(9_900.0)))[1].over
+
+
+def test_time_is_a_draw_and_an_end() -> None:
+    state = fight(chase(3000.0), played=DUEL.spec.longest - 2)
+    state, step = after(state)
+    assert not step.over
+    _, step = after(state)
+    assert step.over and not step.cut and ending(step) == ([0, 0], ["timeout", "timeout"])
+
+
+def test_staying_alive_adds_up_to_1_over_the_longest_game() -> None:
+    _, step = after(fight(chase(3000.0)))
+    np.testing.assert_allclose(step.terms_SJ[:, 1], 1 / 3000)
+
+
+def pairs(**changes) -> Fight:
+    """Two behind two, in columns 5 km apart: the third is the target of the first, the fourth of the second."""
+    places = [(0, 0, 5000), (5000, 0, 5000), (0, 533, 5000), (5000, 533, 5000)]
+    return fight(level(places, [(0, 1)] * 4))._replace(**changes)
+
+
+def test_a_side_of_two_fights_on_until_its_last_is_gone() -> None:
+    state, step = after(pairs(health_S=jnp.array([1.0, 1.0, 0.02, 1.0])), PAIRS)
+    assert not step.over and state.alive_S.tolist() == [True, True, False, True]
+    assert (step.reward_S == 0.0).all() and not step.left_S.any()
+    seen = PAIRS.observe(state)
+    assert seen.acting_S.tolist() == [True, True, False, True] and seen.present_S.all()
+    state, step = after(state._replace(health_S=jnp.array([1.0, 1.0, 0.0, 0.02])), PAIRS)
+    assert step.over and ending(step) == ([1, -1], ["gun", "gun"])
+    np.testing.assert_array_equal(step.reward_S, [1.0, 1.0, -1.0, -1.0])
+
+
+def test_a_lost_aircraft_stays_where_it_was_and_neither_shoots_nor_is_shot() -> None:
+    """The first is gone: the third, ahead of it, is safe; its own target line is free of damage."""
+    lost = pairs(alive_S=jnp.array([False, True, True, True]), cause_S=jnp.array([GROUND] + [TIMEOUT] * 3, jnp.int32))
+    state, step = after(lost, PAIRS)
+    assert state.health_S[2] == 1.0 and state.health_S[3] < 1.0
+    assert state.flight.place.y_S[0] == 0.0 and state.flight.place.y_S[1] > 20.0
+    assert step.terms_SJ[0, 0] == 0.0 and step.terms_SJ[0, 1] == 0.0
+    assert state.cause_S[0] == GROUND
+
+
+def test_friends_are_not_shot() -> None:
+    """Four in one line, 533 m apart, each looking at the next: the second sees an enemy, the first a friend."""
+    line = fight(level([(0, 533.0 * s, 5000) for s in range(4)], [(0, 1)] * 4))
+    state, _ = after(line, PAIRS)
+    assert (state.health_S < 1.0).tolist() == [False, False, True, False]
+
+
+def test_rules_change_without_a_new_program() -> None:
+    traces = []
+
+    @quick
+    def health(game: Dogfight, state: Fight):
+        traces.append(1)
+        return game.step(state, hold(DUEL), ())[0].health_S
+
+    state = fight(chase(533.0))
+    assert health(DUEL, state)[1] < 1.0
+    assert health(DUEL.with_rules(gun_cone=0.0, hard_deck=1000.0), state)[1] == 1.0
+    assert len(traces) == 1
