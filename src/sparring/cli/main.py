@@ -13,6 +13,8 @@ COMMANDS = {
     "resume": "go on with a run from its newest checkpoint",
     "eval": "play complete games with a run's learners and print the table",
     "tournament": "let runs, packages and bots meet each other, and rank them",
+    "pool": "list whom a run's learner meets, add guests, remove members",
+    "shares": "show or set how often a run's learner meets whom",
     "replay": "play one game with a run's learners and draw it as a GIF",
     "games": "list the games, or describe one",
     "bench": "measure steps per second: the game alone, and training",

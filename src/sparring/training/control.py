@@ -6,21 +6,23 @@ What was obeyed is kept with its iteration, so that a run that goes back to a ch
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparring.core.errors import ConfigError, SparringError, unknown
+from sparring.core.settings import load_toml
 from sparring.league.config import SHARES
 from sparring.league.events import Event
 from sparring.league.league import League
 from sparring.league.mixture import CURRENT
 from sparring.league.player import Player
+from sparring.store.checkpoints import load, newest_first
 from sparring.store.commands import Command, obeyed_from, taken, waiting
 from sparring.store.run_dir import RunDir
-from sparring.training.build import Built
+from sparring.training.build import Built, build
 from sparring.training.config import RunConfig
-from sparring.training.guests import Guest, free_name, free_roster_row, plain_name, read_guest, with_row
+from sparring.training.guests import Guest, as_saved, free_name, free_roster_row, plain_name, read_guest, with_row
 from sparring.training.line_up import Layout
 from sparring.training.opposition import Opposition
 from sparring.training.reseat import layout_now, reseated, wide
@@ -158,7 +160,10 @@ def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -
     names = {member.player.name for league in leagues for member in league.members()} | set(built.lineup.names)
     name = free_name(plain_name(str(command.wish.get("name"))), names)
     player = Player(
-        id=max(league.next_guest for league in leagues), name=name, kind="guest", born=iteration * built.steps_per_iteration
+        id=max(league.next_guest for league in leagues),
+        name=name,
+        kind="guest",
+        born=iteration * built.steps_per_iteration,
     )
     own = family == built.plan.seating.groups[0].family
     opposition.forget_guests()
@@ -196,6 +201,25 @@ def check_removal(config: RunConfig, league: League, name: str) -> None:
     """Without a shadow to step in, blocks that can only face others need somebody in the pool."""
     if not config.ppo.has_shadow and [member.name for member in league.pool.eligible] == [name]:
         raise ConfigError(f"{name} is the last member of the pool, and there is no shadow to meet in its place.")
+
+
+class LastKnown(NamedTuple):
+    """A run as its newest checkpoint tells it, or as it began."""
+
+    iteration: int
+    opposition: Opposition
+
+
+def last_known(run: RunDir) -> LastKnown:
+    """Who opposes the learner, for people to look at; also while the run trains."""
+    built = build(load_toml(RunConfig, run.config_path))
+    check_changing(built.config)
+    checkpoint = load(run.checkpoints_path) if newest_first(run.checkpoints_path) else None
+    if checkpoint is None:
+        return LastKnown(0, Opposition.begin(built))
+    saved = checkpoint.meta["opposition"]
+    built, guests = as_saved(built, run, saved)
+    return LastKnown(checkpoint.iteration, Opposition.restored(built, saved, guests))
 
 
 def together(*parts: Sequence[Sequence[Event]]) -> list[tuple[Event, ...]]:

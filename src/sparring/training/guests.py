@@ -111,7 +111,9 @@ def as_saved(built: Built, run: RunDir, saved: Mapping[str, Any]) -> tuple[Built
     for family, number in kinds.items():  # also of families that have lost all their guests
         built = with_row(built, family, read_guest(built, run, number)[1], 0)
     guests = {
-        one["id"]: Guest(one["name"], one["number"], one["family"], one["row"], read_guest(built, run, one["number"])[1])
+        one["id"]: Guest(
+            one["name"], one["number"], one["family"], one["row"], read_guest(built, run, one["number"])[1]
+        )
         for one in saved["guests"]
     }
     for guest in guests.values():

@@ -28,9 +28,7 @@ def player_path(run: RunDir, built: Built, seed: int, player: Player) -> Path:
     return run.path / "players" / f"{player.name}{'' if shared else f'-seed-{seed}'}{SUFFIX}"
 
 
-def keep_players(
-    run: RunDir, opposition: Opposition, state: TrainState, events_R: Sequence[Sequence[Event]]
-) -> None:
+def keep_players(run: RunDir, opposition: Opposition, state: TrainState, events_R: Sequence[Sequence[Event]]) -> None:
     """Write those who came, and remove those who left unless they are to be kept. Waits for the device."""
     built = opposition.built
     for r, events in enumerate(events_R):
@@ -56,9 +54,7 @@ def restore_players(run: RunDir, opposition: Opposition, state: TrainState, star
                 write_member(run, opposition, state, r, player, league.pool.rows[player.id])
 
 
-def write_member(
-    run: RunDir, opposition: Opposition, state: TrainState, r: int, player: Player, row: int
-) -> None:
+def write_member(run: RunDir, opposition: Opposition, state: TrainState, r: int, player: Player, row: int) -> None:
     built = opposition.built
     path = player_path(run, built, int(built.seeds_R[r]), player)
     if player.kind == "guest":

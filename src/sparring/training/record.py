@@ -64,14 +64,18 @@ def game_metrics(built: Built, tally: Tally) -> dict[str, Any]:
 def shaping_metrics(built: Built, iteration: int, tally: Tally) -> dict[str, Any]:
     """What each shaping term paid a seat over a game, on average, with its weight of this iteration.
 
-    A term that pays more than the game itself is a warning: the learner may be playing for that.
+    A term that pays more than the game itself is a warning: the learner may be playing for that. What one side of a
+    zero-sum term gains the other loses, so in zero-sum games only the learner's home side counts, elsewhere all seats.
     """
     weight_J, games = built.shaping_J(iteration), int(tally.games_B.sum())
     if weight_J is None or tally.sums_BSJ is None:
         return {}
     spec = built.game.spec
     rewards, potentials = spec.terms_of("reward"), spec.terms_of("potential")
-    sum_J = np.asarray(tally.sums_BSJ).sum(0).mean(0)
+    seating, sums_BSJ = built.plan.seating, np.asarray(tally.sums_BSJ)
+    home_B = seating.home_B or (0,) * seating.blocks
+    seats_B = [list(seating.seats_of_side[k] if spec.zero_sum else range(spec.seats)) for k in home_B]
+    sum_J = sum(sums_SJ[seats].mean(0) for sums_SJ, seats in zip(sums_BSJ, seats_B, strict=True))
     earlier, later = sum_J[len(rewards) : len(rewards) + len(potentials)], sum_J[len(rewards) + len(potentials) :]
     discount = coefficient(built.settings[0][0], "discount").at(built.progress(iteration))
     paid_J = weight_J * np.concatenate([sum_J[: len(rewards)], discount * later - earlier])

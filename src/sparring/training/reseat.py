@@ -46,9 +46,7 @@ def carried(before: Built, after: Built, state: TrainState) -> TrainState:
     learner = state.learners[0]
     if learner.reward is not None:
         assert blank.learners[0].reward is not None
-        returns = laid_out(
-            new, new.groups[0], blank.learners[0].reward.return_WN, old, (learner.reward.return_WN,)
-        )
+        returns = laid_out(new, new.groups[0], blank.learners[0].reward.return_WN, old, (learner.reward.return_WN,))
         learner = learner._replace(reward=learner.reward._replace(return_WN=returns))
     return state._replace(learners=(learner,), cursor=state.cursor._replace(memory=memory))
 

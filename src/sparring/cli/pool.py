@@ -1,0 +1,130 @@
+"""sparring pool RUN: list whom the learner meets, add guests and remove members, also while the run trains."""
+
+import json as json_text
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from sparring.cli.flags import RunFolder, parse
+from sparring.cli.notes import note
+from sparring.cli.shares import tell
+from sparring.core.errors import ConfigError, unknown
+
+if TYPE_CHECKING:  # nothing heavy before the flags are read
+    from sparring.league.league import Member
+    from sparring.store.run_dir import RunDir
+    from sparring.training.control import LastKnown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """List the members of a run's pool, or change it."""
+
+    run: RunFolder
+    """Folder of the run."""
+    add: tuple[str, ...] = ()
+    """Guests: other runs (RUN:PLAYER@ITERATION#SEED) or packages (*.safetensors). Their weights are copied."""
+    remove: tuple[str, ...] = ()
+    """Names of members that are to leave."""
+    json: bool = False
+    """Print the result as one JSON object."""
+
+
+def command(words: list[str]) -> None:
+    arguments = parse(Pool, words, command="pool")
+    from sparring.store.run_dir import RunDir
+    from sparring.training.control import last_known
+
+    run = RunDir.open(arguments.run)
+    known = last_known(run)
+    if arguments.add or arguments.remove:
+        change(arguments, run, known)
+    elif arguments.json:
+        members = [plain(seed, member) for seed, member in everybody(known)]
+        print(json_text.dumps({"run": str(arguments.run), "iteration": known.iteration, "members": members}))
+    else:
+        Console().print(table(known))
+
+
+def change(arguments: Pool, run: "RunDir", known: "LastKnown") -> None:
+    """Leave commands, after all of them have been found sound."""
+    from sparring.store.commands import drop, is_training
+    from sparring.training.control import check_removal
+    from sparring.training.guests import invite, invited
+
+    built, leagues = known.opposition.built, known.opposition.leagues
+    names = {player.name for league in leagues for player in league.pool.players}
+    guests = [invited(text, built.game, built.config) for text in arguments.add]
+    for remark in (remark for guest in guests for remark in guest.remarks):
+        note(remark)
+    for name in arguments.remove:
+        if name not in names:
+            raise ConfigError(unknown("member of the pool", name, names))
+        for league in leagues:
+            check_removal(built.config, league, name)
+    free = built.config.pool.pool_size - max(len(league.pool.players) for league in leagues) + len(arguments.remove)
+    if len(guests) > free:
+        raise ConfigError(
+            f"The pool of {built.config.pool.pool_size} has room for {free} more, found {len(guests)} guests. "
+            "Remove a member: --remove NAME"
+        )
+    numbers = [drop(run, {"do": "remove", "name": name}) for name in arguments.remove]
+    numbers += [invite(run, guest, text) for guest, text in zip(guests, arguments.add, strict=True)]
+    facts: dict[str, Any] = {"commands": numbers, "training": is_training(run)}
+    tell("Commands " + ", ".join(map(str, numbers)), facts, arguments.json)
+
+
+def everybody(known: "LastKnown") -> "list[tuple[int, Member]]":
+    seeds = map(int, known.opposition.built.seeds_R)
+    return [
+        (s, member) for s, league in zip(seeds, known.opposition.leagues, strict=True) for member in league.members()
+    ]
+
+
+def plain(seed: int, member: "Member") -> dict[str, Any]:
+    low, high = (member.interval.low, member.interval.high) if member.games else (None, None)
+    return {
+        "seed": seed,
+        "name": member.player.name,
+        "kind": member.player.kind,
+        "born": member.player.born,
+        "row": member.row,
+        "games": member.games,
+        "rate": member.rate if member.games else None,
+        "low": low,
+        "high": high,
+        "elo": member.rating,
+    }
+
+
+def table(known: "LastKnown") -> Table:
+    several = len(known.opposition.leagues) > 1
+    found = Table(title=f"Whom the learner meets, before iteration {known.iteration}")
+    for column in (
+        *(["seed"] if several else []),
+        "name",
+        "kind",
+        "born",
+        "games",
+        "rate",
+        "over all games",
+        "Elo",
+        "row",
+    ):
+        found.add_column(column, justify="left" if column in ("name", "kind") else "right")
+    for seed, member in everybody(known):
+        games = member.games
+        found.add_row(
+            *([str(seed)] if several else []),
+            member.player.name,
+            member.player.kind,
+            f"{member.player.born:,}" if member.player.kind in ("past", "guest") else "",
+            f"{games:,}",
+            f"{member.rate:.2f}" if games else "",
+            f"{member.interval.low:.2f} to {member.interval.high:.2f}" if games else "",
+            f"{member.rating:.0f}" if games else "",
+            "" if member.row is None else str(member.row),
+        )
+    return found
