@@ -137,9 +137,9 @@ def test_a_run_its_past_and_a_package_meet(sparring, own_run, tmp_path):
     said = sparring("tournament", f"{own_run}@all", "always_1", *FEW, "--json")
     told = json.loads(said.out)
     assert said.code == 0 and told["game"] == GAME and told["anchor"] == "always_1"
-    assert set(told["payoff"]["names"]) == {"own@4", "own@8", "own@10", "old", "always_1"}
+    assert set(told["payoff"]["names"]) == {"own@4", "own@8", "own@10", "own:old", "always_1"}
     names, won = told["payoff"]["names"], np.asarray(told["payoff"]["won"])
-    a, b = names.index("own@4"), names.index("old")
+    a, b = names.index("own@4"), names.index("own:old")
     assert won[a, b] == won[b, a], "the package is a copy of the checkpoint"
     picture = tmp_path / "x.png"
     said = sparring("tournament", old, own_run, *FEW, "--out", picture)

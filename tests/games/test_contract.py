@@ -12,7 +12,7 @@ from jax import Array
 
 from sparring.core.errors import GameError
 from sparring.core.records import Action, Observation, Step
-from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
+from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
 from sparring.games.contract import check_game
 from sparring.games.game import Bots, Game
 from sparring.games.matrix import MatrixGame, MatrixState, coordination, rock_paper_scissors
@@ -200,6 +200,117 @@ def test_bots_must_be_finite_and_have_a_row_each() -> None:
     rejected(doctored(bot_scores=scores(jnp.nan, 1)), "Finite bot_scores: .* from bot 'always_0' on side 0")
     rejected(doctored(bot_scores=scores(0.0, 2)), "Shape of bot_scores")
     rejected(doctored(bots=lambda _: Bots(("one", "two"), jnp.zeros((1, 4)))), "found 2 names and 1 rows")
+
+
+TERMS = (Term("lead", "potential", "rewards so far"), Term("half", "reward", "half of what the step pays"))
+
+
+def explained(change: Any = None, potential: Any = None) -> MatrixGame:
+    """A sound game with a shaping term of each kind and one cause of its end; `change` alters the sound step."""
+    base = rock_paper_scissors(rounds=ROUNDS)
+    spec = replace(base.spec, causes=("rounds",), terms=TERMS)
+
+    def sound(after: MatrixState, step: Step) -> Step:
+        full = step._replace(terms_SJ=step.reward_S[:, None] / 2, cause_K=jnp.zeros(2, jnp.int32))
+        return change(after, full) if change else full
+
+    methods = {"step": stepping(sound), "potential": potential or (lambda _, state: state.total_S[:, None])}
+    return type("Explained", (MatrixGame,), methods)(spec, base.rules, base.choices, base.roles, base.scripts)
+
+
+def test_a_sound_game_with_terms_and_causes_passes() -> None:
+    check_game(explained(), worlds=2, games=2)
+
+
+EXPLANATIONS = {
+    r"Shape of step\(\).terms_SJ: expected shape \(2, 1\) of floating, found \(2, 2\) of float32": (
+        lambda _, step: step._replace(terms_SJ=jnp.zeros((2, 2)))
+    ),
+    r"Shape of step\(\).terms_SJ: expected shape \(2, 1\) of floating, found nothing": (
+        lambda _, step: step._replace(terms_SJ=())
+    ),
+    r"Shape of step\(\).cause_K: expected shape \(2,\) of integer, found \(2,\) of float32": (
+        lambda _, step: step._replace(cause_K=jnp.zeros(2))
+    ),
+    r"Shape of step\(\).cause_K: .* found nothing": (lambda _, step: step._replace(cause_K=())),
+    "Finite shaping terms: expected finite numbers, found NaN or infinity at step 2 of a game, seat 0": (
+        lambda after, step: step._replace(terms_SJ=step.terms_SJ + 1.0 / (after.played - 2.0))
+    ),
+    "Cause of an end: expected 0 to 0 for each side, found 1 at step 3 of a game. Count in spec.causes: rounds": (
+        lambda _, step: step._replace(cause_K=jnp.array([0, 1]))
+    ),
+    "Exchangeable seats: .* in step.terms_SJ": (
+        lambda _, step: step._replace(terms_SJ=step.terms_SJ + jnp.array([[1.0], [0.0]]))
+    ),
+}
+
+
+@pytest.mark.parametrize("sentence", EXPLANATIONS)
+def test_a_game_that_explains_itself_wrongly_is_told_so(sentence: str) -> None:
+    rejected(explained(EXPLANATIONS[sentence]), sentence)
+
+
+def test_causes_are_exchanged_with_the_sides() -> None:
+    """The winner's and the loser's cause differ, which is no favour; a cause that stays with side 0 is one."""
+
+    def by_outcome(_: MatrixState, step: Step) -> Step:
+        return step._replace(cause_K=(step.outcome_K > 0).astype(jnp.int32))
+
+    def by_number(_: MatrixState, step: Step) -> Step:
+        return step._replace(cause_K=jnp.arange(2, dtype=jnp.int32))
+
+    def two_causes(change: Any) -> MatrixGame:
+        game = explained(change)
+        spec = replace(game.spec, causes=("lost or drawn", "won"))
+        return type(game)(spec, game.rules, game.choices, game.roles, game.scripts)
+
+    check_game(two_causes(by_outcome), worlds=2, games=2)
+    rejected(two_causes(by_number), "Exchangeable seats: .* in step.cause_K")
+
+
+POTENTIALS = {
+    r"Shape of potential\(\): expected shape \(2, 1\) of floating, found \(2, 0\)": (
+        lambda _, state: jnp.zeros((2, 0)) * state.total_S[0]
+    ),
+    "Finite potential": lambda _, state: (state.total_S / (state.played - 1.0))[:, None],
+    "Exchangeable seats: expected potentials that follow the seats": (
+        lambda _, state: (state.total_S + jnp.array([1.0, 0.0]))[:, None]
+    ),
+}
+
+
+@pytest.mark.parametrize("sentence", POTENTIALS)
+def test_a_wrong_potential_is_refused(sentence: str) -> None:
+    rejected(explained(potential=POTENTIALS[sentence]), sentence)
+
+
+def test_terms_that_the_spec_does_not_name_are_refused() -> None:
+    extra = stepping(lambda _, step: step._replace(terms_SJ=jnp.zeros((2, 1))))
+    rejected(doctored(step=extra), r"Shape of step\(\).terms_SJ: expected shape \(2, 0\) of floating, found \(2, 1\)")
+
+
+def counting(memory: Any) -> Any:
+    """A bot that remembers how often it was asked, starting from `memory(batch)`."""
+    return {
+        "bot_memory": lambda _, *batch: memory(batch),
+        "bot_turn": lambda _, row_J, features_NF, legal_NA, memory: (
+            jnp.where(memory[:, None] == 0, row_J[0], jnp.nan) + jnp.zeros(legal_NA.shape),
+            jnp.zeros((legal_NA.shape[0], 0)),
+            memory + 1,
+        ),
+    }
+
+
+def test_bots_that_remember_start_blank() -> None:
+    check_game(doctored(**counting(jnp.zeros)), worlds=2, games=2)
+    rejected(doctored(**counting(jnp.ones)), "Finite bot_scores: .* from bot 'always_0' on side 0")
+
+
+def test_a_memory_that_changes_its_type_is_refused() -> None:
+    blank = counting(lambda batch: jnp.zeros(batch, jnp.int32))
+    turn = blank["bot_turn"]
+    blank["bot_turn"] = lambda *args: (*turn(*args)[:2], args[-1] + 0.5)
+    rejected(doctored(**blank), "Memory of bots: expected .*int32.* as bot_memory.. gives, found .*float32")
 
 
 def spec_of(sides: tuple[int, ...], group: tuple[int, ...]) -> GameSpec:

@@ -7,8 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from toy_games import timetable
-from toy_players import learners_of
 
 from sparring.core.schedules import Schedule
 from sparring.learn.config import Knobs, PPOConfig, knobs_at
@@ -16,6 +14,8 @@ from sparring.learn.learner import new_learner
 from sparring.learn.shadow import averaged, followed, rate, towards
 from sparring.nets.config import NetConfig
 from sparring.nets.normalise import Normaliser
+from toy_games import timetable
+from toy_players import learners_of
 
 GAME = timetable(np.zeros((3, 2)))
 HALF_LIFE = PPOConfig(shadow_half_life=Schedule.parse(8.0))

@@ -4,8 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from toy_games import timetable
-from toy_players import Always, driver_of, learners_of, quick
 
 from sparring.nets.config import NetConfig
 from sparring.play.collect import begin, collect
@@ -13,6 +11,8 @@ from sparring.play.defeats import before_defeat, empty_archive, remembered, seco
 from sparring.play.rollout import Driver, Games, Pairing, tally
 from sparring.play.roster import stack
 from sparring.play.seating import seat_changing
+from toy_games import timetable
+from toy_players import Always, driver_of, learners_of, quick
 
 LENGTH, STEPS, WORLDS, EVERY = 6, 12, 2, 2
 GAME = timetable(np.zeros((LENGTH, 2)))

@@ -20,9 +20,8 @@ from sparring.store.run_dir import RunDir
 from sparring.training.against import against
 from sparring.training.build import build, first_state
 from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
-from sparring.training.entrants import Entrant, entrant, entrants, expanded, game_of, save_entrant, save_player
-from sparring.training.runs import trained_state
-from sparring.training.snapshot import to_arrays
+from sparring.training.entrants import Entrant, entrant, entrants, game_of, save_entrant, save_player
+from sparring.training.snapshot import from_arrays, to_arrays
 
 RPS, PENNIES = "matrix:rock_paper_scissors", "matrix:matching_pennies"
 CONFIG = RunConfig(
@@ -127,8 +126,16 @@ def test_learners_of_unlike_sides_are_told_apart_and_know_their_side(runs, penni
 
 
 def test_shadows_and_past_selves_are_players_of_their_run(tmp_path, rps):
-    pool = [{"players": [{"name": "past-30", "row": 0, "born": 30}, {"name": f"past-{60 + r}", "row": 1, "born": 60}]}
-            for r in (0, 1)]  # fmt: skip
+    pool = [
+        {
+            "players": [
+                {"name": "past-30", "row": 0, "born": 30, "kind": "past"},
+                {"name": f"past-{60 + r}", "row": 1, "born": 60, "kind": "past"},
+                {"name": "guest", "row": 1, "born": 60, "kind": "guest"},
+            ]
+        }
+        for r in (0, 1)
+    ]
     arrays = write_run(tmp_path / "a", CONFIG, (100,), opposition={"leagues": [{"pool": own} for own in pool]})[100]
     shadow = entrant(f"{tmp_path / 'a'}:learner.shadow", rps)
     assert_plays(shadow, arrays, (0, 0), "learners.0.shadow.")
@@ -137,9 +144,8 @@ def test_shadows_and_past_selves_are_players_of_their_run(tmp_path, rps):
     assert entrant(f"{tmp_path / 'a'}:past-30", rps).meta.steps == 30  # pyright: ignore[reportOptionalMemberAccess]
     with pytest.raises(ConfigError, match=r"Unknown player of .* 'past-61'. Did you mean 'past-60'"):
         entrant(f"{tmp_path / 'a'}:past-61", rps)
-    assert [text.rpartition("/")[2] for text in expanded(f"{tmp_path / 'a'}@all")] == [
-        "a@100", "a:past-30", "a:past-60"
-    ]  # fmt: skip
+    with pytest.raises(ConfigError, match="Unknown player"):  # its weights are not in that row of the pool
+        entrant(f"{tmp_path / 'a'}:guest", rps)
 
 
 def test_a_folder_may_have_any_name(tmp_path, rps):
@@ -167,8 +173,9 @@ def test_a_package_of_a_learner_is_the_same_player(runs, duel, tmp_path, rps):
         save_entrant(entrant("random", rps), tmp_path / "bot.safetensors")
 
 
-def test_a_learner_in_training_becomes_a_package(runs, duel, tmp_path, rps):
-    built, state = trained_state(RunDir.open(runs / "duel"))
+def test_a_learner_in_training_becomes_a_package(duel, tmp_path, rps):
+    built = build(CONFIG)
+    state = from_arrays(first_state(built), duel[200], source="duel")
     path = save_player(built, state, "learner", tmp_path / "x.safetensors", place=1, steps=5, run="duel")
     assert_plays(entrant(str(path), rps, RPS), duel[200], (1, 0))
     assert read_package(path)[1].steps == 5
@@ -278,7 +285,7 @@ def test_all_that_a_run_has_kept_takes_part(tmp_path, rps):
     write_run(tmp_path / "a", CONFIG)
     save_entrant(entrant(f"{tmp_path / 'a'}@100", rps), tmp_path / "a" / "players" / "veteran.safetensors")
     found = entrants([f"{tmp_path / 'a'}@all", "random"], rps, RPS)
-    assert list(found) == ["a@100", "a@200", "veteran", "random"]
+    assert list(found) == ["a@100", "a@200", "a:veteran", "random"]
     assert [player.kind for player in found.values()] == ["run", "run", "package", "bot"]
 
 

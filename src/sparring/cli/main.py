@@ -15,6 +15,7 @@ COMMANDS = {
     "tournament": "let runs, packages and bots meet each other, and rank them",
     "pool": "list whom a run's learner meets, add guests, remove members",
     "shares": "show or set how often a run's learner meets whom",
+    "defeats": "list the defeats that a run tries again, and draw one as a GIF",
     "replay": "play one game with a run's learners and draw it as a GIF",
     "games": "list the games, or describe one",
     "bench": "measure steps per second: the game alone, and training",

@@ -1,7 +1,7 @@
 """sparring train [GAME]: train by self-play, or against a bot. Ends with a table, a picture and a report."""
 
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,11 +13,20 @@ from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note_damage
 from sparring.cli.watch import Watch, stop_politely
 from sparring.core.errors import ConfigError, unknown
+from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml
 from sparring.games.registry import available
+from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
 from sparring.recipes.catalogue import RECIPES
 from sparring.recipes.presets import PRESETS, preset
-from sparring.training.config import RunConfig
+from sparring.recipes.self_play import SELF_PLAY, apply
+from sparring.training.config import RunConfig, SeatsConfig
+
+AUTO = "auto"
+OPPOSING = tuple(
+    f.name for kind in (OpponentsConfig, PoolConfig, CurriculumConfig, DefeatsConfig, SeatsConfig) for f in fields(kind)
+)
+"""Settings that say who opposes: whoever sets one has decided for himself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +43,8 @@ class Train:
     """A ready-made configuration by name; flags win over it."""
     preset: Annotated[str, tyro.conf.arg(metavar="|".join(PRESETS), help_behavior_hint="")] = ""
     """Settings of networks and learning by name, put on top of the recipe or file; flags win over it."""
+    self_play: Annotated[str, tyro.conf.arg(metavar="|".join((AUTO, *SELF_PLAY)))] = AUTO
+    """Who opposes, by name; flags win over it. Auto: sparring, where two sides are alike and nothing else is said."""
     name: Annotated[str, tyro.conf.arg(help_behavior_hint="(default: the game and a number)")] = ""
     """Name of the run."""
     runs: Path = Path("runs")
@@ -58,8 +69,8 @@ def command(words: list[str]) -> None:
         raise ConfigError(
             f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(available())}."
         )
-    config = arguments.run if arguments.word is None else replace(arguments.run, game=arguments.word)
     prepare(arguments.machine)
+    config = opposed(arguments, words)
     from sparring.store.run_dir import RunDir
     from sparring.training.build import build
     from sparring.training.runs import WarmStart, newest, split_source, start
@@ -82,6 +93,46 @@ def command(words: list[str]) -> None:
     with stop_politely() as asked, watch.bar:
         summary = start(config, path, force=arguments.force, warm=warm, on_iteration=watch, should_stop=asked)
     finish.conclude(path, summary, as_json=arguments.json)
+
+
+def opposed(arguments: Train, words: list[str]) -> RunConfig:
+    """The settings of the run with those of --self-play in them; says which it took."""
+    game = arguments.run.game if arguments.word is None else arguments.word
+    config = replace(arguments.run, game=game)
+    given = {
+        word.partition("=")[0].strip("-").removeprefix("no-").replace("-", "_") for word in words if word[:2] == "--"
+    }
+    name, why = chosen_self_play(arguments, config, given)
+    if not (arguments.quiet or arguments.json):
+        print(f"Self-play: {name or 'as set'} ({why}).")
+    if not name:
+        return config
+    # A preset depends on the game and the length of the run, which flags say; and then flags win over it.
+    start = apply(config, name)
+    slowness = {"shadow_tau": "shadow_half_life", "shadow_half_life": "shadow_tau"}  # one thing said in two ways
+    other = {slowness[said]: Schedule.parse(0.0) for said in given & slowness.keys()}
+    start = replace(start, ppo=replace(start.ppo, **other))
+    return replace(parse(Train, words, command="train", default=replace(arguments, run=start)).run, game=game)
+
+
+def chosen_self_play(arguments: Train, config: RunConfig, given: set[str]) -> tuple[str, str]:
+    """The preset, or nothing, and why; `given` are the settings that flags name."""
+    if arguments.self_play != AUTO:
+        if arguments.self_play not in SELF_PLAY:
+            raise ConfigError(unknown("self-play preset", arguments.self_play, (AUTO, *SELF_PLAY)))
+        return arguments.self_play, "by --self-play"
+    if arguments.recipe or arguments.config:
+        return "", "by the recipe" if arguments.recipe else "by the file"
+    if named := sorted(given & set(OPPOSING)):
+        return "", f"by --{named[0].replace('_', '-')}"
+    from sparring.training.build import build
+
+    spec = build(config).game.spec
+    if spec.sides != 2 or not spec.exchangeable_sides:
+        return "", "the game does not have two sides that are alike"
+    if config.play.worlds % 2:
+        return "", "an odd number of worlds has no equal blocks"
+    return "sparring", "the default where two sides are alike"
 
 
 def starting_point(words: list[str]) -> RunConfig:

@@ -67,6 +67,22 @@ def watch(
     return Watched(tuple(drawn.scene(moment) for moment in moments), ending)
 
 
+def watch_again(game: Game, start: State, action: Action, chance: Any) -> Watched:
+    """A game whose every action is known, leaves [T, S, ...], from a state on."""
+    check(game, None)
+
+    def one_step(state: State, given: tuple[Action, Any]) -> tuple[State, tuple[State, Step]]:
+        state, step = game.step(state, *given)
+        return state, (state, step)
+
+    _, (later, step) = jax.jit(lambda: lax.scan(one_step, start, (action, chance)))()
+    states = jax.tree.map(lambda a, b: np.concatenate([np.asarray(a)[None], np.asarray(b)]), start, later)
+    ending = ending_of(game.spec, jax.tree.map(lambda x: np.asarray(x)[:, None], step))
+    drawn = jax.tree.map(np.asarray, game)
+    moments = (jax.tree.map(lambda leaf, t=t: leaf[t], states) for t in range(ending.steps + 1))
+    return Watched(tuple(drawn.scene(moment) for moment in moments), ending)
+
+
 def check(game: Game, most_steps: int | None) -> None:
     if type(game).scene is Game.scene:
         raise GameError(

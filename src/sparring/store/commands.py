@@ -64,7 +64,7 @@ def drop(run: RunDir, wish: Mapping[str, Any], package: Callable[[Path], Any] | 
 def waiting(run: RunDir) -> list[int]:
     """Numbers of the commands that nobody has obeyed yet, in order. One look into a folder."""
     try:
-        names = os.listdir(folder(run))
+        names = [path.name for path in folder(run).iterdir()]
     except OSError:
         return []
     return sorted(int(match[1]) for match in map(_WAITING.fullmatch, names) if match)

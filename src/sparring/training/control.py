@@ -48,6 +48,14 @@ class Leaving(Event):
 
 
 @dataclass(frozen=True)
+class Waiting(Event):
+    name: str
+
+    def sentence(self) -> str:
+        return f"{self.name} joins the pool when the member that is leaving has left."
+
+
+@dataclass(frozen=True)
 class Reseated(Event):
     """The program is compiled anew."""
 
@@ -76,7 +84,8 @@ class Control:
         else:
             commands = [taken(self.run, number, iteration) for number in waiting(self.run)]
         events_R: list[list[Event]] = [[] for _ in opposition.built.seeds_R]
-        for command in commands:
+        again = [Command(number, {"do": "add", "name": name}) for number, name in opposition.arriving.items()]
+        for command in (*again, *commands):
             try:
                 for events, new in zip(events_R, obeyed(opposition, self.run, command, iteration), strict=True):
                     events += new
@@ -154,9 +163,14 @@ def reseat(opposition: Opposition, built: Built) -> None:
 
 
 def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -> list[list[Event]]:
-    """Take a guest into every league's pool that has room."""
+    """Take a guest into every league's pool that has room; where a member is about to leave, the guest waits."""
     leagues, built = opposition.leagues, opposition.built
+    waits = command.number in opposition.arriving
+    opposition.arriving.pop(command.number, None)
     family, policy = read_guest(built, run, command.number)
+    if any(league.pool.leaving and league.pool.free_row(league.pool_config.pool_size) is None for league in leagues):
+        opposition.arriving[command.number] = str(command.wish.get("name"))
+        return [[] if waits else [Waiting(opposition.arriving[command.number])] for _ in leagues]
     names = {member.player.name for league in leagues for member in league.members()} | set(built.lineup.names)
     name = free_name(plain_name(str(command.wish.get("name"))), names)
     player = Player(

@@ -40,6 +40,8 @@ if TYPE_CHECKING:  # whoever builds a run may ask for guests by name
     from sparring.training.program import TrainState
 
 ALL = "@all"
+PLAYERS = "players"
+"""The folder of a run with packages of its past selves."""
 
 
 @dataclass(frozen=True)
@@ -113,20 +115,16 @@ def game_of(texts: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
 
 
 def expanded(text: str) -> list[str]:
-    """RUN@all: each learner at every kept checkpoint, past selves, and the packages in the run's folder `players`."""
+    """RUN@all: each learner at every kept checkpoint, and the packages in the run's folder `players`: past selves."""
     if not text.endswith(ALL):
         return [text]
     run = RunDir.open(text.removesuffix(ALL))
-    packages = sorted((run.path / "players").glob(f"*{SUFFIX}"))
-    kept = numbered(run)
-    learners, past = [], []
+    kept, own = numbered(run), []
     if kept:
-        newest = load(run.checkpoints_path)
-        players = [player["name"] for player in newest.meta["players"]]
+        players = [player["name"] for player in load(run.checkpoints_path).meta["players"]]
         own = [""] if len(players) == 1 else [f":{player}" for player in players]
-        learners = [f"{run.path}{player}@{number}" for player in own for number in sorted(kept)]
-        past = [f"{run.path}:{name}" for name in members(newest, 0) if name not in {path.stem for path in packages}]
-    return [*learners, *past, *map(str, packages)]
+    packages = sorted((run.path / PLAYERS).glob(f"*{SUFFIX}"))
+    return [f"{run.path}{player}@{number}" for player in own for number in sorted(kept)] + [*map(str, packages)]
 
 
 def folder_of(text: str) -> str:
@@ -203,7 +201,8 @@ def from_package(path: Path, game: Game, game_name: str = "") -> Entrant:
     sides = meta.sides or tuple(range(game.spec.sides))
     if not set(sides) <= set(range(game.spec.sides)):
         raise RunError(f"{path} says it drives the sides {list(sides)} of {game.spec.sides}. Get another copy.")
-    return Entrant(path.stem, filled(game.spec, net, arrays, str(path)), "package", sides, meta)
+    run = f"{path.absolute().parent.parent.name}:" if path.absolute().parent.name == PLAYERS else ""
+    return Entrant(run + path.stem, filled(game.spec, net, arrays, str(path)), "package", sides, meta)
 
 
 def save_player(

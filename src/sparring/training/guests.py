@@ -1,4 +1,4 @@
-"""Guests: policies of other runs that join the pool. They come as packages, so that the other run is never needed again.
+"""Guests: policies of other runs that join the pool. They come as packages: the other run is not needed again.
 
 One whose network is built like the learner's takes a row of the pool. Others form families of their own, one for each
 kind of network, with rosters that all seeds share.

@@ -43,7 +43,9 @@ def seed_row(checkpoint: Checkpoint, seed: int | None) -> int:
 def members(checkpoint: Checkpoint, place: int) -> dict[str, dict[str, Any]]:
     """Past selves in the pool of the seed at that place, by name: their `row`, and the step they were `born` at."""
     leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
-    return {one["name"]: one for one in leagues[place]["pool"]["players"]} if leagues else {}
+    players = leagues[place]["pool"]["players"] if leagues else []
+    # Guests may be built otherwise, and then have no row in the pool; they are packages anyway.
+    return {one["name"]: one for one in players if one["kind"] == "past"}
 
 
 def weights_of(

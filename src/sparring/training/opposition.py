@@ -69,6 +69,8 @@ class Opposition:
     """By id."""
     kinds: dict[str, int] = field(default_factory=dict)
     """Families of guests that are built unlike the learner, with the command that brought the first of each."""
+    arriving: dict[int, str] = field(default_factory=dict)
+    """Guests that wait for a member to leave: the commands that brought them, with their names."""
 
     @classmethod
     def begin(cls, built: Built) -> "Opposition":
@@ -83,6 +85,7 @@ class Opposition:
         """`built` in the seating of the checkpoint, with its guests: see `guests.as_saved`."""
         opposition = cls.begin(built)
         opposition.guests, opposition.kinds = dict(guests), dict(state.get("kinds", {}))
+        opposition.arriving = {number: name for number, name in state.get("arriving", [])}
         opposition.leagues = [
             restored_league(built, int(seed), own)
             for seed, own in zip(built.seeds_R, state["leagues"], strict=bool(opposition.leagues))
@@ -111,6 +114,7 @@ class Opposition:
         return {
             "layout": None if layout is None else [list(layout.mirror_B), list(layout.face_B)],
             "kinds": dict(self.kinds),
+            "arriving": [[number, name] for number, name in self.arriving.items()],
             "guests": [guest.to_dict(player) for player, guest in self.guests.items()],
         }
 

@@ -1,6 +1,7 @@
 """Another seating in the middle of a run: no game is cut, and everybody keeps the memory of the game they play."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -40,13 +41,14 @@ def carried(before: Built, after: Built, state: TrainState) -> TrainState:
     old, new = before.plan.seating, after.plan.seating
     blank = first_state(after)
     memory = tuple(
-        jax.tree.map(lambda x, *found: laid_out(new, group, x, old, found), part, *kept_of(old, group, state))
+        jax.tree.map(partial(laid_out, old, new, group), part, *kept_of(old, group, state))
         for group, part in zip(new.groups, blank.cursor.memory, strict=True)
     )
     learner = state.learners[0]
     if learner.reward is not None:
         assert blank.learners[0].reward is not None
-        returns = laid_out(new, new.groups[0], blank.learners[0].reward.return_WN, old, (learner.reward.return_WN,))
+        blanks = blank.learners[0].reward.return_WN
+        returns = laid_out(old, new, new.groups[0], blanks, learner.reward.return_WN)
         learner = learner._replace(reward=learner.reward._replace(return_WN=returns))
     return state._replace(learners=(learner,), cursor=state.cursor._replace(memory=memory))
 
@@ -60,11 +62,10 @@ def kept_of(old: Seating, group: Group, state: TrainState) -> tuple[Any, ...]:
     )
 
 
-def laid_out(new: Seating, group: Group, blank: Array, old: Seating, found: tuple[Array, ...]) -> Array:
+def laid_out(old: Seating, new: Seating, group: Group, blank: Array, kept: Array | None = None) -> Array:
     """An array [R, P, X*W, ...] of a group with what its lanes held before, in their new places."""
-    if not found:
+    if kept is None:
         return blank
-    (kept,) = found
     known = next(g for g in old.groups if (g.family, g.slot, g.learns) == (group.family, group.slot, group.learns))
     places = places_of(known)
     for lane, (p, x) in places_of(group).items():

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from sparring.core.records import Action
+from sparring.core.records import Action, Step
 from sparring.games.dogfight.airframe import F16, Airframe, Controls, Flight, fly
 from sparring.games.dogfight.game import Dogfight
 from sparring.games.dogfight.rules import TIMEOUT, Fight
@@ -80,3 +80,8 @@ def flown(
 
     times_T = jnp.arange(round(seconds * rate)) / rate
     return quick(lambda flight: lax.scan(advance, flight, times_T)[1])(flight)
+
+
+def paid(game: Dogfight, step: Step, term: str) -> np.ndarray:
+    """What one shaping term pays each seat."""
+    return np.asarray(step.terms_SJ)[:, game.spec.terms_of("reward").index(term)]

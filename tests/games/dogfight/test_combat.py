@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from sky import chase, fight, head_on, hold, level, vector
+from sky import chase, fight, head_on, hold, level, paid, vector
 
 from sparring.core.records import Step
 from sparring.games.dogfight.game import Dogfight, dogfight, dogfight_2v2
@@ -42,7 +42,7 @@ def test_damage_is_that_of_the_range() -> None:
     """A tenth of a second at 533 m, half way between the ends: 0.05; hits are the damage given minus taken."""
     state, step = after(fight(chase(533.0)))
     np.testing.assert_allclose(state.health_S, [1.0, 0.95], atol=1e-3)
-    np.testing.assert_allclose(step.terms_SJ[:, 0], [0.05, -0.05], atol=1e-3)
+    np.testing.assert_allclose(paid(DUEL, step, "hits"), [0.05, -0.05], atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_shot_down_side_loses() -> None:
     assert ending(step) == ([1, -1], ["gun", "gun"])
     assert step.over and not step.cut
     np.testing.assert_array_equal(step.reward_S, [1.0, -1.0])
-    np.testing.assert_array_equal(step.terms_SJ[:, 2], [0.0, -1.0])
+    np.testing.assert_array_equal(paid(DUEL, step, "defeat"), [0.0, -1.0])
     assert state.cause_S.tolist() == [TIMEOUT, GUN]
 
 
@@ -138,7 +138,7 @@ def test_time_is_a_draw_and_an_end() -> None:
 
 def test_staying_alive_adds_up_to_1_over_the_longest_game() -> None:
     _, step = after(fight(chase(3000.0)))
-    np.testing.assert_allclose(step.terms_SJ[:, 1], 1 / 3000)
+    np.testing.assert_allclose(paid(DUEL, step, "survival"), 1 / 3000)
 
 
 def pairs(**changes) -> Fight:
@@ -164,7 +164,7 @@ def test_a_lost_aircraft_stays_where_it_was_and_neither_shoots_nor_is_shot() -> 
     state, step = after(lost, PAIRS)
     assert state.health_S[2] == 1.0 and state.health_S[3] < 1.0
     assert state.flight.place.y_S[0] == 0.0 and state.flight.place.y_S[1] > 20.0
-    assert step.terms_SJ[0, 0] == 0.0 and step.terms_SJ[0, 1] == 0.0
+    assert paid(PAIRS, step, "hits")[0] == 0.0 and paid(PAIRS, step, "survival")[0] == 0.0
     assert state.cause_S[0] == GROUND
 
 

@@ -19,15 +19,9 @@ from toy_players import quick
 DUEL = dogfight()
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("dogfight", {"actions": "discrete", "missiles": True, "seconds": 10}),
-        ("dogfight:2v2", {"missiles": True, "front_quarter_guns": False, "seconds": 10}),
-    ],
-)
-def test_options_keep_the_contract(name: str, options: dict) -> None:
-    check_game(make(name, **options), worlds=4, games=2)
+def test_all_options_together_keep_the_contract() -> None:
+    game = make("dogfight:2v2", actions="discrete", missiles=True, front_quarter_guns=False, seconds=5)
+    check_game(game, worlds=4, games=2)
 
 
 def test_centred_controls_fly_level() -> None:
@@ -92,4 +86,4 @@ def test_seats_are_exchangeable_as_sides_and_within_them() -> None:
     assert dogfight_2v2().spec.exchangeable == ((0, 1, 2, 3),) and dogfight_2v2().spec.exchangeable_sides
     assert DUEL.spec.zero_sum and DUEL.spec.score == "outcome"
     assert DUEL.spec.terms_of("potential") == ("posture", "safety", "aim")
-    assert DUEL.spec.terms_of("reward") == ("hits", "survival", "defeat")
+    assert {"hits", "survival", "defeat"} <= set(DUEL.spec.terms_of("reward"))

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
-from sky import chase, fight, hold, level, vector
+from sky import chase, fight, hold, level, paid, vector
 
 from sparring.core.records import Action, Step
 from sparring.games.dogfight import missiles
@@ -68,7 +68,7 @@ def test_drag_at_sea_level_is_1120_newtons_at_600_metres_a_second() -> None:
 
 
 def test_the_nose_turns_by_the_navigation_constant_times_the_line() -> None:
-    """A target 1,000 m ahead that crosses at 100 m/s turns the line by 0.1 rad/s; at an age of 20 s K is 3 * 2/3 = 2."""
+    """A target 1,000 m ahead that crosses at 100 m/s turns the line by 0.1 rad/s; at 20 s of age K is 3 * 2/3 = 2."""
     flight = level([(0, 0, 5000), (0, 1000, 5000)], [(0, 1), (1, 0)], speed=100.0)
     state = in_flight((0, 0, 5000), (0, 1, 0), 500.0, age=20.0)
     rate = missiles._turn(
@@ -126,7 +126,7 @@ def test_a_missile_finds_a_target_that_flies_across() -> None:
     state, step = play(armed(flight), FIRE, 150)
     assert step.over and np.asarray(step.outcome_K).tolist() == [1.0, -1.0]
     assert [CAUSES[cause] for cause in np.asarray(step.cause_K)] == ["missile", "missile"]
-    assert step.terms_SJ[:, 0].tolist() == [1.0, -1.0]
+    assert paid(GAME, step, "hits").tolist() == [1.0, -1.0]
     assert 50 < int(state.played) - 100 < 150
 
 

@@ -110,8 +110,9 @@ def turn(parameters_J: Array, features_NF: Array, memory: Memory, rules: Rules, 
     memory = _reminded(memory, features_NF, own)
     at = attitude(own)
     cruise, memory = _cruise(pilot, own, at, memory, dt)
-    # Who has no eye for the enemy turns back to it before the arena ends, for flying away loses: at 5 g, in 2.6 km.
-    hunts_N = (pilot.chase > 0.5) | (enemy.range > 0.6 * rules.arena)
+    # Who has no eye for the enemy turns back to it before the arena ends, for flying away loses. Two that
+    # part at 280 m/s turn round within 4 km at 5 g.
+    hunts_N = (pilot.chase > 0.5) | (enemy.range > 0.5 * rules.arena)
     hunt = _hunt(pilot._replace(load=jnp.maximum(pilot.load, 5.0)), own, enemy, at, memory, dt)
     wish = jax.tree.map(lambda one, two: jnp.where(hunts_N, one, two), hunt, cruise)
     where, load_N = guarded(own, at, rules, wish.course, wish.load)

@@ -19,7 +19,7 @@ from sparring.games.dogfight import bots as scripted
 from sparring.games.dogfight import controls, drawing, guns, mirror, missiles, shaping, starts, view
 from sparring.games.dogfight.combat import Setting, foes, locks, substep
 from sparring.games.dogfight.geometry import look
-from sparring.games.dogfight.rules import CAUSES, PEACE, TIMEOUT, Fight, Rules, standard_rules
+from sparring.games.dogfight.rules import BOUNDS, CAUSES, GROUND, PEACE, TIMEOUT, Fight, Rules, standard_rules
 from sparring.games.game import Bots, Chance, Game
 
 
@@ -114,16 +114,17 @@ class Dogfight(Game):
         # A side's cause is that of its last loss; what beat the enemy is also why the game ended for the winner.
         fate_K = jnp.where(fell_S, state.cause_S, -1).reshape(2, -1).max(axis=1)
         cause_K = jnp.where(lost_K, fate_K, jnp.where(lost_K[::-1], fate_K[::-1], TIMEOUT))
-        # Potentials tell a beginner where to go only until its critic knows them; held positions pay all the time.
-        posture_S, _, aim_S = self.potential(state).T
-        held = (posture_S / self.setting.decisions, aim_S / self.setting.decisions)
+        # A potential guides only until the critic knows it; pursuit pays all the time.
+        pursuit_S = self.potential(state)[:, 0] / self.setting.decisions
+        blunder_S = -(fell_S & ((state.cause_S == GROUND) | (state.cause_S == BOUNDS))).astype(float)
+        defeat_S = jnp.minimum(outcome_S, 0.0)
         return Step(
             reward_S=outcome_S,
             left_S=jnp.zeros(spec.seats, bool),
             over=lost_K.any() | (state.played >= spec.longest),
             cut=jnp.zeros((), bool),
             outcome_K=outcome_K,
-            terms_SJ=jnp.stack([hits_S, state.alive_S / spec.longest, jnp.minimum(outcome_S, 0.0), *held], axis=-1),
+            terms_SJ=jnp.stack([hits_S, state.alive_S / spec.longest, defeat_S, pursuit_S, blunder_S], axis=-1),
             cause_K=cause_K,
         )
 

@@ -1,0 +1,208 @@
+"""Who opposes the learner, by name, as published systems did it or as people believe they did.
+
+A preset replaces the opponents, the pool, the curriculum and the shadow's settings of a run; the rest stays. Shares
+count blocks of worlds. Schedules run over the whole run: with total_steps=1e6, progress is steps / 1e6. Every preset
+but `naive` keeps a shadow as a candidate to deploy, also where its source has none: it opposes nobody there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from sparring.core.errors import ConfigError, unknown
+from sparring.core.schedules import Schedule
+from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
+from sparring.training.config import RunConfig
+
+schedule = Schedule.parse
+NONE = schedule(0.0)
+FIRST_MEMORY, LAST_MEMORY = 0.01, 0.2
+"""Half-life of the shadow as a share of the run, at its start and at its end: nearly an average of all so far, which
+forgets the beginning and outlasts a cycle (docs/log/2026-11-16-self-play.md)."""
+MOST_FOR_BOTS = 0.2
+"""Of all blocks, however many bots have a floor."""
+
+
+@dataclass(frozen=True)
+class SelfPlay:
+    """What a preset sets; a shadow of neither half-life nor tau is none."""
+
+    opponents: OpponentsConfig = field(default_factory=OpponentsConfig)
+    pool: PoolConfig = field(default_factory=PoolConfig)
+    curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
+    shadow_half_life: Schedule = NONE
+    shadow_tau: Schedule = NONE
+    anchor: Schedule = NONE
+
+
+class Pace(NamedTuple):
+    """How a run goes with the opponents of a preset: what turns a source's numbers into ours."""
+
+    steps: int
+    """Of one iteration."""
+    iterations: int
+
+
+def pace(config: RunConfig, opponents: OpponentsConfig) -> Pace:
+    from sparring.training.build import build  # loads JAX, which the list of names does not need
+
+    plain = replace(config.ppo, shadow_half_life=schedule(1.0), shadow_tau=NONE, anchor=NONE)
+    built = build(replace(config, opponents=opponents, pool=PoolConfig(), curriculum=CurriculumConfig(), ppo=plain))
+    return Pace(built.steps_per_iteration, built.iterations)
+
+
+def memory(pace: Pace) -> Schedule:
+    """The shadow's half-life in updates, one for each iteration."""
+    first, last = (max(1.0, round(share * pace.iterations, 1)) for share in (FIRST_MEMORY, LAST_MEMORY))
+    return Schedule(first, last, "linear")
+
+
+def sparring(config: RunConfig) -> SelfPlay:
+    """The default: half current self, a fifth shadow, the rest past selves by PFSP (f_var, then f_hard); a few bots.
+
+    Ours. AlphaStar (Nature 575:350) gives its main agents 35 % self-play and 50 % PFSP over the whole league, all the
+    time; here the past keeps at least a tenth, and its 30 spread-out members are those of the whole run. f_hard alone
+    would give a beaten opponent no weight, so it comes in the second half. A bot keeps 2 % where the game has any,
+    all together at most a fifth.
+    """
+    bots = bot_count(config)
+    opponents = OpponentsConfig(
+        current=schedule(0.5), shadow=schedule(0.2), history=schedule(0.3), history_floor=0.1,
+        bot_floor=min(0.02, MOST_FOR_BOTS / bots) if bots else 0.0,
+        sampler="pfsp_var", late_sampler="pfsp_hard", late_from=0.5, shrink=2.0,
+    )  # fmt: skip
+    return SelfPlay(
+        opponents,
+        PoolConfig(pool_size=30, snapshot_mark=0.7, eviction="log_spaced"),
+        shadow_half_life=memory(pace(config, opponents)),
+    )
+
+
+def naive(_: RunConfig) -> SelfPlay:
+    """The current self alone, both sides learning, as in AlphaZero (arXiv:1712.01815). No shadow, no past.
+
+    AlphaZero itself plays the newest network without a gate; the gate at 55 % is AlphaGo Zero's. In games with mixed
+    equilibria the newest policy circles; its Elo need not show it.
+    """
+    return SelfPlay()
+
+
+def half_history(config: RunConfig) -> SelfPlay:
+    """Half current self, half uniform past, a pool of 100 from which the oldest leaves.
+
+    A usual home-made rule. Copying the learner at every update would fill the pool with the last 100 updates; here a
+    copy is made after each hundredth of the run, so the pool spans all of it.
+    """
+    opponents = OpponentsConfig(current=schedule(0.5), history=schedule(0.5), sampler="uniform")
+    return SelfPlay(opponents, hundred(config), shadow_half_life=memory(pace(config, opponents)))
+
+
+def three_way(config: RunConfig) -> SelfPlay:
+    """A third each: the current self, one uniform member of the past, the shadow with tau 0.005.
+
+    A usual home-made rule, sometimes told as OpenAI Five's; that had no slow average (see `openai_five`). Tau is taken
+    once an update: a half-life of 138 updates. That shadow is also the one to deploy.
+    """
+    third = schedule(1 / 3)
+    opponents = OpponentsConfig(current=third, shadow=third, history=third, sampler="uniform")
+    return SelfPlay(opponents, hundred(config), shadow_tau=schedule(0.005))
+
+
+def fading_history(config: RunConfig) -> SelfPlay:
+    """History with 0.5 (1 - step / 1e6), the shadow with the rest, never the current self, no floor.
+
+    The weights fall over the whole run, so total_steps=1e6 gives those very numbers; longer runs fade as slowly as they
+    are long. It runs against AlphaStar, whose main agents meet the past half of the time to the end, and against
+    arXiv:2004.09468, where cycles are widest in the middle of training: a history_floor of 0.1 to 0.2 is the cautious
+    form. Shadow: tau 0.005, as in `three_way`.
+    """
+    opponents = OpponentsConfig(
+        current=NONE, shadow=schedule("0.5 -> 1"), history=schedule("0.5 -> 0"), sampler="uniform"
+    )
+    return SelfPlay(opponents, hundred(config), shadow_tau=schedule(0.005))
+
+
+def shadow(config: RunConfig) -> SelfPlay:
+    """The newest policy against its own slow average alone; one side is updated. The cheapest: nothing is stored.
+
+    Often told as what OpenAI Five did; the paper says otherwise (see `openai_five`). Slow averages are known as anchors
+    and as what is deployed (arXiv:2606.23995, arXiv:2206.15378); as an opponent we measured it ourselves.
+    """
+    opponents = OpponentsConfig(current=NONE, shadow=schedule(1.0))
+    return SelfPlay(opponents, shadow_half_life=memory(pace(config, opponents)))
+
+
+def pool(config: RunConfig) -> SelfPlay:
+    """Past selves alone, uniformly, of a pool of 10 with a copy every 10,000 steps; a shadow of tau 0.01 in 500 steps.
+
+    The numbers of a usual home-made opponent manager. Ours updates the shadow once an iteration, so tau is that of as
+    many steps: 1 - 0.99 ** (steps / 500). Who leaves is the member least missed on a log scale of age, not the oldest:
+    ten members of the last 100,000 steps alone would let old styles return (arXiv:2004.09468: small populations cycle).
+    """
+    opponents = OpponentsConfig(current=NONE, history=schedule(1.0), sampler="uniform")
+    tau = 1.0 - 0.99 ** (pace(config, opponents).steps / 500)
+    return SelfPlay(
+        opponents,
+        PoolConfig(pool_size=10, snapshot_every=10_000, eviction="log_spaced"),
+        shadow_tau=schedule(round(tau, 6)),
+    )
+
+
+def openai_five(config: RunConfig) -> SelfPlay:
+    """80 % current self, 20 % exact past selves by quality scores of rate 0.01 (arXiv:1912.06680).
+
+    Popular belief has a slow average or a population here; the paper has neither. PFSP is AlphaStar's. A past self
+    joins every 10 iterations, with the best score so far: snapshot_every is ten times the steps of an iteration, so set
+    it anew with worlds or steps. The source keeps all of them; ours 100, spread out in age. Our shadow plays no game.
+    """
+    opponents = OpponentsConfig(current=schedule(0.8), history=schedule(0.2), sampler="quality", quality_rate=0.01)
+    found = pace(config, opponents)
+    return SelfPlay(
+        opponents, PoolConfig(pool_size=100, snapshot_every=10 * found.steps), shadow_half_life=memory(found)
+    )
+
+
+def bansal(config: RunConfig) -> SelfPlay:
+    """Past selves alone, uniformly of the newer half (arXiv:1710.03748: delta 0.5, best for its humanoids).
+
+    Its ants did best with delta 0, all of the past; the newest alone, delta 1, was worst for both. The source copies
+    the learner at every iteration; ours after each hundredth of the run, which is the same draw in coarser steps.
+    """
+    opponents = OpponentsConfig(current=NONE, history=schedule(1.0), sampler="delta_uniform", delta=0.5)
+    return SelfPlay(opponents, hundred(config), shadow_half_life=memory(pace(config, opponents)))
+
+
+def hundred(config: RunConfig) -> PoolConfig:
+    """A hundred past selves over the whole run, the oldest out."""
+    return PoolConfig(pool_size=100, snapshot_every=max(1, config.total_steps // 100), eviction="oldest")
+
+
+def bot_count(config: RunConfig) -> int:
+    from sparring.training.build import build
+
+    return len(build(config).game.bots().names)
+
+
+SELF_PLAY: dict[str, Callable[[RunConfig], SelfPlay]] = {
+    make.__name__: make
+    for make in (
+        sparring, naive, half_history, three_way, fading_history, shadow, pool, openai_five, bansal,
+    )
+}  # fmt: skip
+
+
+def self_play(config: RunConfig, name: str) -> SelfPlay:
+    """What the preset sets in this run."""
+    if name not in SELF_PLAY:
+        raise ConfigError(unknown("self-play preset", name, SELF_PLAY))
+    return SELF_PLAY[name](config)
+
+
+def apply(config: RunConfig, name: str) -> RunConfig:
+    """The config with the preset's opponents, pool, curriculum and shadow; all else stays."""
+    chosen = self_play(config, name)
+    ppo = replace(
+        config.ppo,
+        shadow_half_life=chosen.shadow_half_life, shadow_tau=chosen.shadow_tau, anchor=chosen.anchor,
+    )  # fmt: skip
+    return replace(config, opponents=chosen.opponents, pool=chosen.pool, curriculum=chosen.curriculum, ppo=ppo)
