@@ -293,7 +293,7 @@ def counting(memory: Any) -> Any:
     """A bot that remembers how often it was asked, starting from `memory(batch)`."""
     return {
         "bot_memory": lambda _, *batch: memory(batch),
-        "bot_turn": lambda _, row_J, features_NF, legal_NA, memory: (
+        "bot_turn": lambda _, row_J, _seen, legal_NA, memory: (
             jnp.where(memory[:, None] == 0, row_J[0], jnp.nan) + jnp.zeros(legal_NA.shape),
             jnp.zeros((legal_NA.shape[0], 0)),
             memory + 1,

@@ -33,6 +33,8 @@ class Finished(NamedTuple):
     return_BWS: Array
     length_BW: Array
     outcome_BWK: Array
+    cause_BWK: Array
+    """0 where the game gives no causes."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,12 @@ class Match:
     """Compiled line-ups: call it with the players' policies as often as weights change."""
 
     lineups: tuple[LineUpNames, ...]
-    program: Callable[[Mapping[str, Any], Array], tuple[Array, Array, Array]]
+    program: Callable[[Mapping[str, Any], Array], tuple[Array, ...]]
 
     def __call__(self, players: Mapping[str, Any], *, seed: int) -> list[MatchGames]:
         arrays = self.program(dict(players), jnp.asarray(seed, jnp.uint32))
-        returns, lengths, outcomes = (np.asarray(array) for array in arrays)
-        return [MatchGames(returns[b], lengths[b], outcomes[b]) for b in range(len(self.lineups))]
+        found = [np.asarray(array) for array in arrays]
+        return [MatchGames(*(array[b] for array in found)) for b in range(len(self.lineups))]
 
 
 def prepare_match(
@@ -69,7 +71,7 @@ def prepare_match(
         worlds=games,
     )
 
-    def play(players: Mapping[str, Any], seed: Array) -> tuple[Array, Array, Array]:
+    def play(players: Mapping[str, Any], seed: Array) -> tuple[Array, ...]:
         key = stream(jax.random.key(seed), "match")
         drivers = [driver_of(group.lanes, lineups, players) for group in seating.groups]
         cursor = begin(game, seating, drivers, stream(key, "first games"))
@@ -118,15 +120,17 @@ def play_out(
 
 
 def in_stretch(record: Games) -> Finished:
-    returns, lengths, outcomes = first_games(record)
+    returns, lengths, outcomes, causes = first_games(record)
     done_BW = record.finished_TBW.any(axis=0)
-    return Finished(done_BW, returns.astype(float), lengths.astype(jnp.int32), outcomes.astype(float))
+    numbers = lengths.astype(jnp.int32), outcomes.astype(float), causes.astype(jnp.int32)
+    return Finished(done_BW, returns.astype(float), *numbers)
 
 
 def nothing_yet(seating: Seating) -> Finished:
     shape = (seating.blocks, seating.worlds)
     returns, outcomes = jnp.zeros((*shape, seating.spec.seats)), jnp.zeros((*shape, seating.spec.sides))
-    return Finished(jnp.zeros(shape, bool), returns, jnp.zeros(shape, jnp.int32), outcomes)
+    causes = jnp.zeros(outcomes.shape, jnp.int32)
+    return Finished(jnp.zeros(shape, bool), returns, jnp.zeros(shape, jnp.int32), outcomes, causes)
 
 
 def driver_of(
@@ -137,15 +141,17 @@ def driver_of(
     return Driver(stack([players[name] for name in names]), None, jnp.asarray(ids, jnp.uint32))
 
 
-def first_games(record: Games) -> tuple[Array, Array, Array]:
-    """The result of the first game each world finished: return_BWS, length_BW, outcome_BWK."""
+def first_games(record: Games) -> tuple[Array, ...]:
+    """The result of the first game each world finished: return_BWS, length_BW, outcome_BWK, cause_BWK."""
     step_BW = jnp.argmax(record.finished_TBW, axis=0)
 
     def at_end(x_TBW: Array) -> Array:
         index = step_BW.reshape(1, *step_BW.shape, *(1,) * (x_TBW.ndim - 3))
         return jnp.take_along_axis(x_TBW, index, axis=0)[0]
 
-    return at_end(record.return_TBWS), at_end(record.length_TBW), at_end(record.outcome_TBWK)
+    outcome_BWK = at_end(record.outcome_TBWK)
+    cause_BWK = jnp.zeros_like(outcome_BWK) if isinstance(record.cause_TBWK, tuple) else at_end(record.cause_TBWK)
+    return at_end(record.return_TBWS), at_end(record.length_TBW), outcome_BWK, cause_BWK
 
 
 def family_of(policy: Any) -> str:

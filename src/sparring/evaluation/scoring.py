@@ -1,7 +1,8 @@
 """What a set of games shows: for each side of each line-up a score with its interval. NumPy only."""
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +16,16 @@ SHADOW = "shadow"
 """The slow averages of the learners, where they have any."""
 
 
+COUNTS = ("games", "wins", "draws", "losses")
+
+
 class MatchGames(NamedTuple):
     """The games of one line-up."""
 
     return_GS: np.ndarray
     length_G: np.ndarray
     outcome_GK: np.ndarray
+    cause_GK: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,8 @@ class SideScore:
     """Of a seat of the side over a game; over seeds where there are several, else over games."""
     points: Interval | None
     """Share of points, a draw counting one half; None where games are not won or lost."""
+    causes: tuple[tuple[str, int], ...] = ()
+    """How often each cause ended the game for the side, the most frequent first."""
 
 
 def score_sides(
@@ -62,5 +69,37 @@ def score_sides(
             mean_return = mean_interval([r.mean() for r in returns] if len(returns) > 1 else returns[0])
             points = wilson(wins + draws / 2, count) if spec.score == "outcome" else None
             others = ", ".join(team for k, team in enumerate(teams) if k != side)
-            scores.append(SideScore(side, teams[side], others, count, wins, draws, losses, length, mean_return, points))
+            causes = causes_of(spec, played, side)
+            scores.append(
+                SideScore(side, teams[side], others, count, wins, draws, losses, length, mean_return, points, causes)
+            )
     return scores
+
+
+def causes_of(spec: GameSpec, played: Sequence[MatchGames], side: int) -> tuple[tuple[str, int], ...]:
+    if not spec.causes:
+        return ()
+    counts = Counter(
+        spec.causes[int(c)] for games in played if games.cause_GK is not None for c in games.cause_GK[:, side]
+    )
+    return tuple(counts.most_common())
+
+
+def merged(scores: Sequence[SideScore]) -> list[SideScore]:
+    """Both sides of one pairing together, where sides are alike; the side is then -1."""
+    found = []
+    for team, opponents in dict.fromkeys((score.team, score.opponents) for score in scores):
+        parts = [score for score in scores if (score.team, score.opponents) == (team, opponents)]
+        games, wins, draws, losses = (sum(getattr(p, name) for p in parts) for name in COUNTS)
+        causes: Counter[str] = Counter()
+        for part in parts:
+            causes.update(dict(part.causes))
+        length = sum(part.length * part.games for part in parts) / games
+        points = wilson(wins + draws / 2, games) if parts[0].points else None
+        returns = replace(parts[0].mean_return, mean=sum(p.mean_return.mean * p.games for p in parts) / games)
+        found.append(
+            SideScore(
+                -1, team, opponents, games, wins, draws, losses, length, returns, points, tuple(causes.most_common())
+            )
+        )
+    return found

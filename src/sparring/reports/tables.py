@@ -7,15 +7,48 @@ from typing import Any
 
 from rich.table import Table
 
-from sparring.evaluation.scoring import LEARNED, SideScore
+from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore, merged
 from sparring.statistics.intervals import Interval
 
+LEFT = ("side", "against", "driven by", "ended by", "best bot, points", "best bot, return")
 Rows = tuple[list[str], list[list[str]]]
 """Header and rows of cells."""
 
 
+def ladder_rows(scores: Sequence[SideScore]) -> Rows:
+    """Where sides are alike and games are won or lost: one row for each opponent, both sides together."""
+    pairs = merged(scores)
+    shadow = {score.opponents: score for score in pairs if score.team == SHADOW}
+    header = [
+        "against",
+        "won",
+        "drawn",
+        "lost",
+        "points",
+        *["points of the shadow"] * bool(shadow),
+        "steps",
+        "ended by",
+    ]
+    rows = []
+    for score in (score for score in pairs if score.team == LEARNED and score.opponents != SHADOW):
+        if score.opponents == LEARNED:  # both sides are its own: every game counts twice, and nobody is ahead
+            continue
+        other = shadow.get(score.opponents)
+        slow = [interval_text(other.points) if other and other.points else ""] * bool(shadow)
+        counts = [str(score.wins), str(score.draws), str(score.losses)]
+        points = interval_text(score.points) if score.points else ""
+        rows.append([score.opponents, *counts, points, *slow, f"{score.length:.0f}", causes_text(score)])
+    return header, rows
+
+
+def causes_text(score: SideScore) -> str:
+    return ", ".join(f"{cause} {count / score.games:.0%}" for cause, count in score.causes[:3])
+
+
 def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Rows:
     """One row for each side that learned and each opponent, beside the bot that did best in the learner's place."""
+    if manifest.get("alike") and has_points(scores):
+        return ladder_rows(scores)
     versus, won = has_opponents(scores), has_points(scores)
     judged_by = "points" if won else "return"
     header = ["side"] + ["against"] * versus + ["return"] + ["points"] * won + [f"best bot, {judged_by}"]
@@ -41,7 +74,11 @@ def full_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Rows:
 def best_bot(score: SideScore, scores: Sequence[SideScore]) -> SideScore | None:
     """The bot that did best on the same side against the same opponents; None where none was tried."""
     place = (score.side, score.opponents)
-    return max((s for s in scores if (s.side, s.opponents) == place and s.team != LEARNED), key=measure, default=None)
+    return max(
+        (s for s in scores if (s.side, s.opponents) == place and s.team not in (LEARNED, SHADOW)),
+        key=measure,
+        default=None,
+    )
 
 
 def measure(score: SideScore) -> float:
@@ -71,7 +108,7 @@ def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Tab
     header, rows = summary_rows(scores, manifest)
     table = Table(title=f"Learned on {manifest['game']}", caption=legend(scores, manifest), caption_justify="left")
     for name in header:
-        table.add_column(name, justify="right" if name in ("return", "points") else "left")
+        table.add_column(name, justify="left" if name in LEFT else "right")
     for row in rows:
         table.add_row(*row)
     return table
@@ -79,6 +116,9 @@ def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Tab
 
 def legend(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> str:
     """What the numbers of a table of scores are."""
+    if manifest.get("alike") and has_points(scores):
+        games = max((score.games for score in merged(scores) if score.opponents != LEARNED), default=0)
+        return f"{games} games each, both sides alike. Points: share won, a draw one half, with 95 % intervals."
     games = max((score.games for score in scores), default=0)
     over = f"{manifest['seeds']} seeds" if manifest["seeds"] > 1 else "games"
     points = "; points: share won, a draw one half" if has_points(scores) else ""

@@ -85,7 +85,7 @@ class Opposition:
         """`built` in the seating of the checkpoint, with its guests: see `guests.as_saved`."""
         opposition = cls.begin(built)
         opposition.guests, opposition.kinds = dict(guests), dict(state.get("kinds", {}))
-        opposition.arriving = {number: name for number, name in state.get("arriving", [])}
+        opposition.arriving = dict(state.get("arriving", []))
         opposition.leagues = [
             restored_league(built, int(seed), own)
             for seed, own in zip(built.seeds_R, state["leagues"], strict=bool(opposition.leagues))

@@ -53,7 +53,7 @@ def start(key: Array, rules: Rules, side_of_seat: tuple[int, ...]) -> Flight:
         speed_S=jnp.full(seats, speed),
         load_S=jnp.ones(seats),
         roll_S=jnp.zeros(seats),
-        engine_S=jnp.full(seats, 0.5),
+        engine_S=jnp.full(seats, 0.5, float),  # a weak type would compile every program twice
     )
 
 
