@@ -1,11 +1,11 @@
-"""The guide to learning says of every option what the code says, and the page of details points at what is there."""
+"""The guides say of every option what the code says, and the page of details points at what is there."""
 
 import ast
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -13,18 +13,34 @@ from sparring.cli.machine import MachineConfig
 from sparring.cli.train import Train
 from sparring.core.schedules import Schedule
 from sparring.core.spec import ActionSpec
+from sparring.league.config import (
+    SHARES,
+    CurriculumConfig,
+    DefeatsConfig,
+    OpponentsConfig,
+    PoolConfig,
+    Sampler,
+)
+from sparring.league.events import Event
 from sparring.learn.config import COEFFICIENTS, PPOConfig
 from sparring.learn.ppo import UpdateStats
 from sparring.nets.config import NetConfig
 from sparring.recipes.presets import PRESETS
+from sparring.recipes.self_play import SELF_PLAY
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig, SeatsConfig
+from sparring.training.control import Refused
 from sparring.training.notices import ONCE
 
 ROOT = Path(__file__).parent.parent
-GUIDE, DETAILS = ((ROOT / "docs/guide" / name).read_text() for name in ("ppo.md", "ppo-details.md"))
-OPTIONS = [*fields(PPOConfig), *fields(NetConfig)]
+GUIDE, DETAILS, OPPONENTS = (
+    (ROOT / "docs/guide" / name).read_text() for name in ("ppo.md", "ppo-details.md", "self-play.md")
+)
+LEAGUE = (OpponentsConfig, PoolConfig, CurriculumConfig, DefeatsConfig)
+OPTIONS = [(GUIDE, field) for kind in (PPOConfig, NetConfig) for field in fields(kind)]
+OPTIONS += [(OPPONENTS, field) for kind in LEAGUE for field in fields(kind)]
 SETTINGS = (
-    PPOConfig, NetConfig, PlayConfig, SeatsConfig, EvalConfig, CheckpointConfig, RunConfig, Train, MachineConfig
+    PPOConfig, NetConfig, *LEAGUE, PlayConfig, SeatsConfig, EvalConfig, CheckpointConfig, RunConfig, Train,
+    MachineConfig,
 )  # fmt: skip
 
 
@@ -49,17 +65,17 @@ def code(text: str) -> list[str]:
     return re.findall(r"`([^`\n]+)`", text)
 
 
-def told(field: Field) -> tuple[str, str]:
-    """The mark and the default that the guide gives an option, from the one row that is about it."""
-    (row,) = [cells for cells in rows(GUIDE) if re.fullmatch(rf"`{flag(field.name)}`( †)?", cells[0])]
+def told(page: str, field: Field) -> tuple[str, str]:
+    """The mark and the default that a guide gives an option, from the one row that is about it."""
+    (row,) = [cells for cells in rows(page) if re.fullmatch(rf"`{flag(field.name)}`( †)?", cells[0])]
     return row[0].partition("`" + " ")[2], row[1]
 
 
-@pytest.mark.parametrize("field", OPTIONS, ids=lambda field: field.name)
-def test_the_guide_has_one_row_for_every_option_with_its_default(field):
+@pytest.mark.parametrize(("page", "field"), OPTIONS, ids=lambda part: getattr(part, "name", ""))
+def test_a_guide_has_one_row_for_every_option_with_its_default(page, field):
     assert field.default is not MISSING
-    mark, default = told(field)
-    assert mark == ("†" if field.name in COEFFICIENTS else "")
+    mark, default = told(page, field)
+    assert mark == ("†" if isinstance(field.default, Schedule) or field.name in COEFFICIENTS else "")
     expected: Any = field.default
     if isinstance(expected, Schedule):
         assert Schedule.parse(default) == expected
@@ -70,12 +86,38 @@ def test_the_guide_has_one_row_for_every_option_with_its_default(field):
     elif isinstance(expected, tuple):
         assert default == (" ".join(map(str, expected)) or "none")
     else:
-        assert default == ("none" if expected is None else expected)
+        assert default == (expected or "none")
 
 
-def test_the_guide_has_no_row_for_an_option_that_is_gone():
-    first = [cells[0].partition("`" + " ")[0].strip("`") for cells in rows(GUIDE) if cells[0].startswith("`--")]
-    assert sorted(first) == sorted(flag(field.name) for field in OPTIONS)
+@pytest.mark.parametrize("page", [GUIDE, OPPONENTS], ids=["ppo", "self-play"])
+def test_a_guide_has_no_row_for_an_option_that_is_gone(page):
+    first = [cells[0].partition("`" + " ")[0].strip("`") for cells in rows(page) if cells[0].startswith("`--")]
+    assert sorted(first) == sorted(flag(field.name) for where, field in OPTIONS if where == page)
+
+
+def first_words(page: str, title: str) -> list[str]:
+    return [name for cells in rows(section(page, title)) for name in code(cells[0]) if not name.startswith("--")]
+
+
+def test_the_guide_to_self_play_lists_every_preset_and_every_sampler_once():
+    assert sorted(first_words(OPPONENTS, "## Presets")) == sorted(SELF_PLAY)
+    assert sorted(first_words(OPPONENTS, "## Who of the past")) == sorted(get_args(Sampler))
+
+
+def test_the_shares_of_a_preset_in_the_guide_are_those_at_the_start_and_the_end_of_a_run():
+    config = RunConfig(game="kuhn", play=PlayConfig(worlds=8, steps=8))
+    for cells in rows(section(OPPONENTS, "## Presets")):
+        opponents = SELF_PLAY[cells[0].strip("`")](config).opponents
+        for text, kind in zip(cells[1].split(" / "), SHARES, strict=False):
+            share = getattr(opponents, kind)
+            first, _, last = text.partition(" → ")
+            assert (int(first), int(last or first)) == (int(100 * share.start), int(100 * share.end)), cells[0]
+
+
+def test_the_guide_to_self_play_explains_every_event():
+    assert issubclass(Refused, Event)  # those of training are known here too
+    kinds = [kind.__name__.lower() for kind in Event.__subclasses__()]
+    assert sorted(first_words(OPPONENTS, "### Events")) == sorted(kinds)
 
 
 def test_the_guide_explains_every_metric_of_an_update_once():
@@ -96,7 +138,7 @@ def test_the_guide_lists_every_preset_once():
     assert sorted(listed) == sorted(PRESETS)
 
 
-@pytest.mark.parametrize("page", [GUIDE, DETAILS], ids=["ppo", "ppo-details"])
+@pytest.mark.parametrize("page", [GUIDE, DETAILS, OPPONENTS], ids=["ppo", "ppo-details", "self-play"])
 def test_a_page_names_only_flags_that_are_there(page):
     known = {flag(field.name) for kind in SETTINGS for field in fields(kind)}
     known |= {name.replace("--", "--no-", 1) for name in known}

@@ -88,7 +88,7 @@ def test_a_guest_joins_and_a_member_leaves(mine, trained, sparring, listed):
     [
         (("shares", "--shadow", "0.5"), "no shadow to give a share to"),
         (("shares", "--bots", "0.5"), "no bots to give a share to"),
-        (("shares", "--history", "1.5"), r"must lie in [0, 1]"),
+        (("shares", "--history", "1.5"), "must be a number in [0, 1], found 1.5"),
         (("shares", "--history", "0.7", "--current", "0.7"), "sum to 1"),
         (("pool", "--remove", "past-1"), "Unknown member of the pool 'past-1'"),
         (("pool", "--add", "nowhere"), "Unknown player 'nowhere'"),

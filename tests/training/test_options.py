@@ -1,6 +1,6 @@
 """Every option of learning and of networks: off, no trace of it is in the program; on, it changes what is learned."""
 
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,8 @@ BASES = {
     "popart": {"value_norm": "popart"},
     "fixed": {"continuous": True, "std": "fixed"},
     "grid": {"game": "probe:grid"},
+    "shadowed": {"shadow_tau": 0.3},
+    "beaten": {"current": 0.0, "bots": 1.0, "worlds": 8, "defeat_share": 0.1, "shadow_tau": 0.3},
     "short": {"game": "particles:spread", "options": ["steps=2"]},
 }
 """What an option is added to, where it needs company."""
@@ -54,6 +56,10 @@ OPTIONS = {
     "value_norm": ("plain", "running", "popart"),
     "temperature": ("plain", 2.0),
     "epsilon": ("plain", 0.2),
+    "shadow_half_life": ("plain", 5.0),
+    "shadow_tau": ("plain", 0.1),
+    "anchor": ("shadowed", 1.0),
+    "imitation": ("beaten", 1.0),
     "optimiser": ("plain", "adam_rel", "muon"),
     "clip_groups": ("tight", True),
     "calm_critic": ("plain", True),
@@ -69,8 +75,17 @@ OPTIONS = {
     "std": ("continuous", "fixed", "state"),
 }
 """Static options: the base they are added to, and the values to try."""
-SAME_WEIGHTS = ("recompute_old", "calm_critic")
-"""On, they change nothing as long as all is well: play and learning agree, and the critic is calm."""
+SAME_WEIGHTS = ("recompute_old", "calm_critic", "shadow_half_life", "shadow_tau")
+"""On, they change no weight while all is well: play and learning agree, the critic is calm, the shadow only follows."""
+COMPANY = {"anchor": "shadowed", "imitation": "beaten"}
+"""Coefficients that need another one to mean anything."""
+TABLES = {
+    field.name: place.name
+    for place in fields(RunConfig)
+    if is_dataclass(place.type)
+    for field in fields(place.type)  # type: ignore[arg-type]
+}
+"""Where each setting lives."""
 FIRST_NUMBERS = ("clip", "kl_min", "kl_max", "kl_weight", "policy_gain", "initial_std")
 
 
@@ -81,8 +96,7 @@ def config_of(tiny: RunConfig, base: str, **changes) -> RunConfig:
     small = "particles:spread" if continuous else "kuhn"
     plain = to_dict(replace(tiny, game=changes.pop("game", small), options=tuple(changes.pop("options", ()))))
     for name, value in changes.items():
-        table = "ppo" if name in {field.name for field in fields(PPOConfig)} else "net"
-        plain[table][name] = value
+        plain[TABLES[name]][name] = value
     config = from_dict(RunConfig, plain, where="test")
     return replace(config, options=("continuous=true",)) if continuous else config
 
@@ -140,10 +154,11 @@ def test_an_option_that_is_on_changes_the_program_and_what_is_learned_and_all_st
 
 @pytest.mark.parametrize("name", NEUTRAL)
 def test_a_coefficient_at_its_neutral_value_leaves_no_trace_in_the_program(tiny, plain, name):
-    neutral = NEUTRAL[name].start
-    assert lowered(build(config_of(tiny, "plain", **{name: neutral}))).as_text() == plain("plain")[0]
-    passing = f"{neutral} -> {neutral + 0.5}"  # neutral only at first: the term must be there
-    assert lowered(build(config_of(tiny, "plain", **{name: passing}))).as_text() != plain("plain")[0]
+    neutral, base = NEUTRAL[name].start, COMPANY.get(name, "plain")
+    assert lowered(build(config_of(tiny, base, **{name: neutral}))).as_text() == plain(base)[0]
+    # Neutral only at first: the term must be there. A half-life of 0 makes no sense, not even at first.
+    passing = 5.0 if name == "shadow_half_life" else f"{neutral} -> {neutral + 0.5}"
+    assert lowered(build(config_of(tiny, base, **{name: passing}))).as_text() != plain(base)[0]
 
 
 def test_a_term_that_only_one_learner_uses_is_in_the_program_of_all(tiny):
@@ -208,6 +223,11 @@ def test_every_coefficient_is_tried():
         ({"burn_in": 1}, "burn_in=1 warms up a memory"),
         ({"value_noise": 0.1, "trunk": "shared"}, "value_noise"),
         ({"critic_epochs": -1}, "critic_epochs must be at least 0"),
+        ({"shadow_tau": 0.1, "shadow_half_life": 5.0}, "say the same in two ways"),
+        ({"shadow_half_life": "0 -> 5"}, "must be above 0 all the time"),
+        ({"anchor": 0.1}, "anchor holds the policy near its shadow"),
+        ({"imitation": 0.1}, "imitation learns from the winners"),
+        ({"defeat_share": 0.1}, "defeat_share replays defeats by others"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_with_a_reason(tiny, changes, words):

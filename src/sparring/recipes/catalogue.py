@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sparring.core.schedules import Schedule
+from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.training.config import EvalConfig, PlayConfig, RunConfig, SeatsConfig
@@ -31,9 +32,78 @@ def tag() -> RunConfig:
     )
 
 
-def demo() -> RunConfig:
+def chase() -> RunConfig:
     """Tag by self-play in about two minutes on two cores."""
     return replace(tag(), total_steps=10_000_000, evaluation=EvalConfig(eval_every=60, eval_games=128))
+
+
+GUNS = (
+    "gun_cone=20 gun_far=2000 gun_damage=2 start_offensive=0.5 arena=6000",
+    "gun_cone=10 gun_far=1500 gun_damage=2 start_offensive=0.5 arena=6000",
+    "gun_cone=5 gun_far=1200 start_offensive=0.4 arena=8000",
+    "gun_cone=2.5 start_offensive=0.4",
+    "gun_cone=1.5",
+    "gun_cone=1",
+)
+"""From a gun that a beginner can hit with to the game's own, and from a small sky to the whole one."""
+
+
+def guns_until(*steps: float) -> tuple[str, ...]:
+    """Each stage of GUNS until so many steps; marks of skill that are passed by luck end a stage too early."""
+    return *(f"{rules} until steps > {end:.0f}" for rules, end in zip(GUNS, steps, strict=False)), GUNS[-1]
+
+
+def demo() -> RunConfig:
+    """A dogfight by self-play in two to three minutes on two cores: from chance to beating the lower half of the bots.
+
+    `pursuit` and the price of time (`survival` below 0) make learners fight: with potentials alone they learned to part
+    and to wait for the end. `blunder` takes away the gain of crashing before one is shot.
+    """
+    return RunConfig(
+        game="dogfight",
+        total_steps=20_000_000,
+        shaping=("posture=0.5", "aim=0.5", "safety=0.5", "hits=1", "pursuit=0.05", "survival=-5", "blunder=1"),
+        stages=guns_until(3e6, 6e6, 9e6, 12e6, 14e6),
+        play=PlayConfig(worlds=256, steps=64),
+        opponents=OpponentsConfig(
+            current=Schedule.parse(0.5), shadow=Schedule.parse(0.1), history=Schedule.parse(0.15),
+            bots=Schedule.parse(0.25), ladder=("straight", "gentle_turn", "weave", "random_walk", "lag", "pure"),
+        ),
+        net=NetConfig(hidden=(64, 64), initial_std=0.5),
+        ppo=PPOConfig(
+            epochs=2, learning_rate=Schedule.parse("2e-3 -> 2e-4"), entropy=Schedule.parse(0.002),
+            discount=Schedule.parse(0.995), shadow_half_life=Schedule.parse(30),
+        ),
+        evaluation=EvalConfig(eval_games=48),
+    )  # fmt: skip
+
+
+def dogfight() -> RunConfig:
+    """A dogfight in about 15 minutes on two cores, against all bots and more past selves."""
+    base = demo()
+    return replace(
+        base,
+        total_steps=120_000_000,
+        shaping=(*base.shaping[:4], "pursuit=0.05 -> 0.01", "survival=-5", "blunder=1.5"),
+        stages=guns_until(10e6, 20e6, 32e6, 45e6, 60e6),
+        play=PlayConfig(worlds=512, steps=64),
+        opponents=replace(base.opponents, ladder=(), bot_sampler="pfsp_hard", bot_floor=0.01, shrink=2.0),
+        ppo=replace(base.ppo, learning_rate=Schedule.parse("1e-3 -> 1e-4"), minibatches=8),
+    )
+
+
+def dogfight_gpu() -> RunConfig:
+    """A dogfight on one large GPU, with thousands of worlds: beats every bot after some minutes."""
+    base = dogfight()
+    return replace(
+        base,
+        total_steps=600_000_000,
+        stages=guns_until(10e6, 20e6, 32e6, 42e6, 55e6),
+        play=PlayConfig(worlds=8192, steps=32, blocks=128),
+        pool=PoolConfig(pool_size=20),
+        net=NetConfig(hidden=(256, 256), initial_std=0.5),
+        ppo=replace(base.ppo, minibatches=16, entropy=Schedule.parse(0.004)),
+    )
 
 
 def hunt() -> RunConfig:
@@ -59,4 +129,13 @@ def kuhn() -> RunConfig:
     )
 
 
-RECIPES: dict[str, Callable[[], RunConfig]] = {"demo": demo, "hunt": hunt, "kuhn": kuhn, "spread": spread, "tag": tag}
+RECIPES: dict[str, Callable[[], RunConfig]] = {
+    "chase": chase,
+    "demo": demo,
+    "dogfight": dogfight,
+    "dogfight_gpu": dogfight_gpu,
+    "hunt": hunt,
+    "kuhn": kuhn,
+    "spread": spread,
+    "tag": tag,
+}

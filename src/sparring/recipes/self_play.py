@@ -12,7 +12,9 @@ from typing import NamedTuple
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
-from sparring.training.config import RunConfig
+from sparring.learn.config import PPOConfig
+from sparring.nets.config import NetConfig
+from sparring.training.config import EvalConfig, PlayConfig, RunConfig
 
 schedule = Schedule.parse
 NONE = schedule(0.0)
@@ -206,3 +208,49 @@ def apply(config: RunConfig, name: str) -> RunConfig:
         shadow_half_life=chosen.shadow_half_life, shadow_tau=chosen.shadow_tau, anchor=chosen.anchor,
     )  # fmt: skip
     return replace(config, opponents=chosen.opponents, pool=chosen.pool, curriculum=chosen.curriculum, ppo=ppo)
+
+
+def rock_paper_scissors() -> RunConfig:
+    """Rock, paper, scissors, with learning that lets the past and the shadow settle where naive self-play circles.
+
+    The entropy bonus falls as the memory of shadow and pool grows: each narrows the cycle the other leaves. Advantages
+    are not scaled, so that the bonus has one size against the payoffs; the step is large, so that the learner answers
+    long before its shadow has moved.
+    """
+    return RunConfig(
+        game="matrix:rock_paper_scissors",
+        total_steps=512_000,
+        play=PlayConfig(worlds=128, steps=4, blocks=4),
+        net=NetConfig(hidden=(16,)),
+        ppo=PPOConfig(
+            learning_rate=schedule(1e-2), entropy=schedule("0.3 -> 0.1"), discount=schedule(1.0),
+            normalise_advantage="none", epochs=2, minibatches=2,
+        ),
+        evaluation=EvalConfig(eval_every=20, eval_games=8),
+    )  # fmt: skip
+
+
+def biased_rock_paper_scissors() -> RunConfig:
+    """The same with unequal prizes, which are smaller: so is the bonus, and the step is larger."""
+    common = rock_paper_scissors()
+    ppo = replace(common.ppo, learning_rate=schedule(2e-2), entropy=schedule("0.2 -> 0.03"))
+    return replace(common, game="matrix:biased_rock_paper_scissors", ppo=ppo)
+
+
+def kuhn() -> RunConfig:
+    """Kuhn poker likewise; the bonus falls further, as bluffs are rare."""
+    common = rock_paper_scissors()
+    return replace(
+        common,
+        game="kuhn",
+        total_steps=1_024_000,
+        play=PlayConfig(worlds=128, steps=8, blocks=4),
+        net=NetConfig(hidden=(32,)),
+        ppo=replace(common.ppo, learning_rate=schedule(5e-3), entropy=schedule("0.2 -> 0.02")),
+    )
+
+
+SETTLING: dict[str, Callable[[], RunConfig]] = {
+    make.__name__: make for make in (rock_paper_scissors, biased_rock_paper_scissors, kuhn)
+}
+"""Games with exact exploitability and learning under which they settle; opponents are for a preset to choose."""

@@ -5,7 +5,6 @@ What was obeyed is kept with its iteration, so that a run that goes back to a ch
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,7 +121,7 @@ def check_shares(config: RunConfig, league: League, wanted: Any, progress: float
     if not isinstance(wanted, dict) or not wanted:
         raise ConfigError(f"Name a share to set: {', '.join(SHARES)}.")
     for kind, share in wanted.items():
-        if isinstance(share, bool) or not isinstance(share, int | float) or not isfinite(share):
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             raise ConfigError(f"The share of {kind} must be a number in [0, 1], found {share!r}.")
     if wanted.get("shadow") and not config.ppo.has_shadow:
         raise ConfigError("There is no shadow to give a share to: the run has no shadow_half_life.")

@@ -20,7 +20,7 @@ from sparring.training.examine import Examination, examination, exploitability
 from sparring.training.notices import notices, unsaid
 from sparring.training.opposition import Faced, Opposition, applied
 from sparring.training.players import keep_players, restore_players
-from sparring.training.program import Report, TrainState, compile_program
+from sparring.training.program import Orders, Report, TrainState, compile_program
 from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
 from sparring.training.reseat import carried
 from sparring.training.snapshot import to_arrays
@@ -153,12 +153,8 @@ def loop(
 ) -> Summary:
     config = built.config
     program, compiled, control = compile_program(built.plan), 0, Control.of(recorder.run, start)
-    examine = examination(
-        built,
-        games=config.evaluation.eval_games,
-        deterministic=config.evaluation.eval_deterministic,
-        with_bots_alone=True,
-    )
+    tests = config.evaluation
+    examine = examination(built, games=tests.eval_games, deterministic=tests.eval_deterministic, with_bots_alone=True)
     seeds_R, pending, began = jnp.asarray(built.seeds_R), None, time.monotonic()
 
     def record(pending: tuple[int, Report] | None) -> None:
@@ -180,16 +176,10 @@ def loop(
     iteration, exact = start - 1, {}
     for iteration in range(start, built.iterations):
         knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
-        by_hand = control.obey(opposition, iteration)
+        state, orders = before(iteration, recorder, control, opposition, state)
         if opposition.built.plan is not built.plan:
-            state, compiled = carried(built, opposition.built, state), compiled + compilations(program)
-            program = compile_program(opposition.built.plan)
+            compiled, program = compiled + compilations(program), compile_program(opposition.built.plan)
         built = recorder.built = opposition.built
-        orders, decided = opposition.assign(iteration)
-        events = together(by_hand, decided)
-        state = applied(state, events, opposition)
-        recorder.events(iteration, events)
-        keep_players(recorder.run, opposition, state, events)
         state, report = program(opposition.game, state, built.rosters, orders, knobs, seeds_R, jnp.asarray(iteration))
         record(pending)
         pending = (iteration, report)
@@ -212,6 +202,22 @@ def loop(
         checkpoint(built, recorder, state, opposition, iteration + 1)
     scores = score_sides(built.game.spec, examine.teams, games) if games else []
     return Summary(state, iteration + 1, finished, compiled + compilations(program), scores, exact)
+
+
+def before(
+    iteration: int, recorder: Recorder, control: Control, opposition: Opposition, state: TrainState
+) -> tuple[TrainState, Orders]:
+    """What people asked for, then what the leagues decided: carried out and written down. The iteration's orders."""
+    built = opposition.built
+    by_hand = control.obey(opposition, iteration)
+    if opposition.built.plan is not built.plan:
+        state = carried(built, opposition.built, state)
+    orders, decided = opposition.assign(iteration)
+    events = together(by_hand, decided)
+    state = applied(state, events, opposition)
+    recorder.events(iteration, events)
+    keep_players(recorder.run, opposition, state, events)
+    return state, orders
 
 
 def compilations(program: Any) -> int:

@@ -109,6 +109,14 @@ def test_pulling_does_not_add_speed() -> None:
     assert path.speed_S[-1, 0] == pytest.approx(268.0, abs=1.0)
 
 
+def test_a_place_moves_by_the_mean_of_both_velocities() -> None:
+    """Braking hard, where the first alone would be 0.3 m too much in half a second."""
+    start = level([(0, 0, 3000)], [(0, 1)], bank=80.0)._replace(load_S=jnp.full(1, 8.0))
+    path = flown(start, lambda _: (0.0, 8.0, 0.0), seconds=0.5, rate=2)
+    mean = (rows(start.velocity) + rows(path.velocity)[0]) / 2
+    np.testing.assert_allclose(rows(path.place)[0] - rows(start.place), 0.5 * mean, atol=2e-3)
+
+
 def test_without_thrust_and_drag_energy_stays() -> None:
     """Within 0.2 % over 60 s of pulling and rolling at 20 Hz."""
     glider = F16._replace(thrust=0.0, drag=0.0, induced_drag=0.0)

@@ -105,6 +105,11 @@ def test_each_side_of_a_draw_has_its_own_cause() -> None:
     assert step.over and ending(step) == ([0, 0], ["gun", "ground"])
 
 
+def test_who_is_shot_below_the_deck_was_shot() -> None:
+    _, step = after(fight(level([(0, 533.0, 299.0), (0, 0, 305.0)], [(0, 1), (0, 1)]), health=[0.001, 1.0]))
+    assert ending(step) == ([-1, 1], ["gun", "gun"])
+
+
 def test_nothing_happens_after_the_sub_step_that_decides() -> None:
     """The first falls below 300 m in the first sub-step (2.5 m), the second would in the second."""
     state, step = after(sinking(302.0, 304.0))

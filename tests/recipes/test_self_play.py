@@ -1,0 +1,173 @@
+"""Presets of self-play hold the numbers of their sources, leave the rest of a run alone, and fit games they are for."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from sparring.cli.train import Train, opposed, starting_point
+from sparring.core.errors import ConfigError
+from sparring.core.schedules import Schedule
+from sparring.core.settings import load_toml, to_toml
+from sparring.league.mixture import shares
+from sparring.learn.config import PPOConfig
+from sparring.nets.config import NetConfig
+from sparring.recipes.self_play import SELF_PLAY, SETTLING, apply, self_play
+from sparring.training.build import build
+from sparring.training.config import EvalConfig, PlayConfig, RunConfig
+
+TINY = RunConfig(game="kuhn", total_steps=64_000, play=PlayConfig(worlds=8, steps=8))
+"""4 seats of 8 x 8 / 2 steps: 64 of the home sides, and 32 more for each of the two blocks that always mirrors."""
+THIRD = 1 / 3
+SOURCES: dict[str, dict[str, Any]] = {
+    "sparring": {
+        "current": 0.5, "shadow": 0.2, "history": 0.3, "bots": 0, "history_floor": 0.1, "bot_floor": 0.02,
+        "sampler": "pfsp_var", "late_sampler": "pfsp_hard", "late_from": 0.5, "pfsp_power": 2, "pool_size": 30,
+        "eviction": "log_spaced", "shadow_half_life": "10 -> 200", "shadow_tau": 0,
+    },
+    "naive": {"current": 1, "shadow": 0, "history": 0, "bots": 0, "shadow_half_life": 0, "shadow_tau": 0},
+    "half_history": {
+        "current": 0.5, "shadow": 0, "history": 0.5, "sampler": "uniform", "pool_size": 100, "eviction": "oldest",
+        "snapshot_every": 640, "shadow_half_life": "6.7 -> 133.4",
+    },
+    "three_way": {
+        "current": THIRD, "shadow": THIRD, "history": THIRD, "sampler": "uniform", "shadow_tau": 0.005,
+        "shadow_half_life": 0,
+    },
+    "fading_history": {
+        "current": 0, "shadow": "0.5 -> 1", "history": "0.5 -> 0", "history_floor": 0, "sampler": "uniform",
+        "shadow_tau": 0.005,
+    },
+    "shadow": {"current": 0, "shadow": 1, "history": 0, "shadow_half_life": "10 -> 200"},
+    "pool": {
+        "current": 0, "shadow": 0, "history": 1, "sampler": "uniform", "pool_size": 10, "snapshot_every": 10_000,
+        "shadow_tau": 0.001286, "shadow_half_life": 0,  # 1 - 0.99 ** (64 / 500)
+    },
+    "openai_five": {  # arXiv:1912.06680
+        "current": 0.8, "history": 0.2, "shadow": 0, "sampler": "quality", "quality_rate": 0.01, "snapshot_every": 960,
+    },
+    "bansal": {"current": 0, "history": 1, "sampler": "delta_uniform", "delta": 0.5},  # arXiv:1710.03748
+}  # fmt: skip
+
+
+def settings(config: RunConfig) -> dict[str, Any]:
+    parts = (config.opponents, config.pool, config.curriculum, config.ppo)
+    return {field.name: getattr(part, field.name) for part in parts for field in fields(part)}
+
+
+@pytest.mark.parametrize("name", SELF_PLAY)
+def test_a_preset_has_the_numbers_of_its_source(name):
+    found = settings(apply(TINY, name))
+    for setting, value in SOURCES[name].items():
+        expected = Schedule.parse(value) if isinstance(found[setting], Schedule) else value
+        assert found[setting] == expected, setting
+
+
+def test_every_preset_is_explained_and_none_is_missing():
+    assert list(SELF_PLAY) == list(SOURCES)
+    assert all(len((make.__doc__ or "").splitlines()) >= 3 for make in SELF_PLAY.values())
+
+
+@pytest.mark.parametrize("name", SELF_PLAY)
+def test_a_preset_fits_a_small_game_and_survives_a_file(name, tmp_path):
+    config = apply(TINY, name)
+    assert build(config).plan.seating.blocks == (1 if name == "naive" else 2)
+    (tmp_path / "config.toml").write_text(to_toml(config))
+    assert load_toml(RunConfig, tmp_path / "config.toml") == config
+
+
+@pytest.mark.parametrize("name", SELF_PLAY)
+def test_every_preset_but_naive_keeps_a_shadow_to_deploy(name):
+    assert apply(TINY, name).ppo.has_shadow == (name != "naive")
+
+
+def test_a_preset_replaces_opponents_and_shadow_and_nothing_else():
+    config = replace(
+        TINY, seed=3, net=NetConfig(hidden=(5,)),
+        ppo=PPOConfig(epochs=9, entropy=Schedule.parse(0.2), shadow_tau=Schedule.parse(0.7), anchor=Schedule.parse(2)),
+        opponents=replace(TINY.opponents, history=Schedule.parse(9.0)),
+    )  # fmt: skip
+    changed = apply(config, "shadow")
+    assert (changed.ppo.shadow_tau, changed.ppo.anchor) == (Schedule.parse(0.0), Schedule.parse(0.0))
+    back = {name: getattr(config.ppo, name) for name in ("shadow_half_life", "shadow_tau", "anchor")}
+    ppo = replace(changed.ppo, **back)
+    assert replace(changed, opponents=config.opponents, pool=config.pool, ppo=ppo) == config
+
+
+def test_history_fades_to_nothing_as_the_note_has_it_when_the_run_has_a_million_steps():
+    opponents = apply(replace(TINY, total_steps=1_000_000), "fading_history").opponents
+    for step in (0, 250_000, 1_000_000):
+        history = 0.5 * (1 - step / 1e6)
+        assert shares(opponents, step / 1e6, bots=0) == pytest.approx([0, 1 - history, history, 0])
+
+
+def test_openai_five_copies_the_learner_every_tenth_iteration():
+    config = apply(replace(TINY, play=PlayConfig(worlds=16, steps=8)), "openai_five")
+    assert config.pool.snapshot_every == 10 * build(config).steps_per_iteration
+
+
+def test_bots_have_a_floor_where_the_game_has_bots():
+    stag = replace(TINY, game="matrix:stag_hunt")
+    assert build(stag).game.bots().names
+    assert self_play(stag, "sparring").opponents.bot_floor == 0.02
+
+
+def test_an_unknown_preset_gets_the_nearest_name():
+    with pytest.raises(ConfigError, match=r"Unknown self-play preset 'bansall'\. Did you mean 'bansal'"):
+        apply(TINY, "bansall")
+
+
+@pytest.mark.parametrize("name", SETTLING)
+def test_a_recipe_that_settles_leaves_opponents_to_a_preset(name):
+    config = SETTLING[name]()
+    assert not config.changing and not config.ppo.has_shadow
+    assert build(apply(config, "sparring")).plan.seating.changing
+
+
+# The command line.
+
+
+def chosen(*words: str) -> RunConfig:
+    start = starting_point(list(words))
+    run = replace(start, game="kuhn", total_steps=64_000, play=PlayConfig(worlds=8, steps=8))
+    flags = {"worlds": 7} if "--worlds=7" in words else {}
+    run = replace(run, play=replace(run.play, **flags), evaluation=EvalConfig())
+    name = words[words.index("--self-play") + 1] if "--self-play" in words else "auto"
+    recipe = words[words.index("--recipe") + 1] if "--recipe" in words else ""
+    return opposed(Train(run=run, self_play=name, recipe=recipe), list(words))
+
+
+def test_sparring_is_the_default_where_two_sides_are_alike(capsys):
+    assert chosen().opponents == self_play(TINY, "sparring").opponents
+    assert capsys.readouterr().out == "Self-play: sparring (the default where two sides are alike).\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--recipe", "kuhn"), "by the recipe"),
+        (("--current=1",), "by --current"),
+        (("--no-curriculum",), "by --curriculum"),
+        (("--opponent", "equilibrium"), "by --opponent"),
+        (("--worlds=7", "--minibatches=7"), "an odd number of worlds has no equal blocks"),
+    ],
+)
+def test_whoever_says_something_about_opponents_keeps_what_is_set(words, why, capsys):
+    if "--worlds=7" in words:
+        with_seven = replace(TINY, play=PlayConfig(worlds=7, steps=8))
+        config = opposed(Train(run=with_seven), list(words))
+    else:
+        config = chosen(*words)
+    assert not config.changing
+    assert capsys.readouterr().out == f"Self-play: as set ({why}).\n"
+
+
+def test_flags_win_over_a_preset():
+    config = chosen("--self-play", "three_way", "--history=0.9", "--shadow-half-life=7")
+    assert (config.opponents.history, config.opponents.shadow) == (Schedule.parse(0.9), Schedule.parse(THIRD))
+    assert (config.ppo.shadow_half_life, config.ppo.shadow_tau) == (Schedule.parse(7.0), Schedule.parse(0.0))
+
+
+def test_a_wrong_name_on_the_command_line_gets_the_nearest():
+    with pytest.raises(ConfigError, match=r"Unknown self-play preset 'naiv'\. Did you mean 'naive'"):
+        chosen("--self-play", "naiv")
