@@ -9,6 +9,7 @@ from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.store.checkpoints import load
 from sparring.store.commands import drop, folder
+from sparring.store.packages import PlayerMeta, read_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
@@ -56,10 +57,14 @@ def left_behind(path: Path) -> dict[str, object]:
         "metrics": run.metrics_path.read_text(),
         "results": sorted(read_results(run.results_path)),
         "obeyed": sorted(file.name for file in (folder(run) / "done").iterdir()),
-        "players": {
-            file.name: file.read_bytes().replace(path.name.encode(), b"") for file in run.path.glob("players/*")
-        },
+        "players": {file.name: player(file) for file in run.path.glob("players/*")},
     }
+
+
+def player(path: Path) -> tuple[PlayerMeta, dict[str, bytes]]:
+    """What a package says; the order of its header differs from process to process."""
+    arrays, meta = read_package(path)
+    return meta, {name: array.tobytes() for name, array in arrays.items()}
 
 
 def events(path: Path, *kinds: str) -> list[dict]:

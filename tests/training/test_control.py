@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from echo_game import echo
-from echo_run import BLOCKS, CONFIG, STEPS, WORLDS, KilledError, asking, events, left_behind
+from echo_run import BLOCKS, CONFIG, WORLDS, KilledError, asking, events, left_behind
 from sparring.core.errors import RunError
 from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig
@@ -19,7 +19,7 @@ from sparring.store.checkpoints import load
 from sparring.store.commands import drop, folder, is_training, obeyed_from, taken, waiting
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built, build, first_state
-from sparring.training.control import has_room, set_shares
+from sparring.training.control import Control, has_room, set_shares, together
 from sparring.training.guests import as_saved
 from sparring.training.line_up import Layout
 from sparring.training.opposition import Opposition
@@ -99,12 +99,13 @@ def test_what_cannot_be_obeyed_is_told_and_the_run_goes_on(tmp_path):
     assert len(obeyed_from(RunDir.open(path), 0)[2]) == 9 and waiting(RunDir.open(path)) == []
 
 
-def test_a_run_without_opponents_refuses_commands_and_goes_on(tmp_path):
-    path = tmp_path / "run"
-    plain = replace(CONFIG, opponents=OpponentsConfig(), ppo=replace(CONFIG.ppo, shadow_half_life=Schedule.parse(0.0)))
-    plain = replace(plain, total_steps=3 * 2 * BLOCKS * WORLDS * STEPS)
-    start(plain, path, game=echo(), on_iteration=asking(path, {1: HISTORY}))
-    assert ["meet nobody but each other" in line["text"] for line in events(path, "refused")] == [True]
+def test_a_run_without_opponents_refuses_commands(tmp_path):
+    run = RunDir.create(tmp_path / "run")
+    ppo = replace(CONFIG.ppo, shadow_half_life=Schedule.parse(0.0))
+    plain = Opposition.begin(build(replace(CONFIG, opponents=OpponentsConfig(), ppo=ppo, seeds=2), game=echo()))
+    drop(run, HISTORY)
+    told = together(Control.of(run, 0).obey(plain, 0), plain.assign(0)[1])
+    assert ["meet nobody but each other" in event.sentence() for own in told for event in own] == [True, True]
 
 
 def test_numbers_of_commands_are_never_given_twice(tmp_path):
@@ -112,8 +113,9 @@ def test_numbers_of_commands_are_never_given_twice(tmp_path):
     assert [drop(run, {"do": str(k)}) for k in range(2)] == [1, 2]
     assert taken(run, 1, 7).wish == {"do": "0"} and waiting(run) == [2]
     taken(run, 2, 9)
-    (folder(run) / ".tmp-000003").touch()  # somebody else is about to leave the third
-    assert drop(run, {"do": "last"}) == 4
+    assert drop(run, {"do": "third"}) == 3
+    (folder(run) / ".tmp-000004").touch()  # somebody else is about to leave the fourth
+    assert drop(run, {"do": "last"}) == 5
     assert {i: [c.number for c in commands] for i, commands in obeyed_from(run, 9).items()} == {9: [2]}
     assert json.loads((folder(run) / "done" / "000007-000001.json").read_text()) == {"do": "0"}
 
@@ -202,7 +204,7 @@ def test_shares_by_hand_are_met_in_the_wider_seating():
 def test_a_checkpoint_is_opened_in_the_seating_it_was_saved_in(whole):
     run = RunDir.open(whole)
     checkpoint, built = load(run.checkpoints_path), build(CONFIG, game=echo())
-    with pytest.raises(RunError, match=r"cursor\.memory"):
+    with pytest.raises(RunError, match="Use the same game and network settings"):
         restored(built, checkpoint)
     wider, _ = as_saved(built, run, checkpoint.meta["opposition"])
     assert layout_now(wider.plan.seating) == wide(BLOCKS)

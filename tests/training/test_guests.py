@@ -51,19 +51,21 @@ def invited_run(tmp_path: Path, *packages: Path) -> tuple[RunDir, Opposition]:
     return run, Opposition.begin(built)
 
 
-def test_a_guest_that_is_built_like_the_learner_takes_a_row_of_the_pool(tmp_path):
-    run, opposition = invited_run(tmp_path, package(tmp_path / "a.safetensors"))
+def test_guests_that_are_built_like_the_learner_take_rows_of_the_pool(tmp_path):
+    paths = [package(tmp_path / f"{name}.safetensors", seed=seed) for name, seed in (("a", 1), ("b", 2))]
+    run, opposition = invited_run(tmp_path, *paths)
     plan = opposition.built.plan
-    ((joined,),) = Control.of(run, 0).obey(opposition, 0)
-    assert (joined.player.name, joined.player.kind, joined.player.id) == ("a", "guest", GUEST)
+    (joined,) = Control.of(run, 0).obey(opposition, 0)
+    assert [(one.player.name, one.player.kind, one.player.id) for one in joined] == [
+        ("a", "guest", GUEST), ("b", "guest", GUEST + 1),
+    ]  # fmt: skip
     assert opposition.built.plan is plan  # nothing recompiles
     state = first_state(opposition.built)
-    after = applied(state, [(joined,)], opposition)
-    theirs = read_package(tmp_path / "a.safetensors")[0]
+    after = applied(state, [tuple(joined)], opposition)
     for name, rows in to_arrays(after.pool).items():
-        np.testing.assert_array_equal(rows[0, joined.row], theirs[name])
-        others = [row for row in range(3) if row != joined.row]
-        np.testing.assert_array_equal(rows[0, others], to_arrays(state.pool)[name][0, others])
+        for one, path in zip(joined, paths, strict=True):
+            np.testing.assert_array_equal(rows[0, one.row], read_package(path)[0][name])
+        np.testing.assert_array_equal(rows[0, 2], to_arrays(state.pool)[name][0, 2])
 
 
 def test_guests_of_another_kind_share_a_roster_and_sit_where_the_league_puts_them(tmp_path):

@@ -56,14 +56,20 @@ def tell(name: str, as_json: bool) -> None:
         "longest game": spec.longest,
         "judged by": spec.score,
         "bots": list(bot_names(game)),
+        "rules that stages can change": list(getattr(game.rules, "_fields", ())),
+        "shaping terms": {term.name: f"{term.kind}, {term.meaning}" for term in spec.terms},
+        "games end by": list(spec.causes),
     }
     if as_json:
         print(json_text.dumps(fields))
         return
     table = Table(show_header=False, box=None)
     for key, value in fields.items():
-        text = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else str(value).strip("[]")
-        table.add_row(key, text.replace("'", ""))
+        if not value and isinstance(value, dict | list):
+            continue
+        joined = "\n" if key == "shaping terms" else ", "
+        text = joined.join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else str(value).strip("[]")
+        table.add_row(key, text.replace("'", "").replace("=potential, ", ": ").replace("=reward, ", ": "))
     Console().print(table)
     options = " --options " + " ".join(f"{k}={v}" for k, v in fields["options"].items()) if about.options else ""
     print(f"\nTrain on it: sparring train {name}{options}")

@@ -48,26 +48,27 @@ GUNS = (
 """From a gun that a beginner can hit with to the game's own, and from a small sky to the whole one."""
 
 
-def guns_until(*steps: float) -> tuple[str, ...]:
-    """Each stage of GUNS until so many steps; marks of skill that are passed by luck end a stage too early."""
-    return *(f"{rules} until steps > {end:.0f}" for rules, end in zip(GUNS, steps, strict=False)), GUNS[-1]
+def guns_until(metric: str, *marks: float) -> tuple[str, ...]:
+    """GUNS as stages: each until the metric exceeds its mark, the last for ever."""
+    return *(f"{rules} until {metric} > {mark:.9g}" for rules, mark in zip(GUNS[:-1], marks, strict=True)), GUNS[-1]
 
 
 def demo() -> RunConfig:
     """A dogfight by self-play in two to three minutes on two cores: from chance to beating the lower half of the bots.
 
     `pursuit` and the price of time (`survival` below 0) make learners fight: with potentials alone they learned to part
-    and to wait for the end. `blunder` takes away the gain of crashing before one is shot.
+    and to wait for the end. `blunder` takes away the gain of crashing before one is shot. Small blocks let all bots be
+    met in every iteration. Stages end by steps: with few worlds, marks on `cause/gun` are passed by luck.
     """
     return RunConfig(
         game="dogfight",
         total_steps=20_000_000,
-        shaping=("posture=0.5", "aim=0.5", "safety=0.5", "hits=1", "pursuit=0.05", "survival=-5", "blunder=1"),
-        stages=guns_until(3e6, 6e6, 9e6, 12e6, 14e6),
-        play=PlayConfig(worlds=256, steps=64),
+        shaping=("posture=0.5", "aim=0.5", "safety=0.5", "hits=1", "pursuit=0.05", "survival=-5", "blunder=1.5"),
+        stages=guns_until("steps", 2e6, 4e6, 6.5e6, 9e6, 11.5e6),
+        play=PlayConfig(worlds=256, steps=64, blocks=32),
         opponents=OpponentsConfig(
             current=Schedule.parse(0.5), shadow=Schedule.parse(0.1), history=Schedule.parse(0.15),
-            bots=Schedule.parse(0.25), ladder=("straight", "gentle_turn", "weave", "random_walk", "lag", "pure"),
+            bots=Schedule.parse(0.25), ladder=("straight", "gentle_turn", "weave", "random_walk", "lag"),
         ),
         net=NetConfig(hidden=(64, 64), initial_std=0.5),
         ppo=PPOConfig(
@@ -84,9 +85,9 @@ def dogfight() -> RunConfig:
     return replace(
         base,
         total_steps=120_000_000,
-        shaping=(*base.shaping[:4], "pursuit=0.05 -> 0.01", "survival=-5", "blunder=1.5"),
-        stages=guns_until(10e6, 20e6, 32e6, 45e6, 60e6),
-        play=PlayConfig(worlds=512, steps=64),
+        shaping=(*(term for term in base.shaping if "pursuit" not in term), "pursuit=0.05 -> 0.01"),
+        stages=guns_until("steps", 10e6, 20e6, 32e6, 45e6, 60e6),
+        play=PlayConfig(worlds=512, steps=64, blocks=64),
         opponents=replace(base.opponents, ladder=(), bot_sampler="pfsp_hard", bot_floor=0.01, shrink=2.0),
         ppo=replace(base.ppo, learning_rate=Schedule.parse("1e-3 -> 1e-4"), minibatches=8),
     )
@@ -98,7 +99,7 @@ def dogfight_gpu() -> RunConfig:
     return replace(
         base,
         total_steps=600_000_000,
-        stages=guns_until(10e6, 20e6, 32e6, 42e6, 55e6),
+        stages=guns_until("cause/gun", 0.4, 0.5, 0.5, 0.4, 0.4),
         play=PlayConfig(worlds=8192, steps=32, blocks=128),
         pool=PoolConfig(pool_size=20),
         net=NetConfig(hidden=(256, 256), initial_std=0.5),

@@ -49,15 +49,17 @@ class Pilot(NamedTuple):
 
 PILOTS = {
     "straight": Pilot(),
-    "gentle_turn": Pilot(turn=20.0, load=2.0),
-    "weave": Pilot(weave=9.4, load=4.0),
     "random_walk": Pilot(wander=1.0),
+    "weave": Pilot(weave=9.4, load=4.0),
+    "gentle_turn": Pilot(turn=20.0, load=2.0),
     "lag": Pilot(chase=1.0, lead=-1.5, load=5.0, throttle=0.8),
     "pure": Pilot(chase=1.0, load=7.0),
     "energy": Pilot(chase=1.0, lead=3.0, track=1.0, load=9.0, thrift=0.7, breaks=1.0, jink=1.0),
     "lead": Pilot(chase=1.0, lead=3.0, track=1.0, load=9.0),
     "ace": Pilot(chase=1.0, lead=3.0, track=1.0, load=9.0, gain=2.0, hand=1.5),
 }
+"""Weakest first, by a round robin of 96 fights a pair from neutral starts. Wins and half of the draws, in percent of
+all fights: 20, 24, 25, 33, 38, 58, 80, 84, 89. The last three win all fights with the first four."""
 
 
 class Memory(NamedTuple):
