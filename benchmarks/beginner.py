@@ -3,10 +3,11 @@
     python benchmarks/beginner.py --steps 2e5 --worlds 32 --rows plain     # small
     python benchmarks/beginner.py --steps 4e6 --json benchmarks/results/beginner.json
 
-The opponent is the dogfight bot `pure`, in all blocks. Rows add one thing each: a curriculum over weaker bots; a
-curriculum over weakened selves (by random actions, or by flatter choices) before that bot; defeats tried again. The
-score is the rate against `pure` in games after training, a draw counting half, with intervals over seeds. All rows have
-the same steps; those of a curriculum spend some of them below `pure`, which is the price of it.
+The opponent is the dogfight bot `pure`, in all blocks; rules, shaping and learning are those of the recipe `demo`. Rows
+add to that: a curriculum over weaker bots; the same and then weakened selves (by random actions, or by flatter
+choices); defeats tried again, and the winner imitated. The score is the rate against `pure` in games after training, a
+draw counting half, with intervals over seeds. All rows have the same steps; those of a curriculum spend some of them
+below `pure`, which is the price of it.
 """
 
 import argparse
@@ -16,43 +17,36 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sparring.core.settings import from_dict
+from sparring.core.settings import from_dict, to_dict
+from sparring.recipes.catalogue import demo, guns_until
 from sparring.statistics.intervals import mean_interval
 from sparring.store.manifest import manifest_facts
 from sparring.training.config import RunConfig
 
 STRONG = "pure"
-LADDER = ("straight", "gentle_turn", "weave", "lag", STRONG)
-BASE: dict[str, Any] = {
-    "game": "dogfight",
-    "play": {"worlds": 64, "steps": 64},
-    "opponents": {"current": 0.0, "bots": 1.0, "ladder": [STRONG]},
-    "ppo": {"learning_rate": "1e-3 -> 1e-4", "entropy": "0.02 -> 0.005", "shadow_half_life": 20.0},
-}
-WEAKENED = {"curriculum": True, "weaken_levels": 4}
+LADDER = ("straight", "random_walk", "weave", "gentle_turn", "lag", STRONG)
+EVERY_BOT = {"ladder": list(LADDER), "bot_sampler": "latest"}
 ROWS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "ladder": {
-        "opponents": {"ladder": list(LADDER), "bot_sampler": "latest"},
-        "curriculum": {"curriculum": True, "weaken_levels": 0},
-    },
-    "epsilon": {"curriculum": {**WEAKENED, "weaken": "epsilon"}},
-    "temperature": {"curriculum": {**WEAKENED, "weaken": "temperature"}},
+    "ladder": {"opponents": EVERY_BOT, "curriculum": {"curriculum": True, "weaken_levels": 0}},
+    "epsilon": {"opponents": EVERY_BOT, "curriculum": {"curriculum": True, "weaken": "epsilon"}},
+    "temperature": {"opponents": EVERY_BOT, "curriculum": {"curriculum": True, "weaken": "temperature"}},
     "defeats": {"defeats": {"defeat_share": 0.1}},
+    "imitation": {"defeats": {"defeat_share": 0.1}, "ppo": {"imitation": 0.02}},
 }
-"""What each row changes. Past the last level the normal mixture plays: `latest` of the ladder is its strongest bot.
-
-A curriculum of weakened selves begins, as every curriculum, with the bots of the ladder: here with `pure` itself, which
-is climbed first. Its rows therefore say what weakened selves add after that, and little where `pure` is never beaten.
-"""
+"""What each row changes. Past the last level the normal mixture plays: `latest` of the ladder is its strongest bot."""
 
 
 def config_of(row: str, *, steps: int, worlds: int, seeds: int) -> RunConfig:
-    settings = {table: dict(value) if isinstance(value, dict) else value for table, value in BASE.items()}
+    base = demo()
+    ends = [share * steps for share in (0.1, 0.2, 0.325, 0.45, 0.575)]
+    base = replace(base, total_steps=steps, seeds=seeds, stages=guns_until("steps", *ends))
+    base = replace(base, play=replace(base.play, worlds=worlds, blocks=8))
+    settings = to_dict(base)
+    settings["opponents"] |= {"current": 0.0, "shadow": 0.0, "history": 0.0, "bots": 1.0, "ladder": [STRONG]}
     for table, changes in ROWS[row].items():
-        settings[table] = {**settings.get(table, {}), **changes}
-    settings["play"]["worlds"] = worlds
-    return from_dict(RunConfig, {**settings, "total_steps": steps, "seeds": seeds}, where=row)
+        settings[table] |= changes
+    return from_dict(RunConfig, settings, where=row)
 
 
 def measure(config: RunConfig, games: int) -> dict[str, Any]:

@@ -19,21 +19,18 @@ from typing import Any
 import numpy as np
 
 from sparring.core.seeding import Seed
-from sparring.learn.config import PPOConfig
-from sparring.recipes.self_play import apply, biased_rock_paper_scissors, schedule
+from sparring.league.config import OpponentsConfig
+from sparring.recipes.catalogue import demo, guns_until
+from sparring.recipes.self_play import apply, biased_rock_paper_scissors
 from sparring.statistics.intervals import mean_interval
 from sparring.store.manifest import manifest_facts
-from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
+from sparring.training.config import CheckpointConfig, EvalConfig, RunConfig
 
 COURSES = {
     "rps": biased_rock_paper_scissors(),
-    "dogfight": RunConfig(
-        game="dogfight",
-        play=PlayConfig(worlds=64, steps=64),
-        ppo=PPOConfig(learning_rate=schedule("1e-3 -> 1e-4"), entropy=schedule("0.02 -> 0.005")),
-        evaluation=EvalConfig(eval_games=2),
-    ),
+    "dogfight": replace(demo(), opponents=OpponentsConfig(), evaluation=EvalConfig(eval_games=2)),
 }
+"""The dogfight is that of the recipe `demo`, but without bots: only whom the learner meets differs."""
 REGIMES = ("naive", "pool", "sparring")
 FINAL = ("latest", "shadow")
 
@@ -105,6 +102,9 @@ def main() -> None:
     content = json.loads(path.read_text()) if path and path.exists() else {"cells": {}}
     for game in arguments.games:
         base = replace(COURSES[game], total_steps=arguments.steps, seeds=arguments.seeds)
+        if base.stages:  # a shorter run has shorter stages
+            shares = (0.1, 0.2, 0.325, 0.45, 0.575)
+            base = replace(base, stages=guns_until("steps", *(share * arguments.steps for share in shares)))
         if arguments.worlds:
             base = replace(base, play=replace(base.play, worlds=arguments.worlds))
         for name in arguments.regimes:

@@ -27,7 +27,7 @@ from sparring.store.manifest import manifest_facts
 from sparring.training.config import CheckpointConfig, RunConfig
 
 ANCHOR = 0.2
-REGIMES = ("naive", "anchored", "shadow", "pool", "sparring", "half_history", "bansal")
+REGIMES = ("naive", "anchored", "shadow", "pool", "sparring", "small_pool", "half_history", "bansal")
 MARKS = {"rock_paper_scissors": 0.1, "biased_rock_paper_scissors": 0.1, "kuhn": 0.05}
 RESULTS, PICTURE = Path("benchmarks/results/settle.json"), Path("docs/images/settle.png")
 Curves = dict[str, Any]
@@ -35,6 +35,9 @@ Curves = dict[str, Any]
 
 
 def regime(config: RunConfig, name: str) -> RunConfig:
+    if name == "small_pool":  # the usual home-made one: the last ten copies, one every 10,000 steps
+        large = apply(config, "pool")
+        return replace(large, pool=replace(large.pool, pool_size=10, snapshot_every=10_000))
     if name not in ("naive", "anchored"):
         return apply(config, name)
     from sparring.training.build import build
@@ -133,7 +136,7 @@ def run(games: list[str], regimes: list[str], seeds: int, keep: Callable[[str, s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", nargs="+", choices=SETTLING, default=list(SETTLING))
-    parser.add_argument("--regimes", nargs="+", choices=REGIMES, default=list(REGIMES[:5]))
+    parser.add_argument("--regimes", nargs="+", choices=REGIMES, default=list(REGIMES[:6]))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--json", type=Path, default=RESULTS, help="where cells are kept; others in it stay")
     parser.add_argument("--picture", type=Path, default=PICTURE)

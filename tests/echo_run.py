@@ -3,15 +3,19 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
+from sparring.play.rollout import Duels
 from sparring.store.checkpoints import load
 from sparring.store.commands import drop, folder
 from sparring.store.packages import PlayerMeta, read_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
+from sparring.training.build import Built
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 
 BLOCKS, WORLDS, STEPS, ITERATIONS, EVERY = 4, 3, 3, 10, 4
@@ -69,3 +73,9 @@ def player(path: Path) -> tuple[PlayerMeta, dict[str, bytes]]:
 
 def events(path: Path, *kinds: str) -> list[dict]:
     return [line for line in RunDir.open(path).metrics() if line.get("event") in kinds]
+
+
+def nothing_happened(built: Built) -> Duels:
+    """A report without games, in which every block has moved on."""
+    seeds, blocks = built.config.seeds, built.plan.seating.blocks
+    return Duels(*(np.zeros((seeds, 2, blocks), int) for _ in range(7)), np.ones((seeds, blocks), bool))

@@ -80,7 +80,7 @@ def test_a_guest_joins_and_a_member_leaves(mine, trained, sparring, listed):
     assert (members["trained"]["kind"], members["trained"]["born"]) == ("guest", 8 * PER_ITERATION)
     assert (mine / "players" / "trained.safetensors").exists()
     ranked = json.loads(sparring("tournament", f"{mine}@all", "--games", 2, "--json").out)
-    assert {"trained", "past-360"} <= {one["name"] for one in ranked["players"]}
+    assert {"mine:trained", "mine:past-360"} <= {one["name"] for one in ranked["players"]}
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ SOURCES: dict[str, dict[str, Any]] = {
     },
     "shadow": {"current": 0, "shadow": 1, "history": 0, "shadow_half_life": "10 -> 200"},
     "pool": {
-        "current": 0, "shadow": 0, "history": 1, "sampler": "uniform", "pool_size": 10, "snapshot_every": 10_000,
-        "shadow_tau": 0.001286, "shadow_half_life": 0,  # 1 - 0.99 ** (64 / 500)
+        "current": 0, "shadow": 0, "history": 1, "sampler": "uniform", "pool_size": 100, "snapshot_every": 640,
+        "eviction": "oldest", "shadow_half_life": "10 -> 200",
     },
     "openai_five": {  # arXiv:1912.06680
         "current": 0.8, "history": 0.2, "shadow": 0, "sampler": "quality", "quality_rate": 0.01, "snapshot_every": 960,

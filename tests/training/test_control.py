@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from echo_game import echo
-from echo_run import BLOCKS, CONFIG, WORLDS, KilledError, asking, events, left_behind
+from echo_run import BLOCKS, CONFIG, WORLDS, KilledError, asking, events, left_behind, nothing_happened
 from sparring.core.errors import RunError
 from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig
 from sparring.league.mixture import CURRENT
-from sparring.play.rollout import Duels
 from sparring.store.checkpoints import load
 from sparring.store.commands import drop, folder, is_training, obeyed_from, taken, waiting
 from sparring.store.run_dir import RunDir
@@ -179,12 +178,6 @@ def test_a_wider_seating_moves_every_memory_with_its_lane_and_cuts_no_game():
     for key, parts in now.items():
         for place, part in enumerate(parts):
             np.testing.assert_array_equal(part, before[key][place] if key in before else np.zeros_like(part))
-
-
-def nothing_happened(built: Built) -> Duels:
-    """A report without games, in which every block has moved on."""
-    seeds, blocks = built.config.seeds, built.plan.seating.blocks
-    return Duels(*(np.zeros((seeds, 2, blocks), int) for _ in range(7)), np.ones((seeds, blocks), bool))
 
 
 def test_shares_by_hand_are_met_in_the_wider_seating():

@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import save
 
 from echo_game import echo
-from echo_run import CONFIG, PER_ITERATION, KilledError, S, asking, events, left_behind
+from echo_run import CONFIG, PER_ITERATION, KilledError, S, asking, events, left_behind, nothing_happened
 from sparring.core.errors import ConfigError, SparringError
 from sparring.core.seeding import Seed
 from sparring.core.settings import to_dict
@@ -30,6 +30,7 @@ from sparring.training.control import Control
 from sparring.training.entrants import entrant, expanded
 from sparring.training.guests import free_name, invite, plain_name
 from sparring.training.opposition import Opposition, applied
+from sparring.training.players import keep_players, restore_players
 from sparring.training.program import seat_players
 from sparring.training.runs import resume, start
 from sparring.training.snapshot import to_arrays
@@ -92,8 +93,12 @@ def test_guests_of_another_kind_share_a_roster_and_sit_where_the_league_puts_the
                     np.testing.assert_array_equal(array, read_package(path)[0][name])
 
 
-GUESTS = replace(CONFIG, opponents=replace(CONFIG.opponents, sampler="latest"))
-"""The newest member of the pool is met: a guest until the next snapshot."""
+GUESTS = replace(
+    CONFIG,
+    opponents=replace(CONFIG.opponents, sampler="latest"),
+    pool=replace(CONFIG.pool, snapshot_every=10**6),
+)
+"""The newest member of the pool is met, which is the guest from when it has joined."""
 
 
 def joining(path: Path, source: Path, after: int, *, killed_after: int = 0) -> Callable:
@@ -249,10 +254,21 @@ def test_the_pool_is_also_a_folder_of_players(tmp_path):
     assert set(map(str, files.values())) <= set(expanded(f"{path}@all"))
 
 
-def test_those_who_left_stay_on_disk_where_asked_and_seeds_are_told_apart(tmp_path):
-    path = tmp_path / "run"
-    config = replace(CONFIG, seeds=2, pool=replace(CONFIG.pool, keep_evicted=True))
-    start(config, path, game=echo())
-    _, files = members_and_files(path)
+@pytest.mark.parametrize("keep", [True, False])
+def test_those_who_left_stay_on_disk_only_where_asked_and_seeds_are_told_apart(tmp_path, keep):
+    config = replace(CONFIG, seeds=2, pool=replace(CONFIG.pool, keep_evicted=keep))
+    run, opposition = RunDir.create(tmp_path / "run"), Opposition.begin(build(config, game=echo()))
+    state = first_state(opposition.built)
+    for iteration in range(10):
+        _, events = opposition.assign(iteration)
+        keep_players(run, opposition, state, events)
+        opposition.observe(iteration, nothing_happened(opposition.built))
     born = range(0, 10 * PER_ITERATION, 2 * PER_ITERATION)
-    assert files.keys() == {f"past-{steps}-seed-{seed}" for steps in born for seed in (0, 1)}
+    here = [{player.born for player in league.pool.players} for league in opposition.leagues]
+    assert [len(steps) for steps in here] == [3, 3]
+    expected = {f"past-{steps}-seed-{seed}" for steps in born for seed in (0, 1) if keep or steps in here[seed]}
+    assert {file.stem for file in (run.path / "players").glob("*")} == expected
+    restore_players(run, opposition, state, 6)  # back to before iteration 6
+    later = {f"past-{steps}-seed-{seed}" for steps in born if steps >= 6 * PER_ITERATION for seed in (0, 1)}
+    members = {f"past-{steps}-seed-{seed}" for seed in (0, 1) for steps in here[seed]}
+    assert {file.stem for file in (run.path / "players").glob("*")} == (expected - later) | members

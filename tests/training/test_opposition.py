@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from echo_game import FIRST, echo, paid_by
+from echo_run import KilledError, nothing_happened
 from sparring.core.schedules import Schedule
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
 from sparring.league.curriculum import Standing
@@ -221,12 +222,6 @@ def stamped(built: Built):
     return state._replace(learners=(learner._replace(shadow=shadow),), pool=pool)
 
 
-def nothing_happened(built: Built) -> Duels:
-    """A report without games, in which every block has moved on."""
-    seeds, blocks = built.config.seeds, built.plan.seating.blocks
-    return Duels(*(np.zeros((seeds, 2, blocks), int) for _ in range(7)), np.ones((seeds, blocks), bool))
-
-
 def ordered(built: Built, iterations: int, opposition: Opposition | None = None):
     """Orders and decisions of many iterations without playing them."""
     opposition = opposition or Opposition.begin(built)
@@ -351,10 +346,6 @@ def whole_config(net: NetConfig) -> RunConfig:
         evaluation=EvalConfig(eval_every=10, eval_games=2),
         checkpoint=CheckpointConfig(checkpoint_every=EVERY),
     )  # fmt: skip
-
-
-class KilledError(Exception):
-    pass
 
 
 def kill(moment) -> None:

@@ -135,19 +135,15 @@ def shadow(config: RunConfig) -> SelfPlay:
 
 
 def pool(config: RunConfig) -> SelfPlay:
-    """Past selves alone, uniformly, of a pool of 10 with a copy every 10,000 steps; a shadow of tau 0.01 in 500 steps.
+    """Past selves alone, drawn uniformly from a pool of 100 that spans the whole run: sampled fictitious play.
 
-    The numbers of a usual home-made opponent manager. Ours updates the shadow once an iteration, so tau is that of as
-    many steps: 1 - 0.99 ** (steps / 500). Who leaves is the member least missed on a log scale of age, not the oldest:
-    ten members of the last 100,000 steps alone would let old styles return (arXiv:2004.09468: small populations cycle).
+    A usual home-made manager has a pool of 10, a copy every 10,000 steps and a shadow of tau 0.01 every 500 steps. That
+    pool did not settle even on rock, paper, scissors (docs/log/2026-11-16-self-play.md; arXiv:2004.09468: small
+    populations cycle), so this one is larger. The other is pool_size=10, snapshot_every=10000 and, since ours moves the
+    shadow once an iteration, shadow_tau = 1 - 0.99 ** (steps of an iteration / 500).
     """
     opponents = OpponentsConfig(current=NONE, history=schedule(1.0), sampler="uniform")
-    tau = 1.0 - 0.99 ** (pace(config, opponents).steps / 500)
-    return SelfPlay(
-        opponents,
-        PoolConfig(pool_size=10, snapshot_every=10_000, eviction="log_spaced"),
-        shadow_tau=schedule(round(tau, 6)),
-    )
+    return SelfPlay(opponents, hundred(config), shadow_half_life=memory(pace(config, opponents)))
 
 
 def openai_five(config: RunConfig) -> SelfPlay:
@@ -238,15 +234,16 @@ def biased_rock_paper_scissors() -> RunConfig:
 
 
 def kuhn() -> RunConfig:
-    """Kuhn poker likewise; the bonus falls further, as bluffs are rare."""
+    """Kuhn poker likewise; more games an update, since a bluff is rare, and steps that fall as play comes to rest."""
     common = rock_paper_scissors()
+    ppo = replace(common.ppo, learning_rate=schedule("1e-2 -> 2e-3"), entropy=schedule("0.3 -> 0.08"))
     return replace(
         common,
         game="kuhn",
-        total_steps=1_024_000,
-        play=PlayConfig(worlds=128, steps=8, blocks=4),
+        total_steps=2_048_000,
+        play=PlayConfig(worlds=256, steps=8, blocks=4),
         net=NetConfig(hidden=(32,)),
-        ppo=replace(common.ppo, learning_rate=schedule(5e-3), entropy=schedule("0.2 -> 0.02")),
+        ppo=ppo,
     )
 
 

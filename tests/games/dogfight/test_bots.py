@@ -178,6 +178,17 @@ def test_a_saving_pilot_pulls_less_when_slow() -> None:
     assert pulls["energy"] < pulls["lead"] - 0.05
 
 
+def test_a_quick_hand_asks_for_more_than_it_wants() -> None:
+    """Banked towards the enemy, at 1 g: half again as much pull; and a greater gain wants more."""
+    turn = quick(lambda row_J, seen_NF: DUEL.bot_turn(row_J, seen_NF, jnp.ones((1, 0), bool), DUEL.bot_memory(1))[1])
+    seen_NF = DUEL.observe(fight(level([(0, 0, 5000), (300, 3000, 5000)], [(0, 1), (0, 1)], bank=80.0))).features_SF[:1]
+    rows = [PILOTS["lead"]._replace(**change) for change in ({}, {"hand": 1.5}, {"gain": 2.0})]
+    plain, quicker, harder = (float(turn(jnp.array(list(row), float), seen_NF)[0, 1]) for row in rows)
+    assert 0.1 < plain < 0.6
+    assert quicker == pytest.approx(1.5 * plain, rel=1e-3)
+    assert harder == pytest.approx(plain * 4 / 3, rel=0.15)
+
+
 def test_a_pilot_of_bins_takes_the_nearest() -> None:
     """The same view, as numbers and as bins."""
     plain, binned = dogfight(), dogfight(actions="discrete")

@@ -146,6 +146,18 @@ def test_staying_alive_adds_up_to_1_over_the_longest_game() -> None:
     np.testing.assert_allclose(paid(DUEL, step, "survival"), 1 / 3000)
 
 
+def test_who_is_behind_is_paid_for_every_second() -> None:
+    """Posture is 1 at 500 m behind the enemy: a tenth of it in a tenth of a second."""
+    _, step = after(fight(chase(500.0)))
+    np.testing.assert_allclose(paid(DUEL, step, "pursuit"), [0.1, -0.1], atol=1e-3)
+
+
+def test_a_blunder_is_what_no_enemy_did() -> None:
+    assert paid(DUEL, after(sinking(302.0, 5000.0))[1], "blunder").tolist() == [-1.0, 0.0]
+    assert paid(DUEL, after(fight(chase(10_100.0)))[1], "blunder").tolist() == [0.0, -1.0]
+    assert not paid(DUEL, after(fight(chase(533.0), health=[1.0, 0.02]))[1], "blunder").any()
+
+
 def pairs(**changes) -> Fight:
     """Two behind two, in columns 5 km apart: the third is the target of the first, the fourth of the second."""
     places = [(0, 0, 5000), (5000, 0, 5000), (0, 533, 5000), (5000, 533, 5000)]

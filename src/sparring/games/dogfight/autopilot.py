@@ -13,10 +13,19 @@ from sparring.games.dogfight.rules import Rules
 from sparring.games.dogfight.vectors import Vector, arctan2, chosen
 from sparring.games.dogfight.view import Own
 
-TURN_GAIN, ROLL_GAIN = 1.5, 4.0
-"""Turn rate for the angle off, roll rate for the bank off; both 1/s."""
+ROLL_GAIN = 4.0
+"""Roll rate for the bank off, 1/s."""
 DELAY, MARGIN = 0.8, 150.0
 """Of the deck guard: seconds before a pull acts, and height to spare, m."""
+
+
+class Hand(NamedTuple):
+    """How a pilot moves the stick."""
+
+    gain: float | Array
+    """Turn rate for the angle between the nose and where it should point, 1/s."""
+    lead: float | Array
+    """How far beyond the wished pull and roll the stick goes, so that they come sooner; 1: not."""
 
 
 class Attitude(NamedTuple):
@@ -65,12 +74,12 @@ def guarded(own: Own, at: Attitude, rules: Rules, wish: Vector, load_cap: Array)
 
 
 def steer(
-    own: Own, at: Attitude, wish: Vector, drift: Vector, load_cap: Array, throttle: Array, gain: Array, lead: Array
+    own: Own, at: Attitude, wish: Vector, drift: Vector, load_cap: Array, throttle: Array, hand: Hand
 ) -> Controls:
     """Roll the lift to where the nose should go and pull. `drift` is the rate of the wished direction: without it the
-    nose trails a turning target by its turn rate over the gain, outside a gun zone of 1 degree for ever."""
+    nose trails a turning target by its turn rate over hand.gain, outside a gun zone of 1 degree for ever."""
     off = jnp.sqrt(wish.y_S * wish.y_S + wish.z_S * wish.z_S)
-    turn = gain * arctan2(off, wish.x_S) / jnp.maximum(off, 1e-6)
+    turn = hand.gain * arctan2(off, wish.x_S) / jnp.maximum(off, 1e-6)
     needed = own.speed / GRAVITY
     # A direction straight ahead or behind has no side: up will do.
     right = needed * (turn * wish.y_S + drift.y_S) + at.zenith.y_S
@@ -79,7 +88,7 @@ def steer(
     # The upward part is the length times the cosine of the bank that is still to roll.
     load = jnp.clip(up, 0.0, jnp.minimum(load_cap, at.load_limit))
     roll = jnp.clip(ROLL_GAIN * bank_off, -at.roll_limit, at.roll_limit)
-    load, roll = own.load + lead * (load - own.load), own.roll + lead * (roll - own.roll)
+    load, roll = own.load + hand.lead * (load - own.load), own.roll + hand.lead * (roll - own.roll)
     return Controls(throttle, load, jnp.clip(roll / at.roll_limit, -1.0, 1.0))
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.games.dogfight.airframe import Controls, sustained_load
-from sparring.games.dogfight.autopilot import Attitude, attitude, course, guarded, steer, turn_rate
+from sparring.games.dogfight.autopilot import Attitude, Hand, attitude, course, guarded, steer, turn_rate
 from sparring.games.dogfight.controls import centre_of_roll
 from sparring.games.dogfight.rules import Rules
 from sparring.games.dogfight.vectors import Vector, chosen
@@ -120,7 +120,7 @@ def turn(parameters_J: Array, features_NF: Array, memory: Memory, rules: Rules, 
     where, load_N = guarded(own, at, rules, wish.course, wish.load)
     fires_N = (pilot.chase > 0.5) & (enemy.nose_angle < 20 * DEGREE) & (enemy.range < 8000.0)
     return Turn(
-        steer(own, at, where, wish.drift, load_N, wish.throttle, pilot.gain, pilot.hand),
+        steer(own, at, where, wish.drift, load_N, wish.throttle, Hand(pilot.gain, pilot.hand)),
         centre_of_roll(at.zenith.y_S, rules.levelling),
         jnp.where(fires_N, 1.0, -1.0),
         memory._replace(clock_N=memory.clock_N + 1, turn_N=memory.turn_N - turn_rate(own) * dt),
