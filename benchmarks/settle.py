@@ -103,7 +103,7 @@ def draw(cells: dict[str, dict[str, Curves]], path: Path) -> None:
         len(cells), len(names), figsize=(2.6 * len(names), 2.3 * len(cells)), sharex="row", sharey="row", squeeze=False,
         layout="constrained",
     )  # fmt: skip
-    for row, (game, regimes) in zip(axes, cells.items(), strict=True):
+    for number, (row, (game, regimes)) in enumerate(zip(axes, cells.items(), strict=True)):
         for axis, name in zip(row, names, strict=True):
             for which, colour in zip(("latest", "shadow"), colours, strict=True):
                 for run, value_E in enumerate(regimes.get(name, {}).get(which, [])):
@@ -111,12 +111,12 @@ def draw(cells: dict[str, dict[str, Curves]], path: Path) -> None:
                     axis.plot(steps, value_E, color=colour, lw=0.9, alpha=0.7, label=which if run == 0 else None)
             axis.axhline(MARKS[game], color="#777777", lw=0.8, ls=":")
             axis.spines[["top", "right"]].set_visible(False)
-            axis.set(yscale="log", ylim=(3e-3, 1.5), title=name if row is axes[0] else "")
+            axis.set(yscale="log", ylim=(3e-3, 1.5), title="" if number else name)
         row[0].set_ylabel(game.replace("_", " ").replace("rock paper", "rock,\npaper,"), fontsize=9)
     for axis in axes[-1]:
         axis.set_xlabel("steps, thousands")
     axes[0][0].legend(frameon=False, fontsize=8, loc="lower left")
-    figure.suptitle("Exploitability, five seeds (dotted: the mark)" if cells else "")
+    figure.suptitle("Exploitability, a line for each seed (dotted: the mark)")
     figure.savefig(path, dpi=130)
     plt.close(figure)
 

@@ -80,7 +80,8 @@ def test_a_guest_joins_and_a_member_leaves(mine, trained, sparring, listed):
     assert (members["trained"]["kind"], members["trained"]["born"]) == ("guest", 8 * PER_ITERATION)
     assert (mine / "players" / "trained.safetensors").exists()
     ranked = json.loads(sparring("tournament", f"{mine}@all", "--games", 2, "--json").out)
-    assert {"mine:trained", "mine:past-360"} <= {one["name"] for one in ranked["players"]}
+    kept = {f"mine:{name}" for name, one in members.items() if one["kind"] in ("past", "guest")}
+    assert "mine:trained" in kept and kept <= {one["name"] for one in ranked["players"]}
 
 
 @pytest.mark.parametrize(
@@ -101,8 +102,10 @@ def test_what_cannot_be_done_is_said_before_anything_is_left_for_the_run(pooled,
     assert waiting(RunDir.open(pooled)) == []
 
 
-def test_a_run_that_only_meets_itself_has_neither_pool_nor_shares(trained, sparring):
-    for words in (("pool", trained), ("shares", trained, "--history", "0.5")):
+def test_a_run_that_only_meets_itself_has_neither_pool_nor_shares(mine, sparring):
+    config = RunDir.open(mine).config_path
+    config.write_text(config.read_text().replace("\nhistory = 0.5\n", "\nhistory = 0.0\n"))
+    for words in (("pool", mine), ("shares", mine, "--history", "0.5")):
         assert "meet nobody but each other" in sparring(*words).sentence()
 
 

@@ -258,8 +258,9 @@ def test_the_pool_is_also_a_folder_of_players(tmp_path):
 def test_those_who_left_stay_on_disk_only_where_asked_and_seeds_are_told_apart(tmp_path, keep):
     config = replace(CONFIG, seeds=2, pool=replace(CONFIG.pool, keep_evicted=keep))
     run, opposition = RunDir.create(tmp_path / "run"), Opposition.begin(build(config, game=echo()))
-    state = first_state(opposition.built)
+    state, pools = first_state(opposition.built), []
     for iteration in range(10):
+        pools = [league.pool for league in opposition.leagues] if iteration <= 6 else pools
         _, events = opposition.assign(iteration)
         keep_players(run, opposition, state, events)
         opposition.observe(iteration, nothing_happened(opposition.built))
@@ -268,7 +269,8 @@ def test_those_who_left_stay_on_disk_only_where_asked_and_seeds_are_told_apart(t
     assert [len(steps) for steps in here] == [3, 3]
     expected = {f"past-{steps}-seed-{seed}" for steps in born for seed in (0, 1) if keep or steps in here[seed]}
     assert {file.stem for file in (run.path / "players").glob("*")} == expected
-    restore_players(run, opposition, state, 6)  # back to before iteration 6
-    later = {f"past-{steps}-seed-{seed}" for steps in born if steps >= 6 * PER_ITERATION for seed in (0, 1)}
-    members = {f"past-{steps}-seed-{seed}" for seed in (0, 1) for steps in here[seed]}
-    assert {file.stem for file in (run.path / "players").glob("*")} == (expected - later) | members
+    for league, pool in zip(opposition.leagues, pools, strict=True):  # back to before iteration 6
+        league.pool = pool
+    restore_players(run, opposition, state, 6)
+    early = {f"past-{k * PER_ITERATION}-seed-{seed}" for k in (0, 2, 4) for seed in (0, 1)}
+    assert {file.stem for file in (run.path / "players").glob("*")} == early

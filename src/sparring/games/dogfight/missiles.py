@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.games.dogfight.airframe import GRAVITY, Flight, air_at
+from sparring.games.dogfight.geometry import total
 from sparring.games.dogfight.vectors import Vector, chosen
 
 CARRIED = 2
@@ -51,7 +52,7 @@ def loaded(flight: Flight) -> Missiles:
 
 def launch(missiles: Missiles, flight: Flight, lock_SS: Array, pause: Array) -> Missiles:
     """`lock_SS` has a 1 in the row of each aircraft that launches now, at its target."""
-    fires_S = jnp.sum(lock_SS, axis=1) > 0.5
+    fires_S = total(lock_SS, axis=1) > 0.5
     first_S = missiles.left_SM[:, 0]
     goes_SM = jnp.stack([fires_S & first_S, fires_S & ~first_S], axis=1)
     place, heading = (Vector(*(x[:, None] for x in (v.x_S, v.y_S, v.z_S))) for v in (flight.place, flight.heading))
@@ -86,7 +87,7 @@ def advance(
     opens_SM = then_apart.dot(then_apart) > apart.dot(apart)
     opening_SM = jnp.where(opens_SM, missiles.opening_SM + dt, 0.0)
     slow_SM = (new_speed_SM < TOO_SLOW) & (age_SM > BURN)
-    target_alive_SM = jnp.sum(missiles.target_SMS * alive_S, axis=-1) > 0.5
+    target_alive_SM = total(missiles.target_SMS * alive_S, axis=-1) > 0.5
     hits_SM = missiles.flying_SM & near_SM & target_alive_SM
     spent_SM = (age_SM > LIFE) | (opening_SM > OPENING) | slow_SM | ~target_alive_SM | hits_SM
     flown = missiles._replace(
@@ -98,13 +99,13 @@ def advance(
         flying_SM=missiles.flying_SM & ~spent_SM,
         pause_S=jnp.maximum(missiles.pause_S - dt, 0.0),
     )
-    return flown, jnp.sum(hits_SM[..., None] * missiles.target_SMS, axis=1)
+    return flown, total(hits_SM[..., None] * missiles.target_SMS, axis=1)
 
 
 def _targets(missiles: Missiles, vector: Vector) -> Vector:
     """The vectors of the targets, [S, M]."""
     parts = (vector.x_S, vector.y_S, vector.z_S)
-    return Vector(*(jnp.sum(missiles.target_SMS * part_S, axis=-1) for part_S in parts))
+    return Vector(*(total(missiles.target_SMS * part_S, axis=-1) for part_S in parts))
 
 
 def _turn(missiles: Missiles, apart: Vector, motion: Vector) -> Vector:

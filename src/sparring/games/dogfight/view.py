@@ -12,7 +12,7 @@ from jax import Array
 
 from sparring.core.spec import Feature
 from sparring.games.dogfight.airframe import F16, GRAVITY, Flight, air_at
-from sparring.games.dogfight.geometry import Sight, others, own
+from sparring.games.dogfight.geometry import Sight, others, own, total
 from sparring.games.dogfight.guns import Zones
 from sparring.games.dogfight.missiles import CARRIED, Missiles
 from sparring.games.dogfight.rules import Fight, Rules
@@ -210,13 +210,13 @@ def rails_view(missiles: Missiles, flight: Flight, ready_S: Array) -> Rails:
     closing = apart.dot(motion) / distance
 
     def of_nearest(x: Array) -> Array:
-        return jnp.sum(jnp.where(nearest, x, 0.0), axis=1)
+        return total(jnp.where(nearest, x, 0.0), axis=1)
 
     return Rails(
         left=jnp.sum(missiles.left_SM, axis=1),
         ready=ready_S.astype(float),
         in_flight=jnp.sum(missiles.flying_SM, axis=1),
-        threat=jnp.any(nearest, axis=1).astype(float),
+        threat=of_nearest(jnp.ones(())),
         threat_ahead=of_nearest(line.x_S),
         threat_right=of_nearest(line.y_S),
         threat_up=of_nearest(line.z_S),
