@@ -28,7 +28,7 @@ from sparring.training.config import RunConfig
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-WITHOUT_JAX = ("core", "statistics", "store", "reports")
+WITHOUT_JAX = ("core", "statistics", "ratings", "league", "store", "reports")
 
 
 def name(path: Path) -> str:

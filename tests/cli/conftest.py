@@ -15,7 +15,10 @@ import pytest
 from sparring.cli.main import main
 
 GAME = "matrix:rock_paper_scissors"
-SHAPE = ("--worlds", "8", "--steps", "10", "--minibatches", "2", "--hidden", "8", "--eval-games", "8")
+SHAPE = (
+    "--worlds", "8", "--steps", "10", "--minibatches", "2", "--hidden", "8", "--eval-games", "8",
+    "--self-play", "naive",
+)  # fmt: skip
 STEPS = 8 * 10 * 2
 """Steps of one iteration: worlds, steps and seats of the game."""
 ITERATIONS, EVERY = 10, 4

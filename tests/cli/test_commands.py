@@ -85,7 +85,7 @@ def test_a_preset_wins_over_a_recipe_or_file_and_flags_win_over_the_preset(tmp_p
 
 def test_several_seeds_train_together_and_are_told_apart(sparring, train_words, trained, tmp_path):
     told = json.loads(sparring(*train_words, "--json", "--seeds", 2).out)
-    assert len(told["exploitability"]) == 2
+    assert len(told["exploitability"]["learned"]) == 2
     assert all(score["mean_return"]["count"] == 2 for score in told["scores"]), "the mean is over seeds"
     lines = RunDir.open(tmp_path / "runs" / "new").metrics()
     assert [line["seed"] for line in lines[:2]] == [0, 1]

@@ -19,12 +19,14 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> None:
         print(json.dumps(result(path, summary, files)))
         return
     if summary.finished:
-        Console().print(score_table(summary.scores, run.read_manifest()))
+        Console().print(score_table(summary.scores, run.read_manifest(), summary.before))
     for team, values in summary.exploitability.items():
         print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {sum(values) / len(values):.4f}")
     print(f"picture  {files.curves}\nreport   {files.page}")
     if summary.finished:
         print(f"next     sparring eval {path} --games 500")
+        if summary.scores and summary.scores[0].causes:  # a game that tells how it ended can be watched as well
+            print(f"         sparring replay {path}")
     else:
         print(f"Stopped after iteration {summary.iteration}; nothing is lost. Go on: sparring resume {path}")
 

@@ -63,19 +63,20 @@ def demo() -> RunConfig:
     return RunConfig(
         game="dogfight",
         total_steps=20_000_000,
-        shaping=("posture=0.5", "aim=0.5", "safety=0.5", "hits=1", "pursuit=0.05", "survival=-5", "blunder=1.5"),
+        shaping=("posture=0.5", "aim=0.5", "safety=1", "hits=1", "pursuit=0.05", "survival=-5", "blunder=2"),
         stages=guns_until("steps", 2e6, 4e6, 6.5e6, 9e6, 11.5e6),
         play=PlayConfig(worlds=256, steps=64, blocks=32),
         opponents=OpponentsConfig(
-            current=Schedule.parse(0.5), shadow=Schedule.parse(0.1), history=Schedule.parse(0.15),
-            bots=Schedule.parse(0.25), ladder=("straight", "gentle_turn", "weave", "random_walk", "lag"),
+            current=Schedule.parse(0.5), shadow=Schedule.parse(0.1), history=Schedule.parse(0.1),
+            bots=Schedule.parse(0.3), ladder=("straight", "random_walk", "weave", "gentle_turn", "lag"),
+            bot_sampler="pfsp_hard", shrink=2.0,
         ),
         net=NetConfig(hidden=(64, 64), initial_std=0.5),
         ppo=PPOConfig(
             epochs=2, learning_rate=Schedule.parse("2e-3 -> 2e-4"), entropy=Schedule.parse(0.002),
             discount=Schedule.parse(0.995), shadow_half_life=Schedule.parse(30),
         ),
-        evaluation=EvalConfig(eval_games=48),
+        evaluation=EvalConfig(eval_games=48, eval_first=True),
     )  # fmt: skip
 
 
@@ -88,7 +89,7 @@ def dogfight() -> RunConfig:
         shaping=(*(term for term in base.shaping if "pursuit" not in term), "pursuit=0.05 -> 0.01"),
         stages=guns_until("steps", 10e6, 20e6, 32e6, 45e6, 60e6),
         play=PlayConfig(worlds=512, steps=64, blocks=64),
-        opponents=replace(base.opponents, ladder=(), bot_sampler="pfsp_hard", bot_floor=0.01, shrink=2.0),
+        opponents=replace(base.opponents, ladder=(), bot_floor=0.01),
         ppo=replace(base.ppo, learning_rate=Schedule.parse("1e-3 -> 1e-4"), minibatches=8),
     )
 

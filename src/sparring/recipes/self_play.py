@@ -236,12 +236,12 @@ def biased_rock_paper_scissors() -> RunConfig:
 def kuhn() -> RunConfig:
     """Kuhn poker likewise; more games an update, since a bluff is rare, and steps that fall as play comes to rest."""
     common = rock_paper_scissors()
-    ppo = replace(common.ppo, learning_rate=schedule("1e-2 -> 2e-3"), entropy=schedule("0.3 -> 0.08"))
+    ppo = replace(common.ppo, learning_rate=schedule("1e-2 -> 1e-3"), entropy=schedule("0.3 -> 0.14"))
     return replace(
         common,
         game="kuhn",
-        total_steps=2_048_000,
-        play=PlayConfig(worlds=256, steps=8, blocks=4),
+        total_steps=3_000_000,
+        play=PlayConfig(worlds=512, steps=8, blocks=4),
         net=NetConfig(hidden=(32,)),
         ppo=ppo,
     )

@@ -15,20 +15,13 @@ Rows = tuple[list[str], list[list[str]]]
 """Header and rows of cells."""
 
 
-def ladder_rows(scores: Sequence[SideScore]) -> Rows:
+def ladder_rows(scores: Sequence[SideScore], before: Sequence[SideScore] = ()) -> Rows:
     """Where sides are alike and games are won or lost: one row for each opponent, both sides together."""
     pairs = merged(scores)
+    first = {score.opponents: score for score in merged(before) if score.team == LEARNED}
     shadow = {score.opponents: score for score in pairs if score.team == SHADOW}
-    header = [
-        "against",
-        "won",
-        "drawn",
-        "lost",
-        "points",
-        *["points of the shadow"] * bool(shadow),
-        "steps",
-        "ended by",
-    ]
+    header = ["against", *["untrained"] * bool(first), "won", "drawn", "lost", "points", *["shadow"] * bool(shadow)]
+    header += ["steps", "ended by"]
     rows = []
     for score in (score for score in pairs if score.team == LEARNED and score.opponents != SHADOW):
         if score.opponents == LEARNED:  # both sides are its own: every game counts twice, and nobody is ahead
@@ -37,7 +30,9 @@ def ladder_rows(scores: Sequence[SideScore]) -> Rows:
         slow = [interval_text(other.points) if other and other.points else ""] * bool(shadow)
         counts = [str(score.wins), str(score.draws), str(score.losses)]
         points = interval_text(score.points) if score.points else ""
-        rows.append([score.opponents, *counts, points, *slow, f"{score.length:.0f}", causes_text(score)])
+        old = first.get(score.opponents)
+        untrained = [f"{old.points.mean:.2f}" if old and old.points else ""] * bool(first)
+        rows.append([score.opponents, *untrained, *counts, points, *slow, f"{score.length:.0f}", causes_text(score)])
     return header, rows
 
 
@@ -45,10 +40,10 @@ def causes_text(score: SideScore) -> str:
     return ", ".join(f"{cause} {count / score.games:.0%}" for cause, count in score.causes[:3])
 
 
-def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Rows:
+def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], before: Sequence[SideScore] = ()) -> Rows:
     """One row for each side that learned and each opponent, beside the bot that did best in the learner's place."""
     if manifest.get("alike") and has_points(scores):
-        return ladder_rows(scores)
+        return ladder_rows(scores, before)
     versus, won = has_opponents(scores), has_points(scores)
     judged_by = "points" if won else "return"
     header = ["side"] + ["against"] * versus + ["return"] + ["points"] * won + [f"best bot, {judged_by}"]
@@ -104,11 +99,11 @@ def has_points(scores: Sequence[SideScore]) -> bool:
     return any(score.points is not None for score in scores)
 
 
-def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Table:
-    header, rows = summary_rows(scores, manifest)
+def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any], before: Sequence[SideScore] = ()) -> Table:
+    header, rows = summary_rows(scores, manifest, before)
     table = Table(title=f"Learned on {manifest['game']}", caption=legend(scores, manifest), caption_justify="left")
     for name in header:
-        table.add_column(name, justify="left" if name in LEFT else "right")
+        table.add_column(name, justify="left" if name in LEFT else "right", no_wrap=name in ("against", "points"))
     for row in rows:
         table.add_row(*row)
     return table

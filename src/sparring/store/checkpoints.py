@@ -104,6 +104,14 @@ def load(folder: Path) -> Checkpoint:
     raise RunError(f"No checkpoint in {folder}: the run ended before its first one. Train again with --force.")
 
 
+def load_one(path: Path) -> Checkpoint:
+    """One checkpoint by its folder, whichever later ones there are."""
+    try:
+        return Checkpoint(*_read(path), path)
+    except (_DamageError, OSError) as reason:
+        raise RunError(f"{path} is damaged: {reason}. Take another, or restore it from a copy.") from reason
+
+
 def newest_first(folder: Path) -> list[Path]:
     """Folders of checkpoints, unread: whole or damaged. Empty where a run was stopped before its first."""
     found = [(_NUMBERED.fullmatch(path.name), path) for path in folder.iterdir()] if folder.is_dir() else []

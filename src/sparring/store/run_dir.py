@@ -6,6 +6,9 @@ metrics.jsonl    one line per learner and iteration; the same bytes when a run i
 timing.jsonl     one line per iteration; never the same twice, and therefore apart
 results.db       games and how they ended
 checkpoints/     states to resume from
+players/         past selves and guests, one package each
+commands/        what people asked of the run while it went on
+replays/         games as GIFs, and their scenes
 not_finite/      minibatches that could not be learned from, where there were any
 report.html      the page that tells what happened
 writer.lock      held by the process that writes

@@ -25,8 +25,8 @@ from sparring.play.defeats import empty_archive
 from sparring.play.rollout import Pairing
 from sparring.play.roster import stack
 from sparring.play.scripted import Scripted, bot_names
-from sparring.play.seating import Group
-from sparring.training.config import RunConfig, check_learning
+from sparring.play.seating import Group, Seating
+from sparring.training.config import RunConfig, check_learning, nearest_divisor
 from sparring.training.line_up import BOTS, LineUp, has_bots, has_pool, line_up
 from sparring.training.program import Frozen, Orders, Plan, TrainState, seat_players
 
@@ -109,8 +109,20 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
     check_actions(game, config.game, ppo, config.net.std)
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
+    check_minibatches(config, lineup.seating)
     plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping))
     return Built(config, game, lineup, plan, rosters_of(game, config), settings)
+
+
+def check_minibatches(config: RunConfig, seating: Seating) -> None:
+    """Where opponents change, the learner's rows are those of its lanes, which are more than one for each world."""
+    for i in seating.learning if seating.changing else ():
+        rows = config.play.steps // config.sequence * len(seating.groups[i].lanes[0]) * seating.worlds
+        if rows % config.ppo.minibatches:
+            raise ConfigError(
+                f"minibatches={config.ppo.minibatches} does not divide the {rows} rows that the learner drives against "
+                f"these opponents. Nearest that does: {nearest_divisor(rows, config.ppo.minibatches)}."
+            )
 
 
 def rosters_of(game: Game, config: RunConfig) -> dict[str, Frozen]:

@@ -46,6 +46,8 @@ class PlayConfig:
 class EvalConfig:
     eval_every: int = 0
     """Iterations between two evaluations; 0: only at the end."""
+    eval_first: bool = False
+    """Also evaluate before the first iteration, to show what training changed."""
     eval_games: int = 32
     """Complete games of each line-up in an evaluation."""
     eval_deterministic: bool = False

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sparring.core.errors import ConfigError, RunError, unknown
-from sparring.store.checkpoints import Checkpoint, _DamageError, _read, load, newest_first
+from sparring.store.checkpoints import Checkpoint, load, load_one, newest_first
 from sparring.store.run_dir import RunDir
 
 SHADOW = ".shadow"
@@ -24,10 +24,7 @@ def checkpoint_of(run: RunDir, iteration: int | None) -> Checkpoint:
     if iteration not in kept:
         listed = ", ".join(map(str, sorted(kept))) or "none"
         raise RunError(f"{run.path} keeps no checkpoint of iteration {iteration}. It has: {listed}.")
-    try:
-        return Checkpoint(*_read(kept[iteration]), kept[iteration])
-    except (_DamageError, OSError) as reason:
-        raise RunError(f"{kept[iteration]} is damaged: {reason}. Choose another iteration.") from None
+    return load_one(kept[iteration])
 
 
 def seed_row(checkpoint: Checkpoint, seed: int | None) -> int:

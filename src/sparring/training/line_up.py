@@ -53,8 +53,8 @@ def layout_of(spec: GameSpec, config: RunConfig, bots: int) -> Layout:
     """
     if spec.sides != 2 or not spec.exchangeable_sides or resolve_share(spec, config) != "all":
         raise ConfigError(
-            f"Changing opponents need a game of two sides that are alike, and share=all; {config.game} has {spec.sides} "
-            f"sides, and share={resolve_share(spec, config)}. Leave current at 1 and the other shares at 0."
+            f"Changing opponents need a game of two sides that are alike, and share=all; {config.game} has "
+            f"{spec.sides} sides, and share={resolve_share(spec, config)}. Leave current at 1 and the others at 0."
         )
     if config.seats.opponent:
         raise ConfigError("opponent names the one and only bot to meet. Use bots and ladder for a mixture with bots.")

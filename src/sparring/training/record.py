@@ -75,7 +75,7 @@ def shaping_metrics(built: Built, iteration: int, tally: Tally) -> dict[str, Any
     seating, sums_BSJ = built.plan.seating, np.asarray(tally.sums_BSJ)
     home_B = seating.home_B or (0,) * seating.blocks
     seats_B = [list(seating.seats_of_side[k] if spec.zero_sum else range(spec.seats)) for k in home_B]
-    sum_J = sum(sums_SJ[seats].mean(0) for sums_SJ, seats in zip(sums_BSJ, seats_B, strict=True))
+    sum_J = np.sum([sums_SJ[seats].mean(0) for sums_SJ, seats in zip(sums_BSJ, seats_B, strict=True)], axis=0)
     earlier, later = sum_J[len(rewards) : len(rewards) + len(potentials)], sum_J[len(rewards) + len(potentials) :]
     discount = coefficient(built.settings[0][0], "discount").at(built.progress(iteration))
     paid_J = weight_J * np.concatenate([sum_J[: len(rewards)], discount * later - earlier])

@@ -92,7 +92,7 @@ def test_a_lost_aircraft_is_shown_as_gone_and_nothing_else() -> None:
 
 def test_the_layout_says_what_the_blocks_are() -> None:
     sizes = {block.name: block.shape for block in dogfight_2v2(missiles=True).spec.layout}
-    assert sizes == {"own": (13,), "others": (3, 22), "missiles": (9,)}
+    assert sizes == {"own": (13,), "others": (3, 24), "missiles": (9,)}
     assert [block.others for block in PAIRS.spec.layout] == [False, True]
 
 
@@ -142,3 +142,10 @@ def test_safety_is_the_clearance_after_the_look_ahead() -> None:
     heading = vector([(0, np.sqrt(1 - 0.16), -0.4)] * 2)
     flight = level([(0, 0, 1400), (0, 4000, 5000)], [(0, 1)] * 2)._replace(heading=heading)
     assert potential(fight(flight))[0, 1] == pytest.approx((1100 - LOOK_AHEAD * 100) / SAFE, abs=1e-4)
+
+
+def test_a_degree_off_the_nose_is_a_number_that_a_network_sees() -> None:
+    """0.017 rad in units of 0.03; the unit vector alone has 0.017."""
+    fine = dict(zip(Other._fields, Other(), strict=True))
+    assert np.sin(np.radians(1.0)) / fine["aim_up"] == pytest.approx(0.58, abs=0.01)
+    assert np.sin(np.radians(1.0)) / fine["up"] < 0.02

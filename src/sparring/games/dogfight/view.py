@@ -59,14 +59,18 @@ class Other(NamedTuple):
     right: Array = measured_in(1.0)
     up: Array = measured_in(1.0)
     """Unit vector to it."""
+    aim_right: Array = measured_in(0.03)
+    aim_up: Array = measured_in(0.03)
+    """The same near the nose, in units of 1.7 degrees: of the unit vector, the gun's 1 degree is 0.017, which a network
+    hardly sees. Full where it is behind."""
     range: Array = measured_in(5_000.0)
     nearness: Array = measured_in(1.0)
     """1 km / (1 km + range): it resolves what the range does not, where guns reach."""
     closing: Array = measured_in(340.0)
     """Rate of the range, negative when it comes nearer."""
-    drift_ahead: Array = measured_in(1.0)
-    drift_right: Array = measured_in(1.0)
-    drift_up: Array = measured_in(1.0)
+    drift_ahead: Array = measured_in(0.2)
+    drift_right: Array = measured_in(0.2)
+    drift_up: Array = measured_in(0.2)
     """Rate of the unit vector to it, rad/s."""
     course_ahead: Array = measured_in(1.0)
     course_right: Array = measured_in(1.0)
@@ -111,7 +115,7 @@ class Rails(NamedTuple):
     threat_closing: Array = measured_in(340.0)
 
 
-FLIPPED = ("roll", "bank_sine", "right", "drift_right", "course_right", "threat_right")
+FLIPPED = ("roll", "bank_sine", "right", "aim_right", "drift_right", "course_right", "threat_right")
 """Features that change sign when left and right are exchanged."""
 
 
@@ -181,6 +185,8 @@ def other_view(flight: Flight, sight: Sight, zones: Zones, health_S: Array) -> O
     height_S, energy_S = flight.place.z_S, energy_height(flight)
     return Other(
         line.x_S, line.y_S, line.z_S,
+        aim_right=jnp.where(line.x_S > 0, line.y_S, jnp.sign(line.y_S)),
+        aim_up=jnp.where(line.x_S > 0, line.z_S, jnp.sign(line.z_S)),
         range=sight.range,
         nearness=1000.0 / (1000.0 + sight.range),
         closing=closing_SO,

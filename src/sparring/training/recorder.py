@@ -1,0 +1,92 @@
+"""Writes down what happens in a run: metrics, events, notices, results, and minibatches that were not finite."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from sparring.evaluation.match import MatchGames
+from sparring.league.events import Event
+from sparring.store.results import ResultRow, Results
+from sparring.store.run_dir import RunDir
+from sparring.training.build import Built
+from sparring.training.notices import notices, unsaid
+from sparring.training.opposition import Faced
+from sparring.training.program import Report
+from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
+from sparring.training.snapshot import to_arrays
+
+
+@dataclass
+class Recorder:
+    """Writes what happened to the run directory; results wait for a moment, since each append reaches the disk."""
+
+    built: Built
+    run: RunDir
+    results: Results
+    waiting: list[ResultRow] = field(default_factory=list)
+    since: float = field(default_factory=time.monotonic)
+    noticed: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.noticed = [line for line in self.run.metrics() if line["kind"] == "notice"]
+
+    def iteration(
+        self, iteration: int, report: Report, seconds: float, faced: Sequence[Faced]
+    ) -> tuple[list[dict], list[dict]]:
+        """Lines of metrics and of notices."""
+        lines = metric_lines(self.built, iteration, report, faced)
+        new = unsaid(notices(self.built, iteration, lines), self.noticed)
+        self.noticed += new
+        self.run.append_metrics([*lines, *new])
+        for line in new:
+            if line["notice"] == "not_finite":
+                self.dump(line, report)
+        steps = self.built.steps_per_iteration * self.built.config.seeds
+        self.run.append_timing({"iteration": iteration, "seconds": seconds, "steps_per_second": steps / seconds})
+        self.waiting += result_rows(self.built, iteration, report, faced)
+        if time.monotonic() - self.since > 1.0:
+            self.flush()
+        return lines, new
+
+    def events(self, iteration: int, events_R: Sequence[Sequence[Event]]) -> None:
+        """What the leagues decided, in words that a reader of the metrics can count."""
+        self.run.append_metrics(
+            [
+                {
+                    "kind": "event",
+                    "iteration": iteration,
+                    "seed": int(seed),
+                    "text": event.sentence(),
+                    **event.to_dict(),
+                }
+                for seed, events in zip(self.built.seeds_R, events_R, strict=False)
+                for event in events
+            ]
+        )
+
+    def dump(self, line: dict[str, Any], report: Report) -> None:
+        """Keep the minibatch that was not finite, for somebody to look at."""
+        r = list(self.built.seeds_R).index(line["seed"])
+        for group, names in enumerate(self.built.lineup.learners):
+            if line["learner"] in names:
+                row = names.index(line["learner"])
+                batch = jax.tree.map(lambda x, row=row: x[r, row], report.suspects[group])
+                name = f"{line['learner']}-seed-{line['seed']}.safetensors"
+                self.run.write_arrays(self.run.not_finite_path / name, to_arrays(batch))
+
+    def evaluation(
+        self,
+        iteration: int,
+        teams: Sequence[tuple[str, ...]],
+        games: list[list[MatchGames]],
+        exact: dict[str, list[float]],
+    ) -> None:
+        self.run.append_metrics(evaluation_lines(self.built, iteration, teams, games, exact))
+        self.waiting += evaluation_rows(self.built, iteration, teams, games)
+
+    def flush(self) -> None:
+        self.results.append(self.waiting)
+        self.waiting, self.since = [], time.monotonic()
