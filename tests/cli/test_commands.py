@@ -115,7 +115,7 @@ def test_evaluation_takes_the_run_before_or_after_the_flags(sparring, trained, o
     words = [trained, "--games", "8"] if order == "run first" else ["--games", "8", trained]
     said = sparring("eval", *words)
     assert said.code == 0 and said.err == ""
-    assert "8 games each" in said.out and "Exploitability" in said.out
+    assert "16 games each, both sides" in said.out and "Exploitability" in said.out
 
 
 def test_evaluation_repeats_itself_and_follows_its_seed(sparring, trained):

@@ -127,7 +127,7 @@ def test_a_recipe_that_settles_leaves_opponents_to_a_preset(name):
 # The command line.
 
 
-def chosen(*words: str) -> RunConfig:
+def chosen(*words: str) -> tuple[RunConfig, str]:
     start = starting_point(list(words))
     run = replace(start, game="kuhn", total_steps=64_000, play=PlayConfig(worlds=8, steps=8))
     flags = {"worlds": 7} if "--worlds=7" in words else {}
@@ -137,9 +137,10 @@ def chosen(*words: str) -> RunConfig:
     return opposed(Train(run=run, self_play=name, recipe=recipe), list(words))
 
 
-def test_sparring_is_the_default_where_two_sides_are_alike(capsys):
-    assert chosen().opponents == self_play(TINY, "sparring").opponents
-    assert capsys.readouterr().out == "Self-play: sparring (the default where two sides are alike).\n"
+def test_sparring_is_the_default_where_two_sides_are_alike():
+    config, told = chosen()
+    assert config.opponents == self_play(TINY, "sparring").opponents
+    assert told == "Self-play: sparring (the default where two sides are alike)."
 
 
 @pytest.mark.parametrize(
@@ -152,22 +153,22 @@ def test_sparring_is_the_default_where_two_sides_are_alike(capsys):
         (("--worlds=7", "--minibatches=7"), "an odd number of worlds has no equal blocks"),
     ],
 )
-def test_whoever_says_something_about_opponents_keeps_what_is_set(words, why, capsys):
+def test_whoever_says_something_about_opponents_keeps_what_is_set(words, why):
     if "--worlds=7" in words:
         with_seven = replace(TINY, play=PlayConfig(worlds=7, steps=8))
-        config = opposed(Train(run=with_seven), list(words))
+        config, told = opposed(Train(run=with_seven), list(words))
     else:
-        config = chosen(*words)
+        config, told = chosen(*words)
     assert not config.changing
-    assert capsys.readouterr().out == f"Self-play: as set ({why}).\n"
+    assert told == f"Self-play: as set ({why})."
 
 
 def test_flags_win_over_a_preset():
-    config = chosen("--self-play", "three_way", "--history=0.9", "--shadow-half-life=7")
+    config = chosen("--self-play", "three_way", "--history=0.9", "--shadow-half-life=7")[0]
     assert (config.opponents.history, config.opponents.shadow) == (Schedule.parse(0.9), Schedule.parse(THIRD))
     assert (config.ppo.shadow_half_life, config.ppo.shadow_tau) == (Schedule.parse(7.0), Schedule.parse(0.0))
 
 
 def test_a_wrong_name_on_the_command_line_gets_the_nearest():
     with pytest.raises(ConfigError, match=r"Unknown self-play preset 'naiv'\. Did you mean 'naive'"):
-        chosen("--self-play", "naiv")
+        chosen("--self-play", "naiv")[0]

@@ -1,5 +1,6 @@
 """sparring train [GAME]: train by self-play, or against a bot. Ends with a table, a picture and a report."""
 
+import sys
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -70,12 +71,14 @@ def command(words: list[str]) -> None:
             f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(available())}."
         )
     prepare(arguments.machine)
-    config = opposed(arguments, words)
+    config, told = opposed(arguments, words)
     from sparring.store.run_dir import RunDir
     from sparring.training.build import build
     from sparring.training.runs import WarmStart, newest, split_source, start
 
     built = build(config)
+    if not (arguments.quiet or arguments.json):
+        print(told, file=sys.stderr)
     path = arguments.runs / (arguments.name or free_name(arguments.runs, config.game))
     warm = None
     if arguments.from_:
@@ -95,24 +98,24 @@ def command(words: list[str]) -> None:
     finish.conclude(path, summary, as_json=arguments.json)
 
 
-def opposed(arguments: Train, words: list[str]) -> RunConfig:
-    """The settings of the run with those of --self-play in them; says which it took."""
+def opposed(arguments: Train, words: list[str]) -> tuple[RunConfig, str]:
+    """The settings of the run with those of --self-play in them, and a sentence that says which it took."""
     game = arguments.run.game if arguments.word is None else arguments.word
     config = replace(arguments.run, game=game)
     given = {
         word.partition("=")[0].strip("-").removeprefix("no-").replace("-", "_") for word in words if word[:2] == "--"
     }
     name, why = chosen_self_play(arguments, config, given)
-    if not (arguments.quiet or arguments.json):
-        print(f"Self-play: {name or 'as set'} ({why}).")
+    told = f"Self-play: {name or 'as set'} ({why})."
     if not name:
-        return config
+        return config, told
     # A preset depends on the game and the length of the run, which flags say; and then flags win over it.
     start = apply(config, name)
     slowness = {"shadow_tau": "shadow_half_life", "shadow_half_life": "shadow_tau"}  # one thing said in two ways
     other = {slowness[said]: Schedule.parse(0.0) for said in given & slowness.keys()}
     start = replace(start, ppo=replace(start.ppo, **other))
-    return replace(parse(Train, words, command="train", default=replace(arguments, run=start)).run, game=game)
+    chosen = parse(Train, words, command="train", default=replace(arguments, run=start)).run
+    return replace(chosen, game=game), told
 
 
 def chosen_self_play(arguments: Train, config: RunConfig, given: set[str]) -> tuple[str, str]:
