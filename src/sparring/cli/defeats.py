@@ -43,6 +43,8 @@ class Defeats:
 
 def command(words: list[str]) -> None:
     arguments = parse(Defeats, words, command="defeats")
+    if arguments.out is not None and arguments.out.suffix.lower() != ".gif":
+        raise ConfigError(f"out must name a file that ends in .gif, found {arguments.out}.")
     prepare(arguments.machine)
     from sparring.store.run_dir import RunDir
     from sparring.training.control import last_known

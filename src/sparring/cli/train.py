@@ -113,6 +113,7 @@ def opposed(arguments: Train, words: list[str]) -> tuple[RunConfig, str]:
     start = apply(config, name)
     slowness = {"shadow_tau": "shadow_half_life", "shadow_half_life": "shadow_tau"}  # one thing said in two ways
     other = {slowness[said]: Schedule.parse(0.0) for said in given & slowness.keys()}
+    other |= {said: Schedule.parse(1.0) for said in given & slowness.keys()}  # until the flag is read
     start = replace(start, ppo=replace(start.ppo, **other))
     chosen = parse(Train, words, command="train", default=replace(arguments, run=start)).run
     return replace(chosen, game=game), told
@@ -147,7 +148,17 @@ def starting_point(words: list[str]) -> RunConfig:
         raise ConfigError(unknown("recipe", recipe, RECIPES))
     config = RECIPES[recipe]() if recipe else load_toml(RunConfig, Path(file)) if file else RunConfig()
     name = value_of(words, "--preset")
-    return with_preset(config, name) if name else config
+    config = with_preset(config, name) if name else config
+    return opposed_by_somebody(config) if value_of(words, "--self-play") in SELF_PLAY else config
+
+
+def opposed_by_somebody(config: RunConfig) -> RunConfig:
+    """A stand-in until the preset of self-play is put in its place, so that flags which need others to meet, as
+    --defeat-share or --anchor, are not refused before."""
+    half, slow, some = Schedule.parse(0.5), Schedule.parse(1.0), copy(config)
+    object.__setattr__(some, "opponents", OpponentsConfig(current=half, history=half))
+    object.__setattr__(some, "ppo", replace(config.ppo, shadow_half_life=slow, shadow_tau=Schedule.parse(0.0)))
+    return some
 
 
 def with_preset(config: RunConfig, name: str) -> RunConfig:

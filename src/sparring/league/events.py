@@ -69,6 +69,20 @@ class Retreated(Event):
 
 
 @dataclass(frozen=True)
+class Staged(Event):
+    """The next stage of the game's rules began."""
+
+    number: int
+    """From 1."""
+    stages: int
+    rules: dict[str, float]
+
+    def sentence(self) -> str:
+        rules = ", ".join(f"{name} {value:g}" for name, value in self.rules.items()) or "the game's own rules"
+        return f"Stage {self.number} of {self.stages}: {rules}."
+
+
+@dataclass(frozen=True)
 class SharesSet(Event):
     shares: dict[str, float]
 

@@ -244,7 +244,9 @@ class League:
             self._snapshot(steps, row)
             return
         self._count(POSTPONED, 1)
-        retired = None if self.pool.leaving else self._evictee(steps, set())
+        # The last one stays, or nobody of the past could be drawn; a pool of one has the shadow to step in.
+        spare = not self.pool.leaving and (len(self.pool.eligible) > 1 or self.pool_config.pool_size == 1)
+        retired = None if not spare else self._evictee(steps, set())
         if retired is not None:  # drawn no more, it is free in a while; else a small pool could be busy for ever
             self.pool = replace(self.pool, leaving=frozenset({retired.id}))
 

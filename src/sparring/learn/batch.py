@@ -107,6 +107,7 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
         hold=warm & jnp.repeat(cut.first == 0, rollout.start_TW.shape[1])[:, None],
         acting=batch.acting & ~warm[..., None],
         present=batch.present & ~warm[..., None],
+        imitate=None if batch.imitate is None else batch.imitate & ~warm[..., None],
         memory=jax.tree.map(lambda x: x[kept].reshape(-1, *x.shape[2:]), rollout.memory),
     )
 

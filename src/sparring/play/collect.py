@@ -50,6 +50,8 @@ class Turn(NamedTuple):
     acting: Array
     start: Array
     shaping: Shaping | None
+    able: Array | None
+    """Whether the seat's choice counted, whoever made it; where others are imitated."""
 
 
 @dataclass(frozen=True)
@@ -276,6 +278,7 @@ def turn(
         acting=own(seats(observation.acting_S)),
         start=world(cursor.start_BW),
         shaping=None if paid is None else jax.tree.map(seats, paid),
+        able=None if action is None else seats(observation.acting_S),
     )
 
 
@@ -322,4 +325,5 @@ def to_rollout(turns: Turn, memory: tuple, last_value: Array, side_PWK: Array) -
         side_TWK=jnp.broadcast_to(side_PWK, (turns.start.shape[0], *side_PWK.shape)),
         memory=memory,
         shaping=turns.shaping,
+        imitate_TWN=turns.able,
     )

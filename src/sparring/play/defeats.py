@@ -87,7 +87,7 @@ def remembered(
     wanted_TBW = jnp.maximum(jnp.maximum(end_TBW + 1 - reach, 0) // every, -(-began_TBW // every))
     usable_TBW = lost_TBW & (wanted_TBW * every <= end_TBW)
     luck = jnp.where(usable_TBW, jax.random.uniform(key, usable_TBW.shape, minval=0.5), 0.0).reshape(-1)
-    found_D, place_D = lax.top_k(luck, min(ADDED, luck.shape[0]))
+    found_D, place_D = lax.top_k(luck, min(ADDED, luck.shape[0], archive.player_E.shape[0]))
     t_D, v_D = place_D // (blocks * worlds), place_D % (blocks * worlds)
     chunk_D = jnp.minimum(wanted_TBW.reshape(-1)[place_D], steps // every - 1)
     first_D = chunk_D * every

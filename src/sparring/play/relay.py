@@ -32,7 +32,10 @@ def driving(seating: Seating, group: Group, pairing: Pairing | None, fresh_BW: A
 def shifted(seating: Seating, cursor: Cursor, pairing: Pairing) -> Cursor:
     """Blocks with a new player: who was next is old now, with its memory; worlds about to begin move on at once."""
     assert cursor.fresh_BW is not None
-    fresh_BW = jnp.where(pairing.shift_B[:, None], cursor.start_BW, cursor.fresh_BW)
+    begins_BW = cursor.start_BW
+    if cursor.replayed_BW is not None:  # a second try is against the player that won the first
+        begins_BW = begins_BW & ~cursor.replayed_BW
+    fresh_BW = jnp.where(pairing.shift_B[:, None], begins_BW, cursor.fresh_BW)
     memory = list(cursor.memory)
     place = {(group.family, group.slot): i for i, group in enumerate(seating.groups)}
     for (family, slot), i in place.items():

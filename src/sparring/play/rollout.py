@@ -97,7 +97,8 @@ class Rollout(NamedTuple):
     shaping: Shaping | None = None
     """Leaves [T, W, N, J]; None where shaping is off."""
     imitate_TWN: Array | None = None
-    """Steps of another player that the learner is to imitate; None where imitation is off."""
+    """Steps of another player that the learner is to imitate; None where imitation is off. From `collect`: steps in
+    which the seat's choice counted at all."""
 
 
 class Film(NamedTuple):

@@ -119,6 +119,16 @@ class RunConfig:
         check_learning(self.ppo, self.net)
         check_opponents(self.opponents, self.pool, self.curriculum)
         check_defeats(self.defeats)
+        if self.opponents.shadow != Schedule.parse(0.0) and not self.ppo.has_shadow:
+            raise ConfigError("shadow gives the shadow a share, and there is none. Set shadow_half_life or shadow_tau.")
+        if self.pool.pool_size == 1 and not self.ppo.has_shadow and self.opponents.history != Schedule.parse(0.0):
+            raise ConfigError("A pool of one is at times empty, and then the shadow steps in. Set shadow_half_life.")
+        led = self.curriculum.curriculum and self.curriculum.weaken_levels > 0
+        if led and not self.ppo.has_shadow and self.pool.pool_size == 0:
+            raise ConfigError(
+                "A curriculum weakens the shadow or past selves, and there is neither. "
+                "Set shadow_half_life, raise pool_size, or set weaken_levels to 0."
+            )
         if self.defeats.defeat_share and not self.changing:
             raise ConfigError("defeat_share replays defeats by others than the current self. Give others a share.")
         if self.ppo.on("imitation") and not self.defeats.defeat_share:

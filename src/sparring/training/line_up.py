@@ -61,6 +61,11 @@ def layout_of(spec: GameSpec, config: RunConfig, bots: int) -> Layout:
     blocks = block_count(config)
     low, high = current_range(config, bots)
     always, ever = floor(low * blocks + 1e-6), ceil(high * blocks - 1e-6)
+    if always >= blocks:
+        raise ConfigError(
+            f"All {blocks} blocks are left to the current self, so nobody else is ever met. Give others a share with "
+            "--bots, --history or --shadow, or leave curriculum and floors out."
+        )
     imitating = config.ppo.on("imitation")
     return Layout(
         tuple(block < ever or imitating for block in range(blocks)), tuple(block >= always for block in range(blocks))

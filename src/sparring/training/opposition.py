@@ -10,7 +10,7 @@ import numpy as np
 from sparring.core.seeding import Seed
 from sparring.games.game import Game
 from sparring.league.comeback import Comeback
-from sparring.league.events import Event, Joined, Snapshot
+from sparring.league.events import Event, Joined, Snapshot, Staged
 from sparring.league.league import LATE, League
 from sparring.league.orders import Orders as Decisions
 from sparring.league.orders import Report as LeagueReport
@@ -142,8 +142,7 @@ class Opposition:
 
     def assign(self, iteration: int) -> tuple[Orders, list[tuple[Event, ...]]]:
         """The orders of an iteration, and for each seed the events that must happen before it."""
-        while self.unread and self.unread[0][0] <= iteration - LATE:
-            self.stage = advanced(self.stage, self.stages, self.unread.pop(0)[1])
+        staged = self.next_stage(iteration)
         weights_J = self.built.shaping_J(iteration)
         orders = self.standing
         if weights_J is not None:
@@ -154,11 +153,20 @@ class Opposition:
             self.tries = [report for report in self.tries if report[0] > iteration - LATE]
             orders = orders._replace(reach=jnp.asarray([comeback.reach for comeback in self.comebacks], jnp.int32))
         if not self.leagues:
-            return orders, []
+            return orders, [staged] * self.built.config.seeds if staged else []
         progress, steps = self.built.progress(iteration), iteration * self.built.steps_per_iteration
         decisions = [league.assign(iteration, progress, steps) for league in self.leagues]
         self.decided[iteration] = decisions
-        return self.on_device(decisions, orders), [decision.events for decision in decisions]
+        return self.on_device(decisions, orders), [staged + decision.events for decision in decisions]
+
+    def next_stage(self, iteration: int) -> tuple[Event, ...]:
+        """Go on to the stage that metrics of old enough iterations have reached; the event where that is another."""
+        before = self.stage.number
+        while self.unread and self.unread[0][0] <= iteration - LATE:
+            self.stage = advanced(self.stage, self.stages, self.unread.pop(0)[1])
+        if self.stage.number == before:
+            return ()
+        return (Staged(self.stage.number + 1, len(self.stages), dict(self.stages[self.stage.number].settings)),)
 
     def coped(self, iteration: int, r: int) -> Comeback:
         """How far back defeats are tried again, after the second tries that are old enough to be read."""

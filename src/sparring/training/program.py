@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -18,6 +19,7 @@ from sparring.play.collect import collect
 from sparring.play.defeats import Archive, before_defeat, remembered, replay_results
 from sparring.play.rollout import Cursor, Driver, Duels, Games, Pairing, Tally, duels, tally, where_first
 from sparring.play.roster import take
+from sparring.play.scripted import Scripted
 from sparring.play.seating import Seating
 
 
@@ -101,7 +103,7 @@ def iterate(
         jax.vmap(lambda learner, knobs_H: ready(learner, key, Knobs(*knobs_H)))(*pair)
         for pair in zip(state.learners, knobs, strict=True)
     )
-    drivers = seat_players(plan, learners, state.pool, rosters, orders, knobs)
+    drivers = seat_players(plan, learners, state.pool, under_rules(rosters, game), orders, knobs)
     imitating = plan.ppo.on("imitation") and state.archive is not None
     rollouts, cursor, games = collect(
         game, seating, drivers, state.cursor, stream(key, "play"), steps=plan.steps, sequence=plan.keep,
@@ -138,7 +140,7 @@ def with_winners(rollouts: tuple, games: Games, seating: Seating, orders: Orders
     away_X = [side != seating.home_B[block] for block, side in group.lanes[0]]
     away_W = jnp.repeat(jnp.asarray(away_X), seating.worlds)
     before_TPW = jax.vmap(lambda x_BW: seating.per_world(x_BW, group))(before_TBW) & away_W
-    return (rollout._replace(imitate_TWN=jnp.broadcast_to(before_TPW[..., None], rollout.present_TWN.shape)),)
+    return (rollout._replace(imitate_TWN=before_TPW[..., None] & rollout.imitate_TWN),)
 
 
 def seat_players(
@@ -163,6 +165,18 @@ def seat_players(
             policy = past_selves(learners[0].shadow, pool, rows_P) if roster is None else take(roster.policy, rows_P)
             drivers.append(Driver(policy, None, ids_P, temperature_P, epsilon_P))
     return drivers
+
+
+def under_rules(rosters: dict[str, Frozen], game: Game) -> dict[str, Frozen]:
+    """Rosters whose bots know the rules of the present stage, such as where the sky ends."""
+
+    def informed(roster: Frozen) -> Frozen:
+        if not isinstance(roster.policy, Scripted):
+            return roster
+        rules = jax.tree.map(lambda old, now: jnp.broadcast_to(now, old.shape), roster.policy.game.rules, game.rules)
+        return roster._replace(policy=eqx.tree_at(lambda bots: bots.game.rules, roster.policy, rules))
+
+    return {family: informed(roster) for family, roster in rosters.items()}
 
 
 def past_selves(shadow_L: Any, pool: Any, rows_P: Array) -> Any:

@@ -220,6 +220,8 @@ def with_player(group: Any, row: int, checkpoint: Checkpoint, source: tuple[int,
         chosen = chosen._replace(
             reward=own.reward._replace(statistics=taken(own.reward.statistics, "reward.statistics"))
         )
+    if chosen.shadow is not None:  # the average of one policy so far is that policy
+        chosen = chosen._replace(shadow=jax.tree.map(jnp.copy, chosen.model.actor))
     if warm.keep_optimiser:
         chosen = chosen._replace(
             optimiser=taken(own.optimiser, "optimiser"), updates=jnp.asarray(there["updates"], own.updates.dtype)

@@ -120,7 +120,7 @@ def loop(
         running.read()
         running.report = (iteration, report)
         done, stopping = iteration + 1, should_stop()
-        if due(tests.eval_every, done) and done < built.iterations and not stopping:
+        if due(tests.eval_every, done) and done < built.iterations:
             running.read()
             evaluate(built, recorder, examine, state, iteration)
         if (due(config.checkpoint.checkpoint_every, done) and done < built.iterations) or stopping:
