@@ -1,6 +1,5 @@
 """sparring train [GAME]: train by self-play, or against a bot. Ends with a table, a picture and a report."""
 
-import sys
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -77,8 +76,6 @@ def command(words: list[str]) -> None:
     from sparring.training.runs import WarmStart, newest, split_source, start
 
     built = build(config)
-    if not (arguments.quiet or arguments.json):
-        print(told, file=sys.stderr)
     path = arguments.runs / (arguments.name or free_name(arguments.runs, config.game))
     warm = None
     if arguments.from_:
@@ -92,6 +89,7 @@ def command(words: list[str]) -> None:
         quiet=arguments.quiet or arguments.json,
         steps_per_iteration=built.steps_per_iteration,
         seeds=config.seeds,
+        told=told,
     )
     with stop_politely() as asked, watch.bar:
         summary = start(config, path, force=arguments.force, warm=warm, on_iteration=watch, should_stop=asked)

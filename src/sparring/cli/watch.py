@@ -20,8 +20,8 @@ LINES = 20
 class Watch:
     """Shows progress on standard error; standard output stays for results."""
 
-    def __init__(self, *, quiet: bool, steps_per_iteration: int, seeds: int, start: int = 0) -> None:
-        self.quiet, self.start = quiet, start
+    def __init__(self, *, quiet: bool, steps_per_iteration: int, seeds: int, start: int = 0, told: str = "") -> None:
+        self.quiet, self.start, self.told = quiet, start, told
         self.steps_per_iteration, self.seeds = steps_per_iteration, seeds
         self.console = Console(stderr=True)
         self.bar = Progress(
@@ -35,6 +35,8 @@ class Watch:
 
     def __call__(self, moment: Moment) -> None:
         first = self.began is None
+        if first and self.told and not self.quiet:
+            self.bar.console.print(self.told, highlight=False, markup=False, soft_wrap=True)
         note = f"{self.pace(moment.seconds)}  {headline(moment.lines)}"
         done = f"{moment.iteration}/{moment.iterations}"
         for line in moment.notices:

@@ -73,6 +73,7 @@ def both_sides(spec: GameSpec, teams: Sequence[Teams], games: Sequence[MatchGame
         if team[0] != LEARNED:
             returns_GS = played.return_GS.copy()
             returns_GS[:, first], returns_GS[:, second] = played.return_GS[:, second], played.return_GS[:, first]
-            played = MatchGames(returns_GS, played.length_G, played.outcome_GK[:, ::-1])
+            causes_GK = None if played.cause_GK is None else played.cause_GK[:, ::-1]
+            played = MatchGames(returns_GS, played.length_G, played.outcome_GK[:, ::-1], causes_GK)
         of_opponent.setdefault(next(name for name in team if name != LEARNED), []).append(played)
     return [MatchGames(*map(np.concatenate, zip(*parts, strict=True))) for parts in of_opponent.values()]

@@ -78,6 +78,8 @@ def resume(
     with run.writing():
         checkpoint = newest(run)
         state, opposition, begin = None, None, 0
+        if checkpoint is not None and "opposition" not in checkpoint.meta:
+            raise RunError(f"{checkpoint.path} comes from an earlier version and cannot be resumed. Train it again.")
         if checkpoint is not None:
             built, guests = as_saved(built, run, checkpoint.meta["opposition"])
             opposition = Opposition.restored(built, checkpoint.meta["opposition"], guests)
@@ -118,7 +120,7 @@ def trained_state(run: RunDir) -> tuple[Built, TrainState]:
     checkpoint = newest(run)
     if checkpoint is None:
         raise RunError(f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")
-    built, _ = as_saved(built, run, checkpoint.meta["opposition"])
+    built, _ = as_saved(built, run, checkpoint.meta.get("opposition", {}))
     return built, restored(built, checkpoint)
 
 
