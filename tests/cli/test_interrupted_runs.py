@@ -164,7 +164,7 @@ def test_a_disk_that_is_full_for_the_report_does_not_lose_the_run(sparring, full
 
 def test_a_full_disk_ends_a_process_of_its_own_with_code_3(launch, train_words):
     process = launch(
-        2000,
+        4000,
         *train_words,
         python="import resource, sys; limit = int(sys.argv[1])\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
