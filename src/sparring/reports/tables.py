@@ -20,24 +20,23 @@ def ladder_rows(scores: Sequence[SideScore], before: Sequence[SideScore] = ()) -
     pairs = merged(scores)
     first = {score.opponents: score for score in merged(before) if score.team == LEARNED}
     shadow = {score.opponents: score for score in pairs if score.team == SHADOW}
-    header = ["against", *["untrained"] * bool(first), "won", "drawn", "lost", "points", *["shadow"] * bool(shadow)]
-    header += ["steps", "ended by"]
+    header = ["against", *["untrained"] * bool(first), "won/drawn/lost", "points", *["shadow"] * bool(shadow)]
+    header += ["ended by"] * any(score.causes for score in pairs)
     rows = []
-    for score in (score for score in pairs if score.team == LEARNED and score.opponents != SHADOW):
-        if score.opponents == LEARNED:  # both sides are its own: every game counts twice, and nobody is ahead
-            continue
-        other = shadow.get(score.opponents)
-        slow = [interval_text(other.points) if other and other.points else ""] * bool(shadow)
-        counts = [str(score.wins), str(score.draws), str(score.losses)]
-        points = interval_text(score.points) if score.points else ""
-        old = first.get(score.opponents)
-        untrained = [f"{old.points.mean:.2f}" if old and old.points else ""] * bool(first)
-        rows.append([score.opponents, *untrained, *counts, points, *slow, f"{score.length:.0f}", causes_text(score)])
+    for score in (score for score in pairs if score.team == LEARNED and score.opponents not in (SHADOW, LEARNED)):
+        old, slow = first.get(score.opponents), shadow.get(score.opponents)
+        row = [score.opponents, *[mean_text(old)] * bool(first), f"{score.wins}/{score.draws}/{score.losses}"]
+        row += [interval_text(score.points) if score.points else "", *[mean_text(slow)] * bool(shadow)]
+        rows.append([*row, causes_text(score)][: len(header)])
     return header, rows
 
 
+def mean_text(score: SideScore | None) -> str:
+    return f"{score.points.mean:.2f}" if score and score.points else ""
+
+
 def causes_text(score: SideScore) -> str:
-    return ", ".join(f"{cause} {count / score.games:.0%}" for cause, count in score.causes[:3])
+    return ", ".join(f"{cause} {count / score.games:.0%}" for cause, count in score.causes[:2])
 
 
 def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], before: Sequence[SideScore] = ()) -> Rows:
