@@ -83,6 +83,13 @@ def test_a_preset_wins_over_a_recipe_or_file_and_flags_win_over_the_preset(tmp_p
     assert source == "file" or before == spread()
 
 
+def test_what_training_changed_can_be_shown(sparring, train_words):
+    told = json.loads(sparring(*train_words, "--json", "--eval-first").out)
+    assert [score["opponents"] for score in told["untrained"]] == [score["opponents"] for score in told["scores"]]
+    assert told["untrained"] != told["scores"]
+    assert json.loads(sparring(*train_words, "--json", "--force").out)["untrained"] == []
+
+
 def test_several_seeds_train_together_and_are_told_apart(sparring, train_words, trained, tmp_path):
     told = json.loads(sparring(*train_words, "--json", "--seeds", 2).out)
     assert len(told["exploitability"]["learned"]) == 2

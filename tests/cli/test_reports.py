@@ -67,6 +67,27 @@ def test_where_games_are_won_bots_are_compared_by_points():
     assert "a draw one half" in legend(scores, MANIFEST) and "8 games each" in legend(scores, MANIFEST)
 
 
+def test_a_ladder_joins_both_sides_and_shows_what_training_changed():
+    def games(side: int, team: str, opponents: str, wins: int, draws: int, *causes: tuple[str, int]) -> SideScore:
+        points = Interval((wins + draws / 2) / 8, 0.0, 1.0, 8)
+        return SideScore(
+            side, team, opponents, 8, wins, draws, 8 - wins - draws, 30.0, Interval(0, nan, nan, 1), points, causes
+        )
+
+    alike = {**MANIFEST, "alike": True}
+    scores = [
+        games(0, "learned", "ace", 8, 0, ("gun", 8)), games(1, "learned", "ace", 2, 4, ("timeout", 4), ("gun", 4)),
+        games(0, "shadow", "ace", 8, 0), games(1, "shadow", "ace", 8, 0),
+        games(0, "learned", "learned", 4, 0), games(0, "learned", "shadow", 4, 0), games(0, "ace", "learned", 0, 0),
+    ]  # fmt: skip
+    before = [games(0, "learned", "ace", 0, 0), games(1, "learned", "ace", 0, 8)]
+    header, rows = summary_rows(scores, alike, before)
+    assert header == ["against", "untrained", "won/drawn/lost", "points", "shadow", "ended by"]
+    # 10 wins and 4 draws of 16 games are 12 points; before, 4 of 16. Wilson: (12 + 1.92) / (16 + 3.84) -+ 0.195.
+    assert rows == [["ace", "0.25", "10/4/2", "0.75 [0.51, 0.90]", "1.00", "gun 75%, timeout 25%"]]
+    assert "16 games each" in legend(scores, alike)
+
+
 def test_unknown_bounds_are_left_out_of_texts_and_null_for_scripts():
     unknown = Interval(1.0, nan, nan, 1)
     assert spread_text(unknown) == interval_text(unknown) == "1.00"

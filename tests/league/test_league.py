@@ -332,7 +332,7 @@ def test_the_late_sampler_takes_over_in_its_time():
     )
     for number in range(6):
         league.pool = league.pool.joined_by(Player(id=PAST + number, name="", kind="past", born=number), number)
-    early = League.restored(**setting(league.opponents, blocks=60), state=league.state())
+    early = League.begin(**setting(league.opponents, blocks=60)).restored(league.state())
     assert set(early.assign(0, 0.4, 0).next_B.tolist()) == {PAST + 5}
     assert set(league.assign(0, 0.5, 0).next_B.tolist()) == {PAST + 3, PAST + 4, PAST + 5}
 
@@ -349,7 +349,7 @@ def test_nash_plays_the_equilibrium_of_what_past_selves_showed_at_birth():
     orders = league.assign(0, 0, 0)
     np.testing.assert_allclose(orders.probability_B, 1 / 3, atol=1e-6)
     league.knowledge = replace(league.knowledge, at_birth={PAST + 1: {PAST: 0.9}, PAST + 2: {PAST: 0.9, PAST + 1: 0.9}})
-    fresh = League.restored(**setting(league.opponents, blocks=300), state={**league.state(), "iteration": None})
+    fresh = League.begin(**setting(league.opponents, blocks=300)).restored({**league.state(), "iteration": None})
     fresh.blocks = [replace(block, drained=True) for block in fresh.blocks]
     assert set(fresh.assign(0, 0, 0).next_B.tolist()) == {PAST + 2}
 
@@ -501,7 +501,7 @@ def test_a_guest_joins_the_pool_and_leaves_when_its_games_have_ended():
     assert league.row_of(playing) is None
     assert iteration == 4, "drained of it in 2, known in 4"
     made = setting(league.opponents, pool=league.pool_config, blocks=1)
-    again = League.restored(**made, state=json.loads(json.dumps(league.state())))
+    again = League.begin(**made).restored(json.loads(json.dumps(league.state())))
     assert again.next_guest == GUEST + 2, "ids are not used again"
 
 
@@ -509,7 +509,7 @@ def test_shares_set_by_hand_hold_from_now_on_and_over_an_interruption():
     league = begin(mix(current="1 -> 0", shadow="0 -> 1", bots=1), blocks=8)
     event = league.set_shares({"bots": 1.0}, 0.5)
     assert event == SharesSet({"current": 0.0, "shadow": 0.0, "history": 0.0, "bots": 1.0})
-    again = League.restored(**setting(league.opponents, blocks=8), state=json.loads(json.dumps(league.state())))
+    again = League.begin(**setting(league.opponents, blocks=8)).restored(json.loads(json.dumps(league.state())))
     assert kinds([again.assign(0, 0.0, 0)]) == {"bot": 8}
     with pytest.raises(ConfigError, match="no pool"):
         begin(mix(current=1), pool=PoolConfig(pool_size=0)).set_shares({"history": 0.5}, 0.0)
@@ -549,7 +549,7 @@ def test_an_interrupted_league_decides_as_the_uninterrupted_one(eviction, curric
     late = []
     for iteration in range(200):
         if generator.random() < 0.2:
-            resumed = League.restored(**made, state=json.loads(json.dumps(resumed.state())))
+            resumed = League.begin(**made).restored(json.loads(json.dumps(resumed.state())))
         one = whole.assign(iteration, iteration / 200, 100 * iteration)
         same(one, resumed.assign(iteration, iteration / 200, 100 * iteration))
         report = worlds.play(one, iteration)
@@ -573,7 +573,7 @@ def test_a_league_is_not_restored_into_another_run(change, says):
     league = begin(mix(history=1), pool=PoolConfig(snapshot_every=100))
     run(league, 10, Worlds(4))
     with pytest.raises(RunError, match=says):
-        League.restored(**{**setting(league.opponents), **change}, state=league.state())
+        League.begin(**{**setting(league.opponents), **change}).restored(league.state())
 
 
 def test_a_seed_decides_the_draws():

@@ -41,3 +41,9 @@ def test_over_a_game_a_potential_sums_to_minus_its_first_value_whatever_happens(
 def test_without_weights_a_rollout_stays_as_it_is():
     rollout = unpaid(2)
     assert shaped(rollout, None, jnp.asarray(DISCOUNT)) is rollout
+
+
+def test_where_a_time_limit_counts_as_an_end_nothing_follows_it():
+    rollout = with_terms(np.zeros((1, 0)), [[3.0]], [[7.0]])._replace(ended_TWN=jnp.ones((1, 1, 1), bool))
+    paid = [shaped(rollout, jnp.ones(1), jnp.asarray(DISCOUNT), cut_ends=ends).reward_TWN.item() for ends in (0, 1)]
+    assert paid == pytest.approx([0.9 * 7 - 3, -3.0])

@@ -8,6 +8,7 @@ import pytest
 from sparring.nets.config import NetConfig
 from sparring.play.collect import begin, collect
 from sparring.play.defeats import before_defeat, empty_archive, remembered, second_tries
+from sparring.play.relay import shifted
 from sparring.play.rollout import Driver, Games, Pairing, tally
 from sparring.play.roster import stack
 from sparring.play.seating import seat_changing
@@ -115,6 +116,15 @@ def test_second_tries_need_the_same_player_and_the_same_side():
     assert tried(0, 0) == [0, 0, 0, 0]
 
 
+def test_a_second_try_stays_with_the_player_that_won_the_first_though_the_block_is_given_another(play):
+    *_, cursor, _ = play(share=1.0)[1]
+    cursor = jax.tree.map(jnp.asarray, cursor)._replace(
+        start_BW=jnp.ones((2, 2), bool), replayed_BW=jnp.asarray([[False, True], [True, False]])
+    )
+    moved = shifted(SEATING, cursor, pairing(STRANGER, STRANGER)._replace(shift_B=jnp.ones(2, bool)))
+    np.testing.assert_array_equal(moved.fresh_BW, [[True, False], [False, True]])
+
+
 def test_second_tries_count_for_no_payoff(play):
     _, games, *_ = play(share=1.0)[1]
     games = jax.tree.map(jnp.asarray, games)
@@ -147,3 +157,22 @@ def test_a_rollout_holds_what_the_other_player_did_where_the_learner_did_not_dri
     np.testing.assert_array_equal(away, 2)
     assert not np.asarray(rollout.present_TWN)[:, 0, 2 * WORLDS :].any()
     assert np.asarray(rollout.present_TWN)[:, 0, : 2 * WORLDS].all()
+
+
+def test_what_a_seat_did_that_does_not_act_is_imitated_by_nobody():
+    """Seat 0 idles at step 1 of each game; it drives the away side of block 1, whose learner loses."""
+    game = timetable(np.zeros((LENGTH, 2)), idle=[(1, 0)])
+    rival = Driver(stack([Always.make(game, 2)] * 2), None, jnp.asarray([RIVAL] * 2, jnp.uint32))
+    seats = [driver_of(learners_of(game, NetConfig(hidden=(4,)), [0])), rival, rival]
+
+    @quick
+    def able(key):
+        cursor = begin(game, SEATING, seats, key, replaying=True)
+        rollouts, *_ = collect(
+            game, SEATING, seats, cursor, key, steps=4, sequence=2, pairing=pairing(),
+            archive=empty_archive(game, 2, 4), imitating=True,
+        )  # fmt: skip
+        return rollouts[0].imitate_TWN
+
+    away_of_block_1 = np.asarray(able(jax.random.key(0)))[:, 0, 3 * WORLDS :, 0]
+    np.testing.assert_array_equal(away_of_block_1, np.array([[1, 1], [0, 0], [1, 1], [1, 1]], bool))

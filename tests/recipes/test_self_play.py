@@ -163,6 +163,11 @@ def test_whoever_says_something_about_opponents_keeps_what_is_set(words, why):
     assert told == f"Self-play: as set ({why})."
 
 
+def test_flags_that_need_somebody_to_meet_go_with_a_preset_that_has_them():
+    config, _ = chosen("--self-play", "sparring", "--defeat-share=0.1", "--anchor=0.1", "--imitation=0.1")
+    assert config.defeats.defeat_share == 0.1 and config.ppo.on("anchor") and config.ppo.on("imitation")
+
+
 def test_flags_win_over_a_preset():
     config = chosen("--self-play", "three_way", "--history=0.9", "--shadow-half-life=7")[0]
     assert (config.opponents.history, config.opponents.shadow) == (Schedule.parse(0.9), Schedule.parse(THIRD))

@@ -228,11 +228,27 @@ def test_every_coefficient_is_tried():
         ({"anchor": 0.1}, "anchor holds the policy near its shadow"),
         ({"imitation": 0.1}, "imitation learns from the winners"),
         ({"defeat_share": 0.1}, "defeat_share replays defeats by others"),
+        ({"shadow": 0.5}, "shadow gives the shadow a share, and there is none"),
+        ({"history": 1.0, "pool_size": 1}, "A pool of one is at times empty"),
+        ({"curriculum": True, "bots": 0.5, "pool_size": 0}, "A curriculum weakens the shadow or past selves"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_with_a_reason(tiny, changes, words):
     with pytest.raises(ConfigError, match=words):
         config_of(tiny, "plain", **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"curriculum": True, "worlds": 8}, "blocks are left to the current self"),
+        ({"bots": 1.0, "worlds": 8, "minibatches": 16, "blocks": 2, "steps": 2}, "rows that the learner drives"),
+        ({"bots": 1.0, "worlds": 7, "minibatches": 7, "steps": 1}, "cannot be split into 2 equal blocks"),
+    ],
+)
+def test_opponents_that_the_blocks_cannot_seat_are_refused_when_the_run_is_built(tiny, changes, words):
+    with pytest.raises(ConfigError, match=words):
+        build(config_of(tiny, "plain", **changes))
 
 
 def test_a_burn_in_must_divide_the_sequence(tiny):

@@ -1,6 +1,7 @@
 """The compiled iteration: identities, not slots, decide what happens; nothing recompiles; settings are per learner."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -9,11 +10,17 @@ import pytest
 
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
+from sparring.games.registry import make
+from sparring.play.roster import stack
+from sparring.play.scripted import Scripted
 from sparring.play.seating import seat
+from sparring.store.checkpoints import Checkpoint
 from sparring.training.build import build, first_state
 from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
 from sparring.training.line_up import LineUp
-from sparring.training.program import compile_program
+from sparring.training.program import Frozen, compile_program, under_rules
+from sparring.training.runs import WarmStart, with_player
+from sparring.training.snapshot import to_arrays
 
 
 def run(built, program, iterations: int, state=None):
@@ -137,3 +144,24 @@ def test_shapes_that_do_not_divide_name_the_nearest_that_do(tiny, changes, says)
 def test_impossible_seatings_are_explained(tiny, game, seats, says):
     with pytest.raises(ConfigError, match=says):
         build(replace(tiny, game=game, seats=seats))
+
+
+def test_bots_know_the_rules_of_the_present_stage():
+    game = make("kuhn")
+    roster = Frozen(stack([Scripted.make(game, "random")] * 2), jnp.zeros(2, jnp.uint32))
+    informed = under_rules({"bots": roster}, game.with_rules(ante=5.0))["bots"]
+    np.testing.assert_array_equal(informed.policy.game.rules.ante, [5.0, 5.0])
+    np.testing.assert_array_equal(roster.policy.game.rules.ante, [1.0, 1.0])
+
+
+def test_a_learner_that_starts_from_another_has_that_one_as_its_shadow(tiny):
+    """The average of one policy so far is that policy; a random one would oppose, anchor and be deployed."""
+    shadowed = replace(tiny, game="kuhn", ppo=replace(tiny.ppo, shadow_tau=Schedule.parse(0.1)))
+    group = first_state(build(shadowed)).learners[0]
+    other = first_state(build(replace(tiny, game="kuhn", seed=7)))
+    checkpoint = Checkpoint(1, to_arrays(other), {}, Path("other"))
+    warm = with_player(group, 0, checkpoint, (0, 0), WarmStart(source="other"))
+    for shadow, source in zip(
+        jax.tree.leaves(warm.shadow), jax.tree.leaves(other.learners[0].model.actor), strict=True
+    ):
+        np.testing.assert_array_equal(shadow, source)

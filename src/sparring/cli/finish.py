@@ -39,6 +39,7 @@ def result(path: Path, summary: Summary, files: ReportFiles) -> dict[str, Any]:
         "compilations": summary.compilations,
         "exploitability": summary.exploitability,
         "scores": scores_json(summary.scores),
+        "untrained": scores_json(summary.before),
         "report": str(files.page),
         "picture": str(files.curves),
     }

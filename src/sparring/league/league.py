@@ -172,6 +172,10 @@ class League:
         self.by_hand = by_hand
         return SharesSet(by_hand)
 
+    def reseat(self, can_mirror_B: np.ndarray, can_face_B: np.ndarray) -> None:
+        """From now on the blocks can do this. Who plays now goes on playing."""
+        self.can_mirror_B, self.can_face_B = np.asarray(can_mirror_B, bool), np.asarray(can_face_B, bool)
+
     def shares_at(self, progress: float) -> np.ndarray:
         """share_K of current, shadow, history and bots."""
         return shares(self.opponents, progress, bots=len(self.ladder), by_hand=self.by_hand)
@@ -329,32 +333,20 @@ class League:
             "counts": dict(self.counts),
         }
 
-    @classmethod
-    def restored(
-        cls,
-        opponents: OpponentsConfig,
-        pool: PoolConfig,
-        curriculum: CurriculumConfig,
-        *,
-        bots: tuple[str, ...],
-        can_mirror_B: np.ndarray,
-        can_face_B: np.ndarray,
-        seed: Seed,
-        total_steps: int,
-        state: dict[str, Any],
-    ) -> League:
-        """The league that gave this state."""
-        beyond = [member["name"] for member in state["pool"]["players"] if member["row"] >= pool.pool_size]
+    def restored(self, state: dict[str, Any]) -> League:
+        """The league that gave this state; this one has just begun with the same settings."""
+        size = self.pool_config.pool_size
+        beyond = [member["name"] for member in state["pool"]["players"] if member["row"] >= size]
         if beyond:
-            raise RunError(f"pool_size={pool.pool_size} has no row for {', '.join(beyond)}. Resume with a larger one.")
+            raise RunError(f"pool_size={size} has no row for {', '.join(beyond)}. Resume with a larger one.")
         for name, known, found in (
-            ("bots", state["bots"], list(bots)),
-            ("number of blocks", len(state["blocks"]), len(can_face_B)),
+            ("bots", state["bots"], list(self.bots)),
+            ("number of blocks", len(state["blocks"]), len(self.can_face_B)),
         ):
             if known != found:
                 raise RunError(f"The {name} of the saved league was {known}, now it is {found}. Resume with the same.")
-        return cls(
-            *(opponents, pool, curriculum, tuple(bots), can_mirror_B, can_face_B, seed, total_steps),
+        return replace(
+            self,
             iteration=state["iteration"],
             blocks=[Block.from_dict(block) for block in state["blocks"]],
             inbox=[Report.from_dict(report) for report in state["inbox"]],

@@ -10,7 +10,8 @@ from jax.scipy.stats import norm
 from sparring.core.records import Action
 from sparring.core.spec import ActionSpec
 from sparring.nets.distributions import Distribution
-from sparring.play.decide import Decision, Sight, choose, decide
+from sparring.nets.exploring import Exploring
+from sparring.play.decide import Decision, Sight, decide
 from sparring.play.rollout import Cursor, Driver, Pairing, where_first
 from sparring.play.seating import Group, Seating
 
@@ -66,28 +67,15 @@ def drive(
 
 
 def decide_weakened(seating: Seating, group: Group, driver: Driver, sight: Sight, memory: Any, noise: Any) -> Decision:
-    """Choices with a temperature, of which a share is replaced by random actions."""
-    features = seating.per_seat(sight.observation.features_SF, group)
-    legal = seating.per_seat(sight.observation.legal_SA, group)
+    """Choices with a temperature, of which a share is replaced by random actions; without noise only the likeliest."""
     *numbers, coin = noise if noise else (None,)
-
-    def of_seat_group(policy, temperature, epsilon, features_NF, legal_NA, memory, coin_N, *numbers) -> Decision:
-        chosen = choose(lambda *seen: flatter(policy(*seen), temperature), features_NF, legal_NA, memory, *numbers)
-        if not numbers:
-            return chosen
-        wild = random_action(seating.spec.action, legal_NA, *numbers)
-        return chosen._replace(action=where_first(coin_N < epsilon, wild, chosen.action))
-
-    over_worlds = jax.vmap(of_seat_group, in_axes=(None, None, None, 0, 0, 0, 0, *[0] * len(numbers)))
-    coin = jnp.zeros(features.shape[:3]) if coin is None else coin
-    return jax.vmap(over_worlds)(
-        driver.policy, driver.temperature_P, driver.epsilon_P, features, legal, memory, coin, *numbers
-    )
-
-
-def flatter(seen: tuple[Distribution, Any], temperature: Array) -> tuple[Distribution, Any]:
-    distribution, memory = seen
-    return distribution.tempered(temperature), memory
+    flatter = driver._replace(policy=Exploring(driver.policy, driver.temperature_P, None))
+    decision = decide(seating, group, flatter, sight, memory, numbers)
+    if coin is None or driver.epsilon_P is None:
+        return decision
+    legal = seating.per_seat(sight.observation.legal_SA, group)
+    wild = random_action(seating.spec.action, legal, *numbers)
+    return decision._replace(action=where_first(coin < driver.epsilon_P[:, None, None], wild, decision.action))
 
 
 def random_action(action: ActionSpec, legal_NA: Array, uniform_ND: Array, normal_NC: Array) -> Action:

@@ -188,7 +188,7 @@ def duels(games: Games, seating: Seating, fresh_BW: Array) -> Duels:
     """Results as the learner sees them."""
     assert games.fresh_TBW is not None
     sides = list(enumerate(seating.home_B))
-    outcome_TBW = jnp.stack([games.outcome_TBWK[:, block, :, side] for block, side in sides], axis=1)
+    outcome_TBW = seating.at_home(games.outcome_TBWK, axis=1)
     return_TBW = jnp.stack(
         [pick_seats(games.return_TBWS[:, b], seating.seats_of_side[side], axis=2).mean(-1) for b, side in sides], axis=1
     )

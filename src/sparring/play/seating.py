@@ -69,6 +69,11 @@ class Seating:
         """Indices of the groups that learn."""
         return tuple(i for i, group in enumerate(self.groups) if group.learns)
 
+    def at_home(self, array_BWK: Array, axis: int = 0) -> Array:
+        """What the home side of each block got: [..., B, W, K] to [..., B, W]; B stands at `axis`."""
+        blocks = jnp.moveaxis(array_BWK, axis, 0)
+        return jnp.stack([block[..., side] for block, side in zip(blocks, self.home_B, strict=True)], axis=axis)
+
     def per_world(self, array_BW: Array, group: Group) -> Array:
         """[B, W, ...] as each lane sees it: [P, X*W, ...]."""
         return gather_lanes(group, lambda block, _: array_BW[block])

@@ -7,9 +7,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from sparring.core.schedules import Schedule
 from sparring.evaluation.best_response import BestResponse, best_response
 from sparring.games.game import Game
-from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
+from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
 from sparring.play.roster import stack
 from sparring.play.scripted import RANDOM
 from sparring.training.build import build, first_state
@@ -54,5 +55,6 @@ def against_one(config: RunConfig) -> RunConfig:
     """The config of a learner with one opponent, whose place a bot keeps."""
     return replace(
         config, seats=SeatsConfig(opponent=RANDOM), opponents=OpponentsConfig(), pool=PoolConfig(),
-        curriculum=CurriculumConfig(), stages=(),
+        curriculum=CurriculumConfig(), defeats=DefeatsConfig(), stages=(),
+        ppo=replace(config.ppo, imitation=Schedule.parse(0.0)),
     )  # fmt: skip

@@ -158,7 +158,7 @@ def reseat(opposition: Opposition, built: Built) -> None:
     layout = layout_now(built.plan.seating)
     opposition.built, opposition.standing = built, built.standing
     for league in opposition.leagues:
-        league.can_mirror_B, league.can_face_B = np.asarray(layout.mirror_B), np.asarray(layout.face_B)
+        league.reseat(np.asarray(layout.mirror_B), np.asarray(layout.face_B))
 
 
 def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -> list[list[Event]]:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed, name_word
+from sparring.evaluation.match import family_of
 from sparring.games.game import Game
 from sparring.nets.actor_critic import Actor
 from sparring.play.roster import stack
@@ -75,14 +76,8 @@ def read_guest(built: Built, run: RunDir, number: int) -> tuple[str, Any]:
     path = package_path(run, number)
     policy = invited(str(path), built.game, built.config).policy
     own = Actor.make(Seed.of(0), built.game.spec, built.config.net)
-    same = architecture(policy) == architecture(own)
-    return (built.plan.seating.groups[0].family if same else f"guests_{name_word(architecture(policy)):08x}"), policy
-
-
-def architecture(policy: Any) -> str:
-    """What two policies must share to be rows of one roster."""
-    leaves, structure = jax.tree.flatten(policy)
-    return repr((structure, [(x.shape, str(x.dtype)) for x in leaves]))
+    same = family_of(policy) == family_of(own)
+    return (built.plan.seating.groups[0].family if same else f"guests_{name_word(family_of(policy)):08x}"), policy
 
 
 def with_row(built: Built, family: str, policy: Any, row: int) -> Built:

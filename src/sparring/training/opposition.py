@@ -87,7 +87,7 @@ class Opposition:
         opposition.guests, opposition.kinds = dict(guests), dict(state.get("kinds", {}))
         opposition.arriving = dict(state.get("arriving", []))
         opposition.leagues = [
-            restored_league(built, int(seed), own)
+            new_league(built, int(seed)).restored(own)
             for seed, own in zip(built.seeds_R, state["leagues"], strict=bool(opposition.leagues))
         ]
         opposition.stage = StageState.from_dict(state["stage"])
@@ -268,10 +268,6 @@ class Opposition:
 
 def new_league(built: Built, seed: int) -> League:
     return League.begin(*league_settings(built), **league_facts(built, seed), from_birth=True)
-
-
-def restored_league(built: Built, seed: int, state: dict[str, Any]) -> League:
-    return League.restored(*league_settings(built), **league_facts(built, seed), state=state)
 
 
 def league_settings(built: Built) -> tuple[Any, ...]:
