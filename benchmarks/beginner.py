@@ -1,7 +1,7 @@
 """Does protection help a beginner? A learner meets a strong bot from its first game, plainly or with help.
 
     python benchmarks/beginner.py --steps 2e5 --worlds 32 --rows plain     # small
-    python benchmarks/beginner.py --steps 4e6 --json benchmarks/results/beginner.json
+    python benchmarks/beginner.py --steps 5e6 --worlds 256 --seeds 4 --json benchmarks/results/beginner.json
 
 The opponent is the dogfight bot `pure`, in all blocks; rules, shaping and learning are those of the recipe `demo`. Rows
 add to that: a curriculum over weaker bots; the same and then weakened selves (by random actions, or by flatter

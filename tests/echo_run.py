@@ -60,7 +60,7 @@ def left_behind(path: Path) -> dict[str, object]:
         "meta": checkpoint.meta,
         "metrics": run.metrics_path.read_text(),
         "results": sorted(read_results(run.results_path)),
-        "obeyed": sorted(file.name for file in (folder(run) / "done").iterdir()),
+        "obeyed": sorted(file.name for file in (folder(run) / "done").glob("*")),
         "players": {file.name: player(file) for file in run.path.glob("players/*")},
     }
 

@@ -22,6 +22,8 @@ from sparring.league.config import (
     Sampler,
 )
 from sparring.league.events import Event
+from sparring.league.population import PopulationConfig
+from sparring.league.roles import RolesConfig
 from sparring.learn.config import COEFFICIENTS, PPOConfig
 from sparring.learn.ppo import UpdateStats
 from sparring.nets.config import NetConfig
@@ -32,15 +34,16 @@ from sparring.training.control import Refused
 from sparring.training.notices import ONCE
 
 ROOT = Path(__file__).parent.parent
-GUIDE, DETAILS, OPPONENTS = (
-    (ROOT / "docs/guide" / name).read_text() for name in ("ppo.md", "ppo-details.md", "self-play.md")
+GUIDE, DETAILS, OPPONENTS, LEAGUES = (
+    (ROOT / "docs/guide" / name).read_text() for name in ("ppo.md", "ppo-details.md", "self-play.md", "leagues.md")
 )
 LEAGUE = (OpponentsConfig, PoolConfig, CurriculumConfig, DefeatsConfig)
 OPTIONS = [(GUIDE, field) for kind in (PPOConfig, NetConfig) for field in fields(kind)]
 OPTIONS += [(OPPONENTS, field) for kind in LEAGUE for field in fields(kind)]
+OPTIONS += [(LEAGUES, field) for kind in (RolesConfig, PopulationConfig) for field in fields(kind)]
 SETTINGS = (
-    PPOConfig, NetConfig, *LEAGUE, PlayConfig, SeatsConfig, EvalConfig, CheckpointConfig, RunConfig, Train,
-    MachineConfig,
+    PPOConfig, NetConfig, *LEAGUE, RolesConfig, PopulationConfig, PlayConfig, SeatsConfig, EvalConfig,
+    CheckpointConfig, RunConfig, Train, MachineConfig,
 )  # fmt: skip
 
 
@@ -89,7 +92,7 @@ def test_a_guide_has_one_row_for_every_option_with_its_default(page, field):
         assert default == (expected or "none")
 
 
-@pytest.mark.parametrize("page", [GUIDE, OPPONENTS], ids=["ppo", "self-play"])
+@pytest.mark.parametrize("page", [GUIDE, OPPONENTS, LEAGUES], ids=["ppo", "self-play", "leagues"])
 def test_a_guide_has_no_row_for_an_option_that_is_gone(page):
     first = [cells[0].partition("`" + " ")[0].strip("`") for cells in rows(page) if cells[0].startswith("`--")]
     assert sorted(first) == sorted(flag(field.name) for where, field in OPTIONS if where == page)
@@ -99,8 +102,9 @@ def first_words(page: str, title: str) -> list[str]:
     return [name for cells in rows(section(page, title)) for name in code(cells[0]) if not name.startswith("--")]
 
 
-def test_the_guide_to_self_play_lists_every_preset_and_every_sampler_once():
-    assert sorted(first_words(OPPONENTS, "## Presets")) == sorted(SELF_PLAY)
+def test_the_guides_to_self_play_list_every_preset_and_every_sampler_once():
+    listed = [name for page in (OPPONENTS, LEAGUES) for name in first_words(page, "## Presets")]
+    assert sorted(listed) == sorted(SELF_PLAY)
     assert sorted(first_words(OPPONENTS, "## Who of the past")) == sorted(get_args(Sampler))
 
 
@@ -116,7 +120,7 @@ def test_the_shares_of_a_preset_in_the_guide_are_those_at_the_start_and_the_end_
 
 def test_the_guide_to_self_play_explains_every_event():
     assert issubclass(Refused, Event)  # those of training are known here too
-    kinds = [kind.__name__.lower() for kind in Event.__subclasses__()]
+    kinds = [kind.__name__.lower() for kind in Event.__subclasses__() if kind.told]
     assert sorted(first_words(OPPONENTS, "### Events")) == sorted(kinds)
 
 

@@ -257,3 +257,38 @@ def test_tit_for_tat_cooperates_first_and_then_repeats_the_other() -> None:
     assert choice(game.start(jax.random.key(0))) == COOPERATE
     assert choice(play(game, (COOPERATE, DEFECT))[0]) == DEFECT
     assert choice(play(game, (COOPERATE, DEFECT), (DEFECT, COOPERATE))[0]) == COOPERATE
+
+
+def test_of_five_moves_each_beats_two_and_only_even_mixing_is_safe() -> None:
+    payoff = np.asarray(matrix.five_moves().rules.payoff)
+    assert ((payoff[0] == 1).sum(1) == 2).all() and ((payoff[0] == -1).sum(1) == 2).all()
+    assert payoff[0, 1, 0] == payoff[0, 2, 1] == payoff[0, 0, 2] == 1  # paper, rock, scissors are three of the five
+    even, rock = np.full(5, 0.2), np.eye(5)[0]
+    assert matrix.exploitability(payoff, [even, even]) == pytest.approx(0.0, abs=1e-7)
+    assert matrix.exploitability(payoff, [rock, rock]) == 1.0  # paper beats it
+
+
+def test_more_fields_win_in_blotto() -> None:
+    game = matrix.blotto(soldiers=3, fields=3)
+    # Lexicographic: 003 012 021 030 102 111 120 201 210 300.
+    payoff = np.asarray(game.rules.payoff)[0]
+    assert payoff.shape == (10, 10)
+    assert payoff[5, 9] == 1  # 111 loses a field to 300 and takes two
+    assert payoff[5, 8] == 0  # against 210: one lost, one even, one won
+    assert payoff[1, 3] == 0  # 012 against 030: one even, one lost, one won
+    assert payoff[4, 3] == 1  # 102 against 030: two won, one lost
+    assert (payoff == -payoff.T).all()
+
+
+def test_blotto_has_named_players_and_not_one_for_each_division() -> None:
+    game = matrix.blotto()
+    assert game.choices == (28, 28)
+    assert game.bots().names == ("everywhere", "one_field", "anything")
+    mixed = dict(game.scripts)
+    assert np.count_nonzero(mixed["everywhere"]) == 1 and np.count_nonzero(mixed["one_field"]) == 3
+
+
+@pytest.mark.parametrize("options", [{"soldiers": 0}, {"fields": 1}, {"soldiers": 60, "fields": 6}])
+def test_a_blotto_that_cannot_be_played_is_refused(options: dict) -> None:
+    with pytest.raises(ConfigError, match="blotto"):
+        matrix.blotto(**options)

@@ -47,11 +47,17 @@ SOURCES: dict[str, dict[str, Any]] = {
         "current": 0.8, "history": 0.2, "shadow": 0, "sampler": "quality", "quality_rate": 0.01, "snapshot_every": 960,
     },
     "bansal": {"current": 0, "history": 1, "sampler": "delta_uniform", "delta": 0.5},  # arXiv:1710.03748
+    "alphastar": {  # Nature 575:350
+        "mains": 1, "main_exploiters": 1, "league_exploiters": 2, "league_self_play": 0.35, "league_pfsp": 0.5,
+        "struggling_below": 0.3, "exploiter_floor": 0.2, "exploiter_share": 0.5, "beaten_above": 0.7,
+        "reset_share": 0.25, "pfsp_power": 2, "judge": "rate", "forget": 0.99,
+    },
+    "alphastar_safe": {"mains": 1, "main_exploiters": 1, "league_exploiters": 2, "judge": "bound"},
 }  # fmt: skip
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
-    parts = (config.opponents, config.pool, config.curriculum, config.ppo)
+    parts = (config.opponents, config.pool, config.curriculum, config.roles, config.ppo)
     return {field.name: getattr(part, field.name) for part in parts for field in fields(part)}
 
 
@@ -71,7 +77,7 @@ def test_every_preset_is_explained_and_none_is_missing():
 @pytest.mark.parametrize("name", SELF_PLAY)
 def test_a_preset_fits_a_small_game_and_survives_a_file(name, tmp_path):
     config = apply(TINY, name)
-    assert build(config).plan.seating.blocks == (1 if name == "naive" else 2)
+    assert build(config).plan.seating.blocks == {"naive": 1, "alphastar": 8, "alphastar_safe": 8}.get(name, 2)
     (tmp_path / "config.toml").write_text(to_toml(config))
     assert load_toml(RunConfig, tmp_path / "config.toml") == config
 

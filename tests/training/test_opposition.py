@@ -27,7 +27,7 @@ from sparring.store.run_dir import RunDir
 from sparring.training.build import Built, build, first_state
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.training.opposition import Faced, Opposition, applied
-from sparring.training.program import SHADOW_ROW, seat_players
+from sparring.training.program import seat_players, shadow_row
 from sparring.training.runs import resume, start
 from toy_players import quick
 
@@ -317,7 +317,7 @@ def test_the_realised_mixture_is_the_one_that_was_asked_for():
                        if (g.family, g.slot) == ("net_1", "next"))  # fmt: skip
             row_P = dict(zip(built.plan.seating.changing, np.asarray(orders.rows[own])[r].tolist(), strict=True))
             for block, family in enumerate(family_B):
-                past = "shadow" if row_P.get(block) == SHADOW_ROW else "past"
+                past = "shadow" if row_P.get(block) == shadow_row(0) else "past"
                 counts["self" if family == 0 else "bot" if family == 2 else past] += 1
     total = sum(counts.values())
     assert total == 80 * 2 * BLOCKS

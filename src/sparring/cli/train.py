@@ -17,14 +17,26 @@ from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml
 from sparring.games.registry import available
 from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
+from sparring.league.population import PopulationConfig
+from sparring.league.roles import RolesConfig
 from sparring.recipes.catalogue import RECIPES
 from sparring.recipes.presets import PRESETS, preset
-from sparring.recipes.self_play import SELF_PLAY, apply
+from sparring.recipes.self_play import LEAGUES, SELF_PLAY, apply
 from sparring.training.config import RunConfig, SeatsConfig
 
 AUTO = "auto"
 OPPOSING = tuple(
-    f.name for kind in (OpponentsConfig, PoolConfig, CurriculumConfig, DefeatsConfig, SeatsConfig) for f in fields(kind)
+    f.name
+    for kind in (
+        OpponentsConfig,
+        PoolConfig,
+        CurriculumConfig,
+        DefeatsConfig,
+        SeatsConfig,
+        RolesConfig,
+        PopulationConfig,
+    )
+    for f in fields(kind)
 )
 """Settings that say who opposes: whoever sets one has decided for himself."""
 
@@ -147,7 +159,8 @@ def starting_point(words: list[str]) -> RunConfig:
     config = RECIPES[recipe]() if recipe else load_toml(RunConfig, Path(file)) if file else RunConfig()
     name = value_of(words, "--preset")
     config = with_preset(config, name) if name else config
-    return opposed_by_somebody(config) if value_of(words, "--self-play") in SELF_PLAY else config
+    alone = value_of(words, "--self-play") in SELF_PLAY.keys() - set(LEAGUES)
+    return opposed_by_somebody(config) if alone else config
 
 
 def opposed_by_somebody(config: RunConfig) -> RunConfig:

@@ -6,6 +6,8 @@ choice, so a policy has memory 1. Letter R: rows given to a policy.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import product
+from math import comb
 from typing import NamedTuple
 
 import equinox as eqx
@@ -22,8 +24,11 @@ from sparring.games.game import Bots, Chance, Game, permute_seats
 Probabilities = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
 """(seat, features_RF, legal_RA) -> probability_RA."""
 
+MOST_CHOICES = 500
 CERTAIN = 30.0
 """Logit of a scripted choice: anything else happens once in 10^13."""
+MOST_PURE = 8
+"""Games with more choices have no scripted player for each of them."""
 
 
 class MatrixRules(NamedTuple):
@@ -103,10 +108,11 @@ class MatrixGame(Game):
         return MatrixRules(flat.reshape(tree.payoff.shape))
 
     def bots(self) -> Bots:
-        """Every pure strategy, the known mixed ones, and tit for tat where there are rounds and two equal seats."""
+        """Pure strategies where they are few, named ones, tit for tat where there are rounds and two equal seats."""
         width = self.spec.action.entries
-        rows = [*np.eye(width).tolist(), *(weights for _, weights in self.scripts)]
-        names = [*(f"always_{a}" for a in range(width)), *(name for name, _ in self.scripts)]
+        pure = range(width if width <= MOST_PURE else 0)
+        rows = [*(np.eye(width)[a].tolist() for a in pure), *(weights for _, weights in self.scripts)]
+        names = [*(f"always_{a}" for a in pure), *(name for name, _ in self.scripts)]
         table = [[*np.maximum(np.log(np.maximum(row, 1e-30)), -CERTAIN).tolist(), 0.0] for row in rows]
         if self.spec.longest > 1 and self.spec.seats == 2 and self.choices[0] == self.choices[1]:
             names.append("tit_for_tat")
@@ -248,7 +254,7 @@ def policy_exploitability(game: MatrixGame, probabilities: Probabilities) -> flo
     return iterated_exploitability(payoff, strategies, game.spec.longest)
 
 
-def _symmetric(own: Sequence[Sequence[float]]) -> np.ndarray:
+def _symmetric(own: Sequence[Sequence[float]] | np.ndarray) -> np.ndarray:
     """The payoff array of two equal seats, from what a seat earns by (own choice, choice of the other)."""
     return np.stack([np.asarray(own, float), np.asarray(own, float).T])
 
@@ -266,6 +272,38 @@ def biased_rock_paper_scissors(rounds: int = 1) -> MatrixGame:
     """
     own = [[0, -0.5, 1], [0.5, 0, -0.1], [-1, 0.1, 0]]
     return matrix_game(_symmetric(own), rounds, (("equilibrium", (1 / 16, 10 / 16, 5 / 16)),))
+
+
+def five_moves(rounds: int = 1) -> MatrixGame:
+    """Rock, paper, scissors with five moves: each beats two of the others. The equilibrium mixes all equally."""
+    # On a circle a move beats those one and three places behind it: 1 beats 0 and 3, as paper beats rock and Spock.
+    behind = (np.arange(5)[:, None] - np.arange(5)) % 5
+    return matrix_game(_symmetric(np.select([behind == 0, behind % 2 == 1], [0, 1], -1)), rounds)
+
+
+def blotto(soldiers: int = 6, fields: int = 3, rounds: int = 1) -> MatrixGame:
+    """Colonel Blotto: divide soldiers among fields at once; more soldiers take a field, more fields win.
+
+    A choice is one of the divisions, in lexicographic order: 28 for 6 soldiers on 3 fields. Borel 1921.
+    """
+    if soldiers < 1 or fields < 2:
+        raise ConfigError(f"blotto needs 1 soldier and 2 fields or more, found {soldiers} and {fields}.")
+    choices = comb(soldiers + fields - 1, fields - 1)
+    if choices > MOST_CHOICES:
+        raise ConfigError(
+            f"blotto with {soldiers} soldiers on {fields} fields has {choices:,} divisions, at most {MOST_CHOICES} are "
+            "played. Use fewer of either."
+        )
+    division_AF = np.array([d for d in product(range(soldiers + 1), repeat=fields) if sum(d) == soldiers])
+    taken_AA = np.sign(division_AF[:, None] - division_AF[None]).sum(axis=-1)
+    spread_A = division_AF.max(axis=1) - division_AF.min(axis=1)
+    scripts = (
+        ("everywhere", spread_A == spread_A.min()),
+        ("one_field", spread_A == soldiers),
+        ("anything", np.ones(choices, bool)),
+    )
+    mixed = tuple((name, tuple((chosen_A / chosen_A.sum()).tolist())) for name, chosen_A in scripts)
+    return matrix_game(_symmetric(np.sign(taken_AA)), rounds, mixed)
 
 
 def prisoners_dilemma(rounds: int = 1) -> MatrixGame:

@@ -81,6 +81,12 @@ class OpponentsConfig:
     forget: float = 0.99
     """What earlier games count after each new one, in (0, 1]: 0.99 remembers about 100 games, 1 all."""
 
+    @property
+    def shared(self) -> bool:
+        """Whether anybody but the current self has a share."""
+        others = (self.shadow, self.history, self.bots)
+        return any(share != Schedule.parse(0.0) for share in others) or self.history_floor + self.bot_floor > 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class PoolConfig:

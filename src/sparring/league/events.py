@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sparring.league.player import Player
 
 
 @dataclass(frozen=True)
 class Event:
+    told: ClassVar[bool] = True
+    """Whether people want to read of it."""
+
     def sentence(self) -> str:
         raise NotImplementedError
 
@@ -19,13 +22,39 @@ class Event:
 
 @dataclass(frozen=True)
 class Snapshot(Event):
-    """Copy the learner to a row of the pool."""
+    """Copy a learner to a row of the pool, or to its file alone."""
 
+    player: Player
+    row: int | None
+    learner: int = 0
+    why: str = ""
+
+    def sentence(self) -> str:
+        where = "on disk" if self.row is None else f"pool row {self.row}"
+        return f"Took the snapshot {self.player.name} ({where})" + (f": {self.why}." if self.why else ".")
+
+
+@dataclass(frozen=True)
+class Reset(Event):
+    """Put a learner back to where it began: weights, optimiser, statistics and shadow."""
+
+    learner: int
+    name: str
+
+    def sentence(self) -> str:
+        return f"{self.name} begins anew."
+
+
+@dataclass(frozen=True)
+class Recalled(Event):
+    """Load a past player from its file into a row of the pool."""
+
+    told: ClassVar[bool] = False
     player: Player
     row: int
 
     def sentence(self) -> str:
-        return f"Took the snapshot {self.player.name} (pool row {self.row})."
+        return f"Brought back {self.player.name} (pool row {self.row})."
 
 
 @dataclass(frozen=True)

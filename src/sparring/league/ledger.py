@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +44,11 @@ class Score(NamedTuple):
         return Score(self.won + other.won, self.drawn + other.drawn, self.lost + other.lost)
 
     def interval(self) -> Interval:
-        return clopper_pearson(self.points, self.games)
+        return known_interval(self.points, self.games)
+
+
+known_interval = lru_cache(maxsize=2**14)(clopper_pearson)
+"""A league asks for thousands in every iteration, and most have not changed."""
 
 
 class Fading(NamedTuple):

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Kind = Literal["self", "shadow", "past", "bot", "guest"]
+Kind = Literal["self", "rival", "shadow", "past", "bot", "guest"]
 
 LEARNER = 0
+RIVAL = 2**16
+"""Learners of a league of several from here up, as they are now, by their place in the line-up."""
 PAST = 2**20
 """Past selves from here up; an id is never given twice."""
 SHADOW = 2**28
@@ -29,6 +31,8 @@ class Player:
     """Steps of the learner when it came into being; the order of the pool."""
     pinned: bool = False
     """Never evicted."""
+    role: str = ""
+    """What its learner was for, in a league of several."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -46,7 +50,9 @@ def kind_of(player: int) -> Kind:
         return "guest"
     if player >= SHADOW:
         return "shadow"
-    return "past" if player >= PAST else "self"
+    if player >= PAST:
+        return "past"
+    return "rival" if player >= RIVAL else "self"
 
 
 def bot_players(ladder: Sequence[str], names: Sequence[str]) -> tuple[Player, ...]:
@@ -59,3 +65,9 @@ def bot_players(ladder: Sequence[str], names: Sequence[str]) -> tuple[Player, ..
 def past_self(number: int, *, born: int) -> Player:
     """The past self of a running number, copied from the learner after `born` steps."""
     return Player(id=PAST + number, name=f"past-{born}", kind="past", born=born)
+
+
+def past_rival(number: int, rival: Player, *, born: int) -> Player:
+    """The same of one learner of several."""
+    name = f"past-{born}-{rival.name}"
+    return Player(id=PAST + number, name=name, kind="past", parent=rival.id, born=born, role=rival.role)

@@ -177,21 +177,28 @@ def seat_changing(
     mirror_B: Sequence[bool],
     face_B: Sequence[bool],
     worlds: int,
+    learners: int = 1,
 ) -> Seating:
     """Blocks of two sides whose away side changes players; home sides alternate from block to block.
 
     mirror_B: the learner itself may drive the away side, and then learns from it. face_B: a player of one of the
-    families may. Each block allows one of them at least.
+    families may. Each block allows one of them at least. Several learners have as many blocks each, one learner's
+    after another's.
     """
     sides = spec.seats_of_side
     if len(sides) != 2 or len({len(seats) for seats in sides}) != 1:
         raise ConfigError(f"Opponents change in games of two equal sides, found sides with seats {sides}.")
-    home_B = tuple(block % 2 for block in range(len(mirror_B)))
+    each = len(mirror_B)
+    home_B = tuple(block % 2 for block in range(learners * each))
     away = [(block, 1 - home) for block, home in enumerate(home_B)]
-    home = [(block, side) for block, side in enumerate(home_B)]
-    lanes = (tuple(home + [lane for lane, mirror in zip(away, mirror_B, strict=True) if mirror]),)
+
+    def driven(blocks: range) -> tuple[Lane, ...]:
+        home = tuple((block, home_B[block]) for block in blocks)
+        return home + tuple(away[block] for block in blocks if mirror_B[block % each])
+
+    lanes = tuple(driven(range(first, first + each)) for first in range(0, len(home_B), each))
     groups = [Group(learner, lanes, learns=True)]
-    facing = tuple((lane,) for lane, face in zip(away, face_B, strict=True) if face)
+    facing = tuple((lane,) for block, lane in enumerate(away) if face_B[block % each])
     if facing:
         groups += [Group(f, facing, learns=False, slot=slot) for f in families for slot in ("old", "next")]
     return Seating(spec, sides, len(home_B), worlds, tuple(groups), home_B, tuple(families))

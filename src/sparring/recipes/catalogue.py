@@ -73,7 +73,7 @@ def demo() -> RunConfig:
         ),
         net=NetConfig(hidden=(64, 64), initial_std=0.5),
         ppo=PPOConfig(
-            epochs=2, learning_rate=Schedule.parse("2e-3 -> 2e-4"), entropy=Schedule.parse(0.002),
+            epochs=3, learning_rate=Schedule.parse("3e-3 -> 3e-4"), entropy=Schedule.parse(0.002),
             discount=Schedule.parse(0.995), shadow_half_life=Schedule.parse(30),
         ),
         evaluation=EvalConfig(eval_games=48, eval_first=True),
@@ -85,12 +85,12 @@ def dogfight() -> RunConfig:
     base = demo()
     return replace(
         base,
-        total_steps=120_000_000,
+        total_steps=100_000_000,
         shaping=(*(term for term in base.shaping if "pursuit" not in term), "pursuit=0.05 -> 0.01"),
-        stages=guns_until("steps", 10e6, 20e6, 32e6, 45e6, 60e6),
+        stages=guns_until("steps", 4e6, 8e6, 13e6, 18e6, 24e6),
         play=PlayConfig(worlds=512, steps=64, blocks=64),
         opponents=replace(base.opponents, ladder=(), bot_floor=0.01),
-        ppo=replace(base.ppo, learning_rate=Schedule.parse("1e-3 -> 1e-4"), minibatches=8),
+        ppo=replace(base.ppo, learning_rate=Schedule.parse("2e-3 -> 1e-4"), minibatches=8),
     )
 
 
@@ -104,7 +104,13 @@ def dogfight_gpu() -> RunConfig:
         play=PlayConfig(worlds=8192, steps=32, blocks=128),
         pool=PoolConfig(pool_size=20),
         net=NetConfig(hidden=(256, 256), initial_std=0.5),
-        ppo=replace(base.ppo, minibatches=16, entropy=Schedule.parse(0.004)),
+        ppo=replace(
+            base.ppo,
+            epochs=2,
+            minibatches=16,
+            learning_rate=Schedule.parse("1e-3 -> 1e-4"),
+            entropy=Schedule.parse(0.004),
+        ),
     )
 
 

@@ -1,6 +1,6 @@
 """Who opposes the learner, by name, as published systems did it or as people believe they did.
 
-A preset replaces the opponents, the pool, the curriculum and the shadow's settings of a run; the rest stays. Shares
+A preset replaces the opponents, the pool, the curriculum, the roles and the shadow's settings; the rest stays. Shares
 count blocks of worlds. Schedules run over the whole run: with total_steps=1e6, progress is steps / 1e6. Every preset
 but `naive` keeps a shadow as a candidate to deploy, also where its source has none: it opposes nobody there.
 """
@@ -12,6 +12,7 @@ from typing import NamedTuple
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
+from sparring.league.roles import RolesConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.training.config import EvalConfig, PlayConfig, RunConfig
@@ -21,6 +22,7 @@ NONE = schedule(0.0)
 FIRST_MEMORY, LAST_MEMORY = 0.01, 0.2
 """Half-life of the shadow as a share of the run, at its start and at its end: nearly an average of all so far, which
 forgets the beginning and outlasts a cycle (docs/log/2026-11-16-self-play.md)."""
+NO_ROLES = RolesConfig()
 MOST_FOR_BOTS = 0.2
 """Of all blocks, however many bots have a floor."""
 
@@ -32,6 +34,7 @@ class SelfPlay:
     opponents: OpponentsConfig = field(default_factory=OpponentsConfig)
     pool: PoolConfig = field(default_factory=PoolConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
+    roles: RolesConfig = field(default_factory=RolesConfig)
     shadow_half_life: Schedule = NONE
     shadow_tau: Schedule = NONE
     anchor: Schedule = NONE
@@ -45,11 +48,12 @@ class Pace(NamedTuple):
     iterations: int
 
 
-def pace(config: RunConfig, opponents: OpponentsConfig) -> Pace:
+def pace(config: RunConfig, opponents: OpponentsConfig, roles: RolesConfig = NO_ROLES) -> Pace:
     from sparring.training.build import build  # loads JAX, which the list of names does not need
 
     plain = replace(config.ppo, shadow_half_life=schedule(1.0), shadow_tau=NONE, anchor=NONE)
-    built = build(replace(config, opponents=opponents, pool=PoolConfig(), curriculum=CurriculumConfig(), ppo=plain))
+    parts = {"opponents": opponents, "pool": PoolConfig(), "curriculum": CurriculumConfig(), "roles": roles}
+    built = build(replace(config, **parts, ppo=plain))
     return Pace(built.steps_per_iteration, built.iterations)
 
 
@@ -170,6 +174,31 @@ def bansal(config: RunConfig) -> SelfPlay:
     return SelfPlay(opponents, hundred(config), shadow_half_life=memory(pace(config, opponents)))
 
 
+def alphastar(config: RunConfig) -> SelfPlay:
+    """AlphaStar's league (Nature 575:350): a main agent, a main exploiter and two league exploiters.
+
+    The published pseudocode differs from the paper, and puts exploiters back before it copies them: where we follow
+    which, docs/guide/leagues.md says. Steps scale with the run: a main is copied after each tenth of it. Marks are
+    compared with rates, which two virtual games at one half keep from being 1 after a single win. Popular belief has
+    half of a main's games against itself; it is 35 %. Our shadow plays no game.
+    """
+    return league_of(config, RolesConfig(mains=1, main_exploiters=1, league_exploiters=2))
+
+
+def alphastar_safe(config: RunConfig) -> SelfPlay:
+    """`alphastar`, but marks must be passed by a bound of the 95 % interval, not by a rate that may be luck.
+
+    The source compares rates over many thousands of games; with few games a rate of 0.7 is often an even match.
+    """
+    return league_of(config, RolesConfig(mains=1, main_exploiters=1, league_exploiters=2, judge="bound"))
+
+
+def league_of(config: RunConfig, roles: RolesConfig) -> SelfPlay:
+    opponents = OpponentsConfig(shrink=2.0)
+    half_life = memory(pace(config, opponents, roles))
+    return SelfPlay(opponents, PoolConfig(pool_size=64), roles=roles, shadow_half_life=half_life)
+
+
 def hundred(config: RunConfig) -> PoolConfig:
     """A hundred past selves over the whole run, the oldest out."""
     return PoolConfig(pool_size=100, snapshot_every=max(1, config.total_steps // 100), eviction="oldest")
@@ -184,9 +213,14 @@ def bot_count(config: RunConfig) -> int:
 SELF_PLAY: dict[str, Callable[[RunConfig], SelfPlay]] = {
     make.__name__: make
     for make in (
-        sparring, naive, half_history, three_way, fading_history, shadow, pool, openai_five, bansal,
+        sparring, naive, half_history, three_way, fading_history, shadow, pool, openai_five, bansal, alphastar,
+        alphastar_safe,
     )
 }  # fmt: skip
+
+
+LEAGUES = ("alphastar", "alphastar_safe")
+"""Presets of several learners."""
 
 
 def self_play(config: RunConfig, name: str) -> SelfPlay:
@@ -197,13 +231,14 @@ def self_play(config: RunConfig, name: str) -> SelfPlay:
 
 
 def apply(config: RunConfig, name: str) -> RunConfig:
-    """The config with the preset's opponents, pool, curriculum and shadow; all else stays."""
+    """The config with the preset's opponents, pool, curriculum, roles and shadow; all else stays."""
     chosen = self_play(config, name)
     ppo = replace(
         config.ppo,
         shadow_half_life=chosen.shadow_half_life, shadow_tau=chosen.shadow_tau, anchor=chosen.anchor,
     )  # fmt: skip
-    return replace(config, opponents=chosen.opponents, pool=chosen.pool, curriculum=chosen.curriculum, ppo=ppo)
+    parts = {name: getattr(chosen, name) for name in ("opponents", "pool", "curriculum", "roles")}
+    return replace(config, **parts, ppo=ppo)
 
 
 def rock_paper_scissors() -> RunConfig:

@@ -11,6 +11,8 @@ from sparring.core.schedules import Schedule
 from sparring.evaluation.best_response import BestResponse, best_response
 from sparring.games.game import Game
 from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
+from sparring.league.population import PopulationConfig
+from sparring.league.roles import RolesConfig
 from sparring.play.roster import stack
 from sparring.play.scripted import RANDOM
 from sparring.training.build import build, first_state
@@ -55,6 +57,7 @@ def against_one(config: RunConfig) -> RunConfig:
     """The config of a learner with one opponent, whose place a bot keeps."""
     return replace(
         config, seats=SeatsConfig(opponent=RANDOM), opponents=OpponentsConfig(), pool=PoolConfig(),
-        curriculum=CurriculumConfig(), defeats=DefeatsConfig(), stages=(),
+        curriculum=CurriculumConfig(), defeats=DefeatsConfig(), roles=RolesConfig(), population=PopulationConfig(),
+        stages=(),
         ppo=replace(config.ppo, imitation=Schedule.parse(0.0)),
     )  # fmt: skip

@@ -110,7 +110,7 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
     check_minibatches(config, lineup.seating)
-    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping))
+    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=config.roles.mains > 0)
     return Built(config, game, lineup, plan, rosters_of(game, config), settings)
 
 
@@ -182,7 +182,13 @@ def state_of_seed(built: Built, seed: int) -> TrainState:
         lambda key: begin(built.game, plan.seating, drivers, key, shaping=plan.shaping, replaying=replaying)
     )
     archive = empty_archive(built.game, built.config.defeats.defeat_size, plan.steps) if replaying else None
-    return TrainState(learners, first_games(stream(jax.random.key(seed), "first games")), pool, archive)
+    cursor = first_games(stream(jax.random.key(seed), "first games"))
+    return with_origin(built, TrainState(learners, cursor, pool, archive))
+
+
+def with_origin(built: Built, state: TrainState) -> TrainState:
+    """The state that also remembers how its learners are now, where some will begin anew from there."""
+    return state._replace(origin=jax.tree.map(jnp.copy, state.learners[0])) if built.config.roles.mains else state
 
 
 def first_pool(built: Built, learners: tuple[Learner, ...]) -> Any:
@@ -190,7 +196,7 @@ def first_pool(built: Built, learners: tuple[Learner, ...]) -> Any:
     config = built.config
     if not (config.changing and has_pool(config)):
         return None
-    return jax.tree.map(lambda x: jnp.repeat(x, config.pool.pool_size, axis=0), learners[0].model.actor)
+    return jax.tree.map(lambda x: jnp.repeat(x[:1], config.pool.pool_size, axis=0), learners[0].model.actor)
 
 
 def standing_orders(built: Built) -> Orders:

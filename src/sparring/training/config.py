@@ -14,6 +14,8 @@ from sparring.league.config import (
     check_defeats,
     check_opponents,
 )
+from sparring.league.population import PopulationConfig, check_population
+from sparring.league.roles import RolesConfig, check_roles, roles
 from sparring.learn.config import COEFFICIENTS, PPOConfig, coefficient
 from sparring.nets.config import NetConfig, check_net
 
@@ -86,6 +88,8 @@ class RunConfig:
     pool: PoolConfig = field(default_factory=PoolConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     defeats: DefeatsConfig = field(default_factory=DefeatsConfig)
+    roles: RolesConfig = field(default_factory=RolesConfig)
+    population: PopulationConfig = field(default_factory=PopulationConfig)
     net: NetConfig = field(default_factory=NetConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     evaluation: EvalConfig = field(default_factory=EvalConfig)
@@ -119,6 +123,7 @@ class RunConfig:
         check_learning(self.ppo, self.net)
         check_opponents(self.opponents, self.pool, self.curriculum)
         check_defeats(self.defeats)
+        self.check_league()
         if self.opponents.shadow != Schedule.parse(0.0) and not self.ppo.has_shadow:
             raise ConfigError("shadow gives the shadow a share, and there is none. Set shadow_half_life or shadow_tau.")
         if self.pool.pool_size == 1 and not self.ppo.has_shadow and self.opponents.history != Schedule.parse(0.0):
@@ -134,6 +139,27 @@ class RunConfig:
         if self.ppo.on("imitation") and not self.defeats.defeat_share:
             raise ConfigError("imitation learns from the winners of lost games, and needs defeat_share above 0.")
         self.check_rows()
+
+    def check_league(self) -> None:
+        """Where learners have roles, these alone say who meets whom."""
+        check_roles(self.roles)
+        check_population(self.population)
+        if self.population.population and self.changing:
+            raise ConfigError(
+                "A population's members train by self-play or against a bot, and meet each other to be compared. Leave "
+                "roles and shares of shadow, history and bots out."
+            )
+        if not self.roles.mains:
+            return
+        if self.opponents.shared or self.curriculum.curriculum or self.defeats.defeat_share:
+            raise ConfigError(
+                "Roles say who meets whom: shares of shadow, history and bots, a curriculum and defeat_share have no "
+                "place beside them. Leave them out, or set mains to 0."
+            )
+        if not self.pool.pool_size:
+            raise ConfigError("A league of roles keeps past players in memory, found pool_size=0. Raise it.")
+        if self.pool.guests:
+            raise ConfigError("A league of roles takes no guests. Leave guests out.")
 
     def check_rows(self) -> None:
         """A rollout must fall into whole sequences, and those into whole minibatches."""
@@ -170,10 +196,12 @@ class RunConfig:
     @property
     def changing(self) -> bool:
         """Whether anybody but the learners themselves opposes them, so that opponents change."""
-        none, opponents = Schedule.parse(0.0), self.opponents
-        shares = (opponents.shadow, opponents.history, opponents.bots)
-        floors = opponents.history_floor + opponents.bot_floor
-        return any(share != none for share in shares) or floors > 0 or self.curriculum.curriculum
+        return self.opponents.shared or self.curriculum.curriculum or self.roles.mains > 0
+
+    @property
+    def learners(self) -> int:
+        """Learners of one kind, where opponents change."""
+        return len(roles(self.roles)) or 1
 
     @property
     def recurrent(self) -> bool:

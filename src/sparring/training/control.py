@@ -114,6 +114,8 @@ def check_changing(config: RunConfig) -> None:
             "This run's learners meet nobody but each other, and keep no pool. Train with a share of shadow, history "
             "or bots; then shares and pool can be changed."
         )
+    if config.roles.mains:
+        raise ConfigError("The roles of this league say who meets whom; shares and pool cannot be changed by hand.")
 
 
 def check_shares(config: RunConfig, league: League, wanted: Any, progress: float) -> None:
@@ -134,7 +136,7 @@ def check_shares(config: RunConfig, league: League, wanted: Any, progress: float
 
 def set_shares(opposition: Opposition, wanted: Any, iteration: int) -> list[list[Event]]:
     """Shares from now on. Where the blocks have no room for the share of the current self, they are made wider."""
-    built, leagues = opposition.built, opposition.leagues
+    built, leagues = opposition.built, opposition.mixtures
     progress = built.progress(iteration)
     for league in leagues:
         check_shares(built.config, league, wanted, progress)
@@ -157,13 +159,13 @@ def reseat(opposition: Opposition, built: Built) -> None:
     """Let the leagues decide for another seating. Who plays now goes on playing."""
     layout = layout_now(built.plan.seating)
     opposition.built, opposition.standing = built, built.standing
-    for league in opposition.leagues:
+    for league in opposition.mixtures:
         league.reseat(np.asarray(layout.mirror_B), np.asarray(layout.face_B))
 
 
 def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -> list[list[Event]]:
     """Take a guest into every league's pool that has room; where a member is about to leave, the guest waits."""
-    leagues, built = opposition.leagues, opposition.built
+    leagues, built = opposition.mixtures, opposition.built
     waits = command.number in opposition.arriving
     opposition.arriving.pop(command.number, None)
     family, policy = read_guest(built, run, command.number)
@@ -197,14 +199,14 @@ def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -
 
 def remove(opposition: Opposition, name: str) -> list[list[Event]]:
     """Take a member out of every pool that it is in, at once or when its games have ended."""
-    found = [next((m for m in league.pool.eligible if m.name == name), None) for league in opposition.leagues]
-    known = {member.name for league in opposition.leagues for member in league.pool.eligible}
+    found = [next((m for m in league.pool.eligible if m.name == name), None) for league in opposition.mixtures]
+    known = {member.name for league in opposition.mixtures for member in league.pool.eligible}
     if not any(found):
         raise ConfigError(unknown("member of the pool", name, known))
-    for league in opposition.leagues:
+    for league in opposition.mixtures:
         check_removal(opposition.built.config, league, name)
     events: list[list[Event]] = []
-    for league, member in zip(opposition.leagues, found, strict=True):
+    for league, member in zip(opposition.mixtures, found, strict=True):
         answer = None if member is None else league.remove(member.id)
         events.append([] if answer is None else [Leaving(answer)] if isinstance(answer, str) else [answer])
     return events

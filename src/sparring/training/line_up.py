@@ -7,6 +7,7 @@ from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.core.spec import GameSpec
 from sparring.league.mixture import CURRENT, shares
+from sparring.league.role_league import role_names
 from sparring.play.seating import Seating, seat, seat_changing
 from sparring.training.config import RunConfig
 
@@ -26,19 +27,19 @@ class LineUp:
         return tuple(name for group in self.learners for name in group)
 
     def player_of_side(self) -> dict[int, str]:
-        """The learner that can drive each side."""
+        """The learner that can drive each side; of several the first."""
         groups = [self.seating.groups[i] for i in self.seating.learning]
-        return {
-            side: name
-            for group, names in zip(groups, self.learners, strict=True)
-            for row, name in zip(group.lanes, names, strict=True)
-            for _, side in row
-        }
+        found: dict[int, str] = {}
+        for group, names in zip(groups, self.learners, strict=True):
+            for row, name in zip(group.lanes, names, strict=True):
+                for _, side in row:
+                    found.setdefault(side, name)
+        return found
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which blocks can do what where opponents change."""
+    """Which blocks of a learner can do what where opponents change."""
 
     mirror_B: tuple[bool, ...]
     """The learner can meet itself, and learns on both sides."""
@@ -59,6 +60,8 @@ def layout_of(spec: GameSpec, config: RunConfig, bots: int) -> Layout:
     if config.seats.opponent:
         raise ConfigError("opponent names the one and only bot to meet. Use bots and ladder for a mixture with bots.")
     blocks = block_count(config)
+    if config.roles.mains:
+        return Layout((False,) * blocks, (True,) * blocks)
     low, high = current_range(config, bots)
     always, ever = floor(low * blocks + 1e-6), ceil(high * blocks - 1e-6)
     if always >= blocks:
@@ -73,15 +76,18 @@ def layout_of(spec: GameSpec, config: RunConfig, bots: int) -> Layout:
 
 
 def block_count(config: RunConfig) -> int:
-    worlds, blocks = config.play.worlds, config.play.blocks
+    """Blocks of each learner. Those of one of several are an even number: it plays both sides."""
+    worlds, blocks, learners = config.play.worlds, config.play.blocks, config.learners
+    unit = 2 * learners if learners > 1 else 1
     if not blocks:
-        blocks = next((b for b in range(max(2, worlds // 32), 1, -1) if worlds % b == 0), 0)
-    if blocks < 2 or worlds % blocks:
+        blocks = next((b for b in range(max(2 * learners, worlds // 32), 1, -1) if worlds % b == b % unit == 0), 0)
+    if blocks < 2 or worlds % blocks or blocks % unit:
+        each = f", an even number for each of {learners} learners" if learners > 1 else ", at least 2"
         raise ConfigError(
-            f"worlds={worlds} cannot be split into {blocks or 2} equal blocks, at least 2. "
-            "Use an even number of worlds, and blocks that divide it."
+            f"worlds={worlds} cannot be split into {blocks or 2 * learners} equal blocks{each}. "
+            f"Use a multiple of {2 * learners} worlds, and blocks that divide it."
         )
-    return blocks
+    return blocks // learners
 
 
 def current_range(config: RunConfig, bots: int) -> tuple[float, float]:
@@ -91,14 +97,14 @@ def current_range(config: RunConfig, bots: int) -> tuple[float, float]:
 
 
 def changing_line_up(spec: GameSpec, config: RunConfig, layout: Layout, guests: tuple[str, ...] = ()) -> LineUp:
-    """One learner, and the families of those it meets: its own, bots, and guests of other architectures."""
+    """The learners, and the families of those they meet: their own, bots, and guests of other architectures."""
     own = f"net_{len(spec.seats_of_side[0])}"
     families = ([own] if has_selves(config) else []) + ([BOTS] if has_bots(config) else []) + list(guests)
     seating = seat_changing(
         spec, learner=own, families=families, mirror_B=layout.mirror_B, face_B=layout.face_B,
-        worlds=config.play.worlds // len(layout.mirror_B),
+        worlds=config.play.worlds // (config.learners * len(layout.mirror_B)), learners=config.learners,
     )  # fmt: skip
-    return LineUp(seating, (("learner",),))
+    return LineUp(seating, (role_names(config.roles) or ("learner",),))
 
 
 def has_selves(config: RunConfig) -> bool:
@@ -109,7 +115,7 @@ def has_selves(config: RunConfig) -> bool:
 def has_pool(config: RunConfig) -> bool:
     """Whether past selves are ever met, or weakened for a beginner."""
     opponents = config.opponents
-    met = opponents.history != NONE or opponents.history_floor > 0 or config.pool.guests
+    met = opponents.history != NONE or opponents.history_floor > 0 or config.pool.guests or config.roles.mains
     return bool(met) or (config.curriculum.curriculum and not config.ppo.has_shadow)
 
 
@@ -128,9 +134,15 @@ def line_up(spec: GameSpec, config: RunConfig, bots: int = 0) -> LineUp:
     label = [side_label(spec, seats) for seats in sides]
     owner = ["learner" if share == "all" else label[side] for side in range(len(sides))]
     family = [f"net_{len(seats)}" for seats in sides]
+    members = config.population.population
+    if members and share != "all":
+        raise ConfigError(f"The members of a population drive every side: they need share=all, found share={share}.")
     rows: dict[str, list[str]] = {}
     family_BK, learner_BK = [], []
-    for learns in learning_sides(spec, config, share, game_side):
+    turns = learning_sides(spec, config, share, game_side)
+    for block, learns in enumerate(turns * max(1, members)):
+        if members:
+            owner = [f"member_{block // len(turns)}"] * len(sides)
         for side in range(len(sides)):
             if learns[side] and owner[side] not in rows.setdefault(family[side], []):
                 rows[family[side]].append(owner[side])
@@ -140,7 +152,7 @@ def line_up(spec: GameSpec, config: RunConfig, bots: int = 0) -> LineUp:
     if config.play.worlds % blocks:
         raise ConfigError(
             f"worlds={config.play.worlds} cannot be split into {blocks} equal blocks, one for each side that learns in "
-            f"turn. Use a multiple of {blocks}."
+            f"turn, of each member. Use a multiple of {blocks}."
         )
     seating = seat(spec, sides, family_BK=family_BK, learner_BK=learner_BK, worlds=config.play.worlds // blocks)
     order = [seating.groups[i].family for i in seating.learning]

@@ -1,5 +1,6 @@
 """Who opposes the learner: the decisions of the leagues, one for each seed, as arrays that the program reads."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -10,12 +11,13 @@ import numpy as np
 from sparring.core.seeding import Seed
 from sparring.games.game import Game
 from sparring.league.comeback import Comeback
-from sparring.league.events import Event, Joined, Snapshot, Staged
+from sparring.league.events import Event, Joined, Recalled, Reset, Snapshot, Staged
 from sparring.league.league import LATE, League
 from sparring.league.orders import Orders as Decisions
 from sparring.league.orders import Report as LeagueReport
 from sparring.league.orders import Result
-from sparring.league.player import BOT, LEARNER, SHADOW, kind_of
+from sparring.league.player import BOT, LEARNER, RIVAL, SHADOW, Player, kind_of
+from sparring.league.role_league import RoleLeague
 from sparring.league.stages import Stage, StageState, advanced, parse_stages
 from sparring.learn.learner import Learner
 from sparring.play.rollout import Duels, Pairing
@@ -23,14 +25,15 @@ from sparring.play.seating import Group
 from sparring.training.build import Built, ladder_of
 from sparring.training.guests import Guest
 from sparring.training.line_up import BOTS, has_bots, has_pool
-from sparring.training.program import SHADOW_ROW, Orders, TrainState
+from sparring.training.program import Orders, TrainState, live_row, shadow_row
 from sparring.training.reseat import layout_now
 
 
 class Faced(NamedTuple):
-    """Completed games of the learner against one player in one block, in one iteration."""
+    """Completed games of a learner against one player in one block, in one iteration."""
 
     seed: int
+    learner: str
     block: int
     side: int
     player: int
@@ -51,7 +54,8 @@ class Opposition:
     """Leagues decide; this carries what they decide to the device and what happened back. State is in the leagues."""
 
     built: Built
-    leagues: list[League]
+    leagues: list[League | RoleLeague]
+    """One for each seed."""
     standing: Orders
     """What the program is told where nobody changes."""
     stages: tuple[Stage, ...] = ()
@@ -74,7 +78,7 @@ class Opposition:
 
     @classmethod
     def begin(cls, built: Built) -> "Opposition":
-        leagues = [new_league(built, int(seed)) for seed in built.seeds_R] if built.plan.seating.changing else []
+        leagues = [begun(built, int(seed)) for seed in built.seeds_R] if built.plan.seating.changing else []
         defeats = built.config.defeats
         farthest = min(defeats.defeat_reach, built.plan.steps)
         comebacks = [Comeback(farthest) for _ in built.seeds_R] if defeats.defeat_share else []
@@ -87,7 +91,7 @@ class Opposition:
         opposition.guests, opposition.kinds = dict(guests), dict(state.get("kinds", {}))
         opposition.arriving = dict(state.get("arriving", []))
         opposition.leagues = [
-            new_league(built, int(seed)).restored(own)
+            begun(built, int(seed)).restored(own)
             for seed, own in zip(built.seeds_R, state["leagues"], strict=bool(opposition.leagues))
         ]
         opposition.stage = StageState.from_dict(state["stage"])
@@ -106,6 +110,11 @@ class Opposition:
             "tries": [[iteration, results] for iteration, results in self.tries],
             **self.seating_state(),
         }
+
+    @property
+    def mixtures(self) -> list[League]:
+        """The leagues of one learner each, whose shares and pools people may change."""
+        return [league for league in self.leagues if isinstance(league, League)]
 
     def seating_state(self) -> dict[str, Any]:
         """What control by hand has changed: the layout of the blocks, the guests and their kinds of network."""
@@ -205,7 +214,7 @@ class Opposition:
             return BOTS
         return self.guests[player].family if player in self.guests else self.built.plan.seating.groups[0].family
 
-    def seated(self, group: Group, league: League, decisions: Decisions) -> tuple[np.ndarray, ...]:
+    def seated(self, group: Group, league: League | RoleLeague, decisions: Decisions) -> tuple[np.ndarray, ...]:
         """Rows, ids, temperatures and shares of random actions of a group's lanes; row 0 where others drive them."""
         old = group.slot == "old"
         blocks = [block for ((block, _),) in group.lanes]
@@ -221,12 +230,14 @@ class Opposition:
             np.asarray([epsilon_B[b] for b in blocks], np.float32),
         )
 
-    def row(self, league: League, player: int) -> int:
+    def row(self, league: League | RoleLeague, player: int) -> int:
         if kind_of(player) == "bot":
             return player - BOT
         if player in self.guests and self.guests[player].family in self.kinds:
             return self.guests[player].row
-        row = SHADOW_ROW if player == SHADOW else league.row_of(player)
+        if kind_of(player) == "rival":
+            return live_row(player - RIVAL)
+        row = shadow_row(0) if player == SHADOW else league.row_of(player)
         assert row is not None, f"player {player} is drawn but not in the pool"
         return row
 
@@ -249,14 +260,15 @@ class Opposition:
             faced += rows
         return faced
 
-    def met(self, seed: int, league: League, decision: Decisions, duels: Duels) -> list[Faced]:
+    def met(self, seed: int, league: League | RoleLeague, decision: Decisions, duels: Duels) -> list[Faced]:
         """Every player that completed games with the learner in each block."""
-        home_B = self.built.plan.seating.home_B
-        names = {LEARNER: self.built.lineup.names[0], **{m.player.id: m.player.name for m in league.members()}}
+        home_B, learners = self.built.plan.seating.home_B, self.built.lineup.names
+        each = len(home_B) // len(learners)
+        names = {LEARNER: learners[0], **{m.player.id: m.player.name for m in league.members()}}
         slots = ((decision.old_B, decision.old_probability_B), (decision.next_B, decision.probability_B))
         return [
             Faced(
-                seed, block, home_B[block], int(players[block]), names[int(players[block])],
+                seed, learners[block // each], block, home_B[block], int(players[block]), names[int(players[block])],
                 kind_of(int(players[block])), float(chance[block]), *(int(x[s, block]) for x in duels[:5]),
                 *(float(x[s, block]) for x in duels[5:7]),
             )
@@ -264,6 +276,19 @@ class Opposition:
             for block in range(len(home_B))
             if duels.games_2B[s, block]
         ]  # fmt: skip
+
+
+def begun(built: Built, seed: int) -> League | RoleLeague:
+    """The league of one seed before anything was played."""
+    return role_league(built, seed) if built.config.roles.mains else new_league(built, seed)
+
+
+def role_league(built: Built, seed: int) -> RoleLeague:
+    config, names = built.config, built.lineup.names
+    return RoleLeague(
+        config.roles, config.opponents, config.pool.pool_size, names, built.plan.seating.blocks // len(names),
+        Seed.of(seed) / "league", config.total_steps,
+    )  # fmt: skip
 
 
 def new_league(built: Built, seed: int) -> League:
@@ -288,13 +313,28 @@ def league_facts(built: Built, seed: int) -> dict[str, Any]:
     }
 
 
-def applied(state: TrainState, events_R: list[tuple[Event, ...]], opposition: Opposition) -> TrainState:
-    """Carry out what the leagues decided: copy learners, and guests that are built alike, into rows of the pool."""
+def applied(
+    state: TrainState,
+    events_R: Sequence[Sequence[Event]],
+    opposition: Opposition,
+    read: Callable[[int, Player], Any] | None = None,
+) -> TrainState:
+    """Carry out what the leagues decided: copy learners, and guests that are built alike, into rows of the pool, bring
+    past players back (`read` gives the weights of one of a seed), and let learners begin anew."""
     for r, events in enumerate(events_R):
         for event in events:
-            if isinstance(event, Snapshot):
-                pool = copy_row(state.pool, state.learners[0], jnp.asarray(r), jnp.asarray(event.row))
-                state = state._replace(pool=pool)
+            if isinstance(event, Snapshot) and event.row is not None:
+                places = (jnp.asarray(place) for place in (r, event.learner, event.row))
+                state = state._replace(pool=copy_row(state.pool, state.learners[0], *places))
+            elif isinstance(event, Reset):
+                assert state.origin is not None
+                anew = begin_anew(state.learners[0], state.origin, jnp.asarray(r), jnp.asarray(event.learner))
+                state = state._replace(learners=(anew,))
+            elif isinstance(event, Recalled):
+                assert read is not None
+                policy = read(r, event.player)
+                put = jax.tree.map(lambda rows, one, at=(r, event.row): rows.at[at].set(one), state.pool, policy)
+                state = state._replace(pool=put)
             elif isinstance(event, Joined) and opposition.guests[event.player.id].family not in opposition.kinds:
                 guest = opposition.guests[event.player.id].policy
                 put = jax.tree.map(lambda rows, one, at=(r, event.row): rows.at[at].set(one), state.pool, guest)
@@ -303,6 +343,13 @@ def applied(state: TrainState, events_R: list[tuple[Event, ...]], opposition: Op
 
 
 @jax.jit
-def copy_row(pool: Any, learners: Learner, seed: jax.Array, row: jax.Array) -> Any:
-    """The pool with the first learner's present policy in one row."""
-    return jax.tree.map(lambda rows, actor: rows.at[seed, row].set(actor[seed, 0]), pool, learners.model.actor)
+def copy_row(pool: Any, learners: Learner, seed: jax.Array, learner: jax.Array, row: jax.Array) -> Any:
+    """The pool with a learner's present policy in one row."""
+    return jax.tree.map(lambda rows, actor: rows.at[seed, row].set(actor[seed, learner]), pool, learners.model.actor)
+
+
+@jax.jit
+def begin_anew(learners: Learner, origin: Learner, seed: jax.Array, learner: jax.Array) -> Learner:
+    """One learner as it began: weights, optimiser, statistics and shadow; the others as they are."""
+    at = (seed, learner)
+    return jax.tree.map(lambda now, first: now.at[at].set(first[at]), learners, origin)

@@ -15,11 +15,12 @@ from sparring.store.durable import cannot_write, replace_file
 from sparring.store.packages import SUFFIX, PlayerMeta, write_package
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built
+from sparring.training.entrants import from_package
 from sparring.training.opposition import Opposition
 from sparring.training.program import TrainState
 from sparring.training.snapshot import to_arrays
 
-_PAST = re.compile(r"past-(\d+)(-seed-\d+)?", re.ASCII)
+_PAST = re.compile(r"past-(\d+)(-\w+)?(-seed-\d+)?", re.ASCII)
 
 
 def player_path(run: RunDir, built: Built, seed: int, player: Player) -> Path:
@@ -33,8 +34,10 @@ def keep_players(run: RunDir, opposition: Opposition, state: TrainState, events_
     built = opposition.built
     for r, events in enumerate(events_R):
         for event in events:
-            if isinstance(event, Snapshot | Joined):
-                write_member(run, opposition, state, r, event.player, event.row)
+            if isinstance(event, Snapshot):
+                write_past(run, built, r, event.player, row_of(state.learners[0].model.actor, r, event.learner))
+            elif isinstance(event, Joined):
+                write_guest(run, opposition, event.player)
             elif isinstance(event, Evicted) and not built.config.pool.keep_evicted:
                 guest = event.player.kind == "guest"
                 if not (guest and any(event.player.id in league.pool.rows for league in opposition.leagues)):
@@ -50,28 +53,38 @@ def restore_players(run: RunDir, opposition: Opposition, state: TrainState, star
             path.unlink(missing_ok=True)
     for r, league in enumerate(opposition.leagues):
         for player in league.pool.players:
-            if not player_path(run, built, int(built.seeds_R[r]), player).exists():
-                write_member(run, opposition, state, r, player, league.pool.rows[player.id])
+            if player_path(run, built, int(built.seeds_R[r]), player).exists():
+                continue
+            if player.kind == "guest":
+                write_guest(run, opposition, player)
+            else:
+                write_past(run, built, r, player, row_of(state.pool, r, league.pool.rows[player.id]))
 
 
-def write_member(run: RunDir, opposition: Opposition, state: TrainState, r: int, player: Player, row: int) -> None:
-    built = opposition.built
-    path = player_path(run, built, int(built.seeds_R[r]), player)
-    if player.kind == "guest":
-        source = package_path(run, opposition.guests[player.id].number)
-        try:
-            path.parent.mkdir(exist_ok=True)
-            replace_file(path, source.read_bytes())
-        except OSError as error:
-            raise cannot_write(path, error, run=run.path) from error
-        return
-    config = built.config
+def write_guest(run: RunDir, opposition: Opposition, player: Player) -> None:
+    path = player_path(run, opposition.built, 0, player)
+    source = package_path(run, opposition.guests[player.id].number)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        replace_file(path, source.read_bytes())
+    except OSError as error:
+        raise cannot_write(path, error, run=run.path) from error
+
+
+def write_past(run: RunDir, built: Built, r: int, player: Player, policy: Any) -> None:
+    config, path = built.config, player_path(run, built, int(built.seeds_R[r]), player)
     meta = PlayerMeta(
         game=config.game, options=config.options, net=to_dict(config.net), player=player.name,
         sides=tuple(range(built.game.spec.sides)), steps=player.born, run=run.path.resolve().name,
     )  # fmt: skip
-    write_package(path, to_arrays(row_of(state.pool, r, row)), meta)
+    write_package(path, to_arrays(policy), meta)
 
 
-def row_of(pool: Any, r: int, row: int) -> Any:
-    return jax.tree.map(lambda x: x[r, row], pool)
+def read_past(run: RunDir, built: Built, r: int, player: Player) -> Any:
+    """The weights of a past player, bit for bit as they were written."""
+    path = player_path(run, built, int(built.seeds_R[r]), player)
+    return from_package(path, built.game, built.config.game).policy
+
+
+def row_of(stack: Any, r: int, row: int) -> Any:
+    return jax.tree.map(lambda x: x[r, row], stack)

@@ -33,6 +33,8 @@ class TrainState(NamedTuple):
     """Past selves, a stack [P, ...] of actors; None where there are none."""
     archive: Archive | None = None
     """Defeats from which games start again; None where none do."""
+    origin: Learner | None = None
+    """Learners as they began, where some begin anew; else None."""
 
 
 class Frozen(NamedTuple):
@@ -46,7 +48,8 @@ class Orders(NamedTuple):
     """Who plays in this iteration: what changes from one to the next without recompiling. Leading axis R."""
 
     rows: tuple[Array, ...]
-    """For each group that does not learn the rows it seats; in the learner's own family SHADOW_ROW is its shadow."""
+    """For each group that does not learn the rows it seats; in the learners' own family those of the pool, and below 0
+    learners and shadows as they are now: see `live_row` and `shadow_row`."""
     ids: tuple[Array, ...]
     """The players' identities."""
     temperature: tuple[Array | None, ...]
@@ -59,7 +62,12 @@ class Orders(NamedTuple):
     replay_share: Array | None = None
 
 
-SHADOW_ROW = -1
+def shadow_row(learner: int) -> int:
+    return -1 - 2 * learner
+
+
+def live_row(learner: int) -> int:
+    return -2 - 2 * learner
 
 
 class Report(NamedTuple):
@@ -85,6 +93,8 @@ class Plan:
     keep: int
     """Steps from one memory that is kept for training to the next."""
     shaping: bool = False
+    live: bool = False
+    """Learners meet each other as they are now, one of them learning."""
 
 
 def iterate(
@@ -129,7 +139,7 @@ def iterate(
         archive = remembered(archive, games, seating, orders.pairing, orders.reach, own, jnp.asarray(iteration))
         again = replay_results(games, seating)
     report = Report(tally(games.counted, len(game.spec.causes)), stats, suspects, fought, again)
-    return TrainState(learners, cursor, state.pool, archive), report
+    return TrainState(learners, cursor, state.pool, archive, state.origin), report
 
 
 def with_winners(rollouts: tuple, games: Games, seating: Seating, orders: Orders) -> tuple:
@@ -162,7 +172,7 @@ def seat_players(
         else:
             rows_P, ids_P, temperature_P, epsilon_P = next(named)
             roster = rosters.get(group.family)
-            policy = past_selves(learners[0].shadow, pool, rows_P) if roster is None else take(roster.policy, rows_P)
+            policy = own_family(plan, learners[0], pool, rows_P) if roster is None else take(roster.policy, rows_P)
             drivers.append(Driver(policy, None, ids_P, temperature_P, epsilon_P))
     return drivers
 
@@ -179,12 +189,18 @@ def under_rules(rosters: dict[str, Frozen], game: Game) -> dict[str, Frozen]:
     return {family: informed(roster) for family, roster in rosters.items()}
 
 
-def past_selves(shadow_L: Any, pool: Any, rows_P: Array) -> Any:
-    """Rows of the pool, or the shadow of the first learner."""
-    shadow = None if shadow_L is None else take(shadow_L, jnp.zeros_like(rows_P))
-    if pool is None or shadow is None:
-        return shadow if pool is None else take(pool, rows_P)
-    return where_first(rows_P == SHADOW_ROW, shadow, take(pool, jnp.maximum(rows_P, 0)))
+def own_family(plan: Plan, learners: Learner, pool: Any, rows_P: Array) -> Any:
+    """Rows of the pool, learners and shadows, as far as this run has them as opponents."""
+    number_P = jnp.maximum((-1 - rows_P) // 2, 0)
+    kinds = [(rows_P >= 0, pool, jnp.maximum(rows_P, 0)), ((rows_P < 0) & (rows_P % 2 == 1), learners.shadow, number_P)]
+    if plan.live:
+        kinds.append(((rows_P < 0) & (rows_P % 2 == 0), learners.model.actor, number_P))
+    chosen = None
+    for is_P, stack, place_P in kinds:
+        if stack is not None:
+            taken = take(stack, place_P)
+            chosen = taken if chosen is None else where_first(is_P, taken, chosen)
+    return chosen
 
 
 def compile_program(plan: Plan) -> Callable[..., tuple[TrainState, Report]]:
@@ -198,11 +214,13 @@ def compile_program(plan: Plan) -> Callable[..., tuple[TrainState, Report]]:
         return iterate(plan, game, state, rosters, orders, knobs, key, iteration)
 
     def program(game, state, rosters, orders, knobs, seeds_R, iteration):
+        apart = knobs[0].ndim == 3  # every seed has knobs of its own
         if seeds_R.shape[0] > 1:
-            over_seeds = jax.vmap(of_seed, in_axes=(None, 0, None, 0, None, 0, None))
+            over_seeds = jax.vmap(of_seed, in_axes=(None, 0, None, 0, 0 if apart else None, 0, None))
             return over_seeds(game, state, rosters, orders, knobs, seeds_R, iteration)
         # A vmap of one would turn every cond into a select and compute both branches.
         state, orders = jax.tree.map(lambda x: x[0], (state, orders))
+        knobs = tuple(knobs_RLH[0] for knobs_RLH in knobs) if apart else knobs
         result = of_seed(game, state, rosters, orders, knobs, seeds_R[0], iteration)
         return jax.tree.map(lambda x: jnp.asarray(x)[None], result)
 

@@ -25,7 +25,9 @@ def metric_lines(built: Built, iteration: int, report: Report, faced: Sequence[F
         line["steps"] = (iteration + 1) * built.steps_per_iteration
         line.update(game_metrics(built, tally))
         line.update(shaping_metrics(built, iteration, tally))
-        line.update(opponent_metrics([row for row in faced if row.seed == seed]))
+        for name in built.lineup.names if faced else ():
+            own = [row for row in faced if (row.seed, row.learner) == (seed, name)]
+            line.update(opponent_metrics(own, f"/{name}" if len(built.lineup.names) > 1 else ""))
         if report.second_tries is not None:
             games, won, drawn, _ = (int(x) for x in np.asarray(report.second_tries)[r])
             line.update(
@@ -84,16 +86,16 @@ def shaping_metrics(built: Built, iteration: int, tally: Tally) -> dict[str, Any
     return {f"shaping/{term}": float(by_name[term]) / games if games else None for term in used}
 
 
-def opponent_metrics(faced: Sequence[Faced]) -> dict[str, Any]:
-    """Games and points of this iteration against each kind of opponent, where opponents change."""
+def opponent_metrics(faced: Sequence[Faced], whose: str = "") -> dict[str, Any]:
+    """A learner's games and points of this iteration against each kind of opponent, where opponents change."""
     metrics: dict[str, Any] = {}
     for kind in dict.fromkeys(row.kind for row in faced):
         rows = [row for row in faced if row.kind == kind]
         games = sum(row.games for row in rows)
-        metrics[f"games/{kind}"] = games
+        metrics[f"games/{kind}{whose}"] = games
         if kind != "self":
             points = sum(row.won + row.drawn / 2 for row in rows)
-            metrics[f"points/{kind}"] = points / games if games else None
+            metrics[f"points/{kind}{whose}"] = points / games if games else None
     return metrics
 
 
@@ -102,7 +104,7 @@ def result_rows(built: Built, iteration: int, report: Report, faced: Sequence[Fa
     if built.plan.seating.changing:
         return [
             ResultRow(
-                iteration, row.seed, "train", row.side, built.lineup.names[0], row.name, row.games, row.won, row.drawn,
+                iteration, row.seed, "train", row.side, row.learner, row.name, row.games, row.won, row.drawn,
                 row.lost, row.return_sum, row.return_square_sum, row.length_sum,
             )
             for row in faced

@@ -64,6 +64,7 @@ class Recorder:
                 }
                 for seed, events in zip(self.built.seeds_R, events_R, strict=False)
                 for event in events
+                if event.told
             ]
         )
 

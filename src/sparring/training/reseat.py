@@ -14,11 +14,12 @@ from sparring.training.program import TrainState
 
 
 def layout_now(seating: Seating) -> Layout:
-    """Which blocks can do what in a seating whose players change."""
-    learned = seating.groups[0].lanes[0]
+    """Which blocks of a learner can do what in a seating whose players change."""
+    learners = seating.groups[0].lanes
+    own = range(seating.blocks // len(learners))
     return Layout(
-        tuple((block, 1 - home) in learned for block, home in enumerate(seating.home_B)),
-        tuple(block in seating.changing for block in range(seating.blocks)),
+        tuple((block, 1 - seating.home_B[block]) in learners[0] for block in own),
+        tuple(block in seating.changing for block in own),
     )
 
 

@@ -18,11 +18,12 @@ from sparring.learn.learner import trainable
 from sparring.store.checkpoints import Checkpoint, load, newest_first
 from sparring.store.manifest import manifest_facts
 from sparring.store.run_dir import RunDir
-from sparring.training.build import Built, build, first_state
+from sparring.training.build import Built, build, first_state, with_origin
 from sparring.training.config import RunConfig
 from sparring.training.guests import as_saved, guests_of, invite
 from sparring.training.line_up import side_label
 from sparring.training.opposition import Opposition
+from sparring.training.population import Population, in_front
 from sparring.training.program import TrainState
 from sparring.training.snapshot import from_arrays, to_arrays
 from sparring.training.train import Progress, Summary, train
@@ -53,7 +54,7 @@ def start(
     built = build(config, game=game)
     state = first_state(built)
     if warm is not None:
-        state = warmed(built, state, warm)
+        state = with_origin(built, warmed(built, state, warm))
     guests = guests_of(config, built.game)
     run = RunDir.create(path, force=force)
     with run.writing():
@@ -77,13 +78,15 @@ def resume(
     built = reopen(run, total_steps, game)
     with run.writing():
         checkpoint = newest(run)
-        state, opposition, begin = None, None, 0
+        state, opposition, population, begin = None, None, None, 0
         if checkpoint is not None and "opposition" not in checkpoint.meta:
             raise RunError(f"{checkpoint.path} comes from an earlier version and cannot be resumed. Train it again.")
         if checkpoint is not None:
             built, guests = as_saved(built, run, checkpoint.meta["opposition"])
             opposition = Opposition.restored(built, checkpoint.meta["opposition"], guests)
             state, begin = restored(built, checkpoint), checkpoint.iteration
+            if "population" in checkpoint.meta:
+                population = Population.restored(built, checkpoint.meta["population"])
         if begin >= built.iterations:
             done, asked = begin * built.steps_per_iteration, built.config.total_steps
             raise ConfigError(
@@ -96,7 +99,14 @@ def resume(
         if state is None:
             state = first_state(built)
         return train(
-            built, run, state, opposition=opposition, start=begin, on_iteration=on_iteration, should_stop=should_stop
+            built,
+            run,
+            state,
+            opposition=opposition,
+            population=population,
+            start=begin,
+            on_iteration=on_iteration,
+            should_stop=should_stop,
         )
 
 
@@ -121,7 +131,8 @@ def trained_state(run: RunDir) -> tuple[Built, TrainState]:
     if checkpoint is None:
         raise RunError(f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")
     built, _ = as_saved(built, run, checkpoint.meta.get("opposition", {}))
-    return built, restored(built, checkpoint)
+    leaders = checkpoint.meta.get("population", {}).get("leaders", ())
+    return built, in_front(restored(built, checkpoint), leaders)
 
 
 def facts(built: Built) -> dict[str, Any]:

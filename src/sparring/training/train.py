@@ -1,8 +1,9 @@
 """The loop. It reads as the method section of a paper: play and learn, record, evaluate, save."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -17,7 +18,8 @@ from sparring.training.build import Built
 from sparring.training.control import Control, together
 from sparring.training.examine import Examination, examination, exploitability
 from sparring.training.opposition import Opposition, applied
-from sparring.training.players import keep_players, restore_players
+from sparring.training.players import keep_players, read_past, restore_players
+from sparring.training.population import Population, in_front
 from sparring.training.program import Orders, Report, TrainState, compile_program
 from sparring.training.recorder import Recorder
 from sparring.training.reseat import carried
@@ -82,6 +84,7 @@ def train(
     state: TrainState,
     *,
     opposition: Opposition | None = None,
+    population: Population | None = None,
     start: int = 0,
     on_iteration: Callable[[Progress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
@@ -91,7 +94,8 @@ def train(
         recorder = Recorder(built, run, results)
         opposition = opposition or Opposition.begin(built)
         restore_players(run, opposition, state, start)
-        return loop(built, recorder, state, opposition, start, on_iteration, should_stop)
+        population = population or Population.begin(built)
+        return loop(built, recorder, state, opposition, population, start, on_iteration, should_stop)
 
 
 def loop(
@@ -99,6 +103,7 @@ def loop(
     recorder: Recorder,
     state: TrainState,
     opposition: Opposition,
+    population: Population,
     start: int,
     on_iteration: Callable[[Progress], None],
     should_stop: Callable[[], bool],
@@ -111,8 +116,11 @@ def loop(
     untrained = evaluate(built, recorder, examine, state, 0)[0] if tests.eval_first and start == 0 else []
     running = Running(recorder, opposition, on_iteration, time.monotonic())
     for iteration in range(start, built.iterations):
-        knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
         state, orders = before(iteration, recorder, control, opposition, state)
+        if population.due(iteration):
+            state, copied = population.round(state, iteration)
+            recorder.events(iteration, copied)
+        knobs = jax.tree.map(jnp.asarray, population.knobs(iteration))
         if opposition.built.plan is not built.plan:
             compiled, program = compiled + compilations(program), compile_program(opposition.built.plan)
         built = recorder.built = opposition.built
@@ -122,17 +130,17 @@ def loop(
         done, stopping = iteration + 1, should_stop()
         if due(tests.eval_every, done) and done < built.iterations:
             running.read()
-            evaluate(built, recorder, examine, state, iteration)
+            evaluate(built, recorder, examine, state, iteration, population.leaders)
         if (due(config.checkpoint.checkpoint_every, done) and done < built.iterations) or stopping:
             running.read()
-            checkpoint(built, recorder, state, opposition, done)
+            checkpoint(built, recorder, state, opposition, population, done)
         if stopping:
             break
     running.read()
     finished = iteration + 1 == built.iterations
     if finished:
-        games, exact = evaluate(built, recorder, examine, state, iteration)
-        checkpoint(built, recorder, state, opposition, iteration + 1)
+        games, exact = evaluate(built, recorder, examine, state, iteration, population.leaders)
+        checkpoint(built, recorder, state, opposition, population, iteration + 1)
     scores, first = (score_sides(built.game.spec, examine.teams, g) if g else [] for g in (games, untrained))
     return Summary(state, iteration + 1, finished, compiled + compilations(program), scores, first, exact)
 
@@ -147,9 +155,9 @@ def before(
         state = carried(built, opposition.built, state)
     orders, decided = opposition.assign(iteration)
     events = together(by_hand, decided)
-    state = applied(state, events, opposition)
     recorder.events(iteration, events)
-    keep_players(recorder.run, opposition, state, events)
+    keep_players(recorder.run, opposition, state, events)  # before a learner that was copied begins anew
+    state = applied(state, events, opposition, partial(read_past, recorder.run, opposition.built))
     return state, orders
 
 
@@ -163,9 +171,15 @@ def due(every: int, done: int) -> bool:
 
 
 def evaluate(
-    built: Built, recorder: Recorder, examine: Examination, state: TrainState, iteration: int
+    built: Built,
+    recorder: Recorder,
+    examine: Examination,
+    state: TrainState,
+    iteration: int,
+    leaders: Sequence[int] = (),
 ) -> tuple[list[list[MatchGames]], dict[str, list[float]]]:
     """Games apart from training, with chance of their own."""
+    state = in_front(state, leaders)
     games = examine.play(state, seed=built.config.seed)
     both = {LEARNED: exploitability(built, state), SHADOW: exploitability(built, state, shadow=True)}
     exact = {team: values for team, values in both.items() if values is not None}
@@ -173,12 +187,19 @@ def evaluate(
     return games, exact
 
 
-def checkpoint(built: Built, recorder: Recorder, state: TrainState, opposition: Opposition, done: int) -> None:
+def checkpoint(
+    built: Built, recorder: Recorder, state: TrainState, opposition: Opposition, population: Population, done: int
+) -> None:
     recorder.flush()
     players = [
         {"name": name, "group": group, "row": row}
         for group, names in enumerate(built.lineup.learners)
         for row, name in enumerate(names)
     ]
-    meta = {"players": players, "seeds": [int(seed) for seed in built.seeds_R], "opposition": opposition.state()}
+    meta = {
+        "players": players,
+        "seeds": [int(seed) for seed in built.seeds_R],
+        "opposition": opposition.state(),
+        "population": population.state(),
+    }
     save(recorder.run.checkpoints_path, done, to_arrays(state), meta, keep=built.config.checkpoint.keep)

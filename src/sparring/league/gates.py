@@ -1,0 +1,120 @@
+"""Gates: a candidate is promoted when it has shown to be better than the champion and to have forgotten nobody.
+
+A gate is a ratchet: chance alone lets some candidate through in the end, and a series of such wins reads like progress
+(leela-zero issue 2322). So the floors look at others than the champion. AlphaZero plays without a gate.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sparring.core.errors import ConfigError
+from sparring.league.ledger import Score
+from sparring.statistics.sequential import sprt
+
+LONGEST = 10
+"""A sequential test still undecided after this many times `gate_games` games is refused: draws alone never decide."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateConfig:
+    gate: Literal["none", "rate", "sprt"] = "none"
+    """What a candidate must show against the champion: nothing, a rate after a fixed number of games, or an SPRT."""
+    gate_games: int = 400
+    """rate: games of a trial, 400 in AlphaGo Zero; sprt: a tenth of the most games of a trial, draws counted."""
+    gate_rate: float = 0.55
+    """rate: points a game that must be exceeded, a draw counting one half; sprt: the rate without draws to show."""
+    gate_null: float = 0.5
+    """sprt: the rate without draws that is not good enough; must be below gate_rate."""
+    gate_floor: float = 0.0
+    """Refuse a candidate whose points a game against any past member are surely below this; 0: never."""
+    gate_anchor_floor: float = 0.0
+    """The same against any bot."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    promote: bool
+    decided: bool
+    """The trial is over: not promoted means refused, and the candidate's games are counted anew."""
+    why: str
+
+
+def check_gate(config: GateConfig) -> None:
+    if config.gate_games < 1:
+        raise ConfigError(f"gate_games must be at least 1, found {config.gate_games}.")
+    for name in ("gate_rate", "gate_null"):
+        if not 0.0 < getattr(config, name) < 1.0:
+            raise ConfigError(f"{name} must lie between 0 and 1, found {getattr(config, name)}.")
+    if config.gate == "sprt" and config.gate_null >= config.gate_rate:
+        raise ConfigError(f"gate_null must be below gate_rate, found {config.gate_null} and {config.gate_rate}.")
+    for name in ("gate_floor", "gate_anchor_floor"):
+        floor = getattr(config, name)
+        if not 0.0 <= floor < 1.0:
+            raise ConfigError(f"{name} must be at least 0 and below 1, found {floor}.")
+        if floor and config.gate == "none":
+            raise ConfigError(f"{name}={floor} is part of a gate, found gate=none. Set gate to rate or sprt.")
+
+
+def promote(
+    config: GateConfig,
+    champion: Score | None,
+    past: Mapping[int, Score],
+    anchors: Mapping[str, Score] | Mapping[int, Score],
+) -> Verdict:
+    """Judge a candidate by its games since the trial began; no champion yet is None, no game yet an empty score."""
+    if config.gate == "none":
+        return Verdict(True, True, "Promoted: there is no gate.")
+    if champion is None:
+        return Verdict(True, True, "Promoted: there is no champion yet.")
+    verdict = _by_rate(config, champion) if config.gate == "rate" else _by_sprt(config, champion)
+    # Floors are asked once, of those who pass: looked at after every game, chance would break one sooner or later.
+    return _above_floors(config, verdict, past, anchors) if verdict.promote else verdict
+
+
+def _by_rate(config: GateConfig, score: Score) -> Verdict:
+    """AlphaGo Zero's gate (Nature 550:354): 221 points of 400 have a lower bound of 0.502, surely more than one half.
+
+    Games come in batches, so a trial may end with a few more than asked; all of them count.
+    """
+    if score.games < config.gate_games:
+        return Verdict(False, False, f"{score.games} of {config.gate_games} games against the champion are played.")
+    better = score.points / score.games > config.gate_rate
+    more = "more than" if better else "not more than"
+    return _judged(better, f"{score.points:g} points of {score.games} games, {more} {config.gate_rate:g} a game")
+
+
+def _by_sprt(config: GateConfig, score: Score) -> Verdict:
+    test = sprt(score.won, score.lost, null=config.gate_null, alternative=config.gate_rate)
+    games = f"{score.won} won, {score.lost} lost, {score.drawn} drawn"
+    ratio = f"log-likelihood ratio {test.ratio:.2f} in [{test.lower:.2f}, {test.upper:.2f}]"
+    if test.verdict != "go on":
+        better = test.verdict == "accept"
+        likely, other = (config.gate_rate, config.gate_null) if better else (config.gate_null, config.gate_rate)
+        return _judged(better, f"{games}: a rate of {likely:g} rather than {other:g}")
+    if score.games >= LONGEST * config.gate_games:
+        return _judged(False, f"{games}: undecided after {score.games} games, {ratio}")
+    return Verdict(False, False, f"{games}: {ratio}.")
+
+
+def _above_floors(
+    config: GateConfig,
+    verdict: Verdict,
+    past: Mapping[int, Score],
+    anchors: Mapping[str, Score] | Mapping[int, Score],
+) -> Verdict:
+    """A bound decides, so a member with few games never refuses; the one farthest below its floor is named."""
+    found = [
+        (score.interval().high - floor, f"{score.points:g} points of {score.games} games against {kind} {who}", rule)
+        for kind, rule, floor, scores in (
+            ("past member", f"gate_floor={config.gate_floor:g}", config.gate_floor, past),
+            ("bot", f"gate_anchor_floor={config.gate_anchor_floor:g}", config.gate_anchor_floor, anchors),
+        )
+        for who, score in scores.items()
+    ]
+    room, games, rule = min(found, default=(0.0, "", ""))
+    return _judged(False, f"{games}, surely below {rule}") if room < 0.0 else verdict
+
+
+def _judged(better: bool, why: str) -> Verdict:
+    return Verdict(better, True, f"{'Promoted' if better else 'Refused'}: {why}.")

@@ -1,0 +1,306 @@
+"""A league of several learners with roles, after AlphaStar: one pool of past players, and whom each learner meets.
+
+It has the same doors as the league of one learner (league.py): `assign` reads reports of iterations up to i - 2, takes
+snapshots, resets, and gives every drained block its next player; `report` takes what was played. Learners are ids from
+RIVAL up. All past players stay on disk; at most `pool_size` of them are in memory, and who is drawn is brought back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sparring.core.errors import RunError
+from sparring.core.seeding import Seed
+from sparring.league.config import OpponentsConfig
+from sparring.league.events import Counted, Event, Recalled, Reset, Snapshot
+from sparring.league.league import LATE, Member
+from sparring.league.ledger import Ledger, Score
+from sparring.league.orders import Block, Draw, Orders, Report, orders_of
+from sparring.league.player import PAST, RIVAL, Player, past_rival
+from sparring.league.pool import Pool
+from sparring.league.roles import Chosen, Rival, RolesConfig, Verdict, View, base_steps, choose, role_of, roles, verdict
+
+CROWDED = "a past player could not be brought back, because all rows of the pool are playing"
+
+
+def role_names(config: RolesConfig) -> tuple[str, ...]:
+    """Of the learners, numbered where a role has several; none where there are no roles."""
+    found = roles(config)
+    return tuple(
+        role + (f"_{found[:place].count(role)}" if found.count(role) > 1 else "") for place, role in enumerate(found)
+    )
+
+
+@dataclass
+class RoleLeague:
+    """The one object with a state; `state` and `restored` carry it over an interruption."""
+
+    roles: RolesConfig
+    opponents: OpponentsConfig
+    pool_size: int
+    """Past players in memory at once."""
+    names: tuple[str, ...]
+    """Of the learners: mains, main exploiters, league exploiters."""
+    blocks_each: int
+    """Blocks of each learner, one learner after another."""
+    seed: Seed
+    total_steps: int
+    iteration: int | None = None
+    blocks: list[Block] = field(default_factory=list)
+    inbox: list[Report] = field(default_factory=list)
+    past: tuple[Player, ...] = ()
+    """Every snapshot, the oldest first."""
+    pool: Pool = field(default_factory=Pool)
+    """Those in memory."""
+    used: dict[int, int] = field(default_factory=dict)
+    """The iteration for which each of those was last drawn."""
+    ledgers: list[Ledger] = field(default_factory=list)
+    """Of each learner, by whom it met."""
+    since: list[int] = field(default_factory=list)
+    """Steps when each learner's last snapshot was taken."""
+    anew: list[int] = field(default_factory=list)
+    """The iteration in which each learner last began anew: earlier games are not its own."""
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        learners = range(len(self.names))
+        self.rivals = tuple(
+            Player(id=RIVAL + place, name=self.names[place], kind="rival", role=role_of(self.roles, place))
+            for place in learners
+        )
+        mine = [Draw(rival.id) for rival in self.rivals for _ in range(self.blocks_each)]
+        self.blocks = self.blocks or [Block(draw, draw) for draw in mine]
+        self.ledgers = self.ledgers or [Ledger() for _ in learners]
+        self.since = self.since or [0 for _ in learners]
+        self.anew = self.anew or [0 for _ in learners]
+        self._news: list[Event] = []
+
+    # The doors of an iteration.
+
+    def assign(self, iteration: int, progress: float, steps: int) -> Orders:
+        del progress  # shares of roles do not change over the run
+        if self.iteration is not None and iteration <= self.iteration:
+            raise RunError(f"Iteration {iteration} was already ordered; the next is {self.iteration + 1}.")
+        self._news = []
+        for report in sorted(self.inbox, key=lambda report: report.iteration):
+            if report.iteration <= iteration - LATE:
+                self._learn_from(report)
+        self.inbox = [report for report in self.inbox if report.iteration > iteration - LATE]
+        self._judge(iteration, steps)
+        changed_B = self._give(iteration)
+        self.iteration = iteration
+        return orders_of(self.blocks, changed_B, self._news)
+
+    def report(self, report: Report) -> None:
+        report.check(len(self.blocks))
+        last = -1 if self.iteration is None else self.iteration
+        if not last - LATE < report.iteration <= last:
+            raise RunError(f"After the orders of iteration {last}, a report of {report.iteration} cannot be read.")
+        self.inbox.append(Report.from_dict(report.to_dict()))
+
+    def row_of(self, player: int) -> int | None:
+        return self.pool.rows.get(player)
+
+    def learner_of(self, block: int) -> int:
+        return block // self.blocks_each
+
+    def members(self) -> tuple[Member, ...]:
+        """All learners, then all past players: what the first main's games against them showed."""
+        ledger = self.ledgers[0]
+        return tuple(
+            Member(
+                player=player,
+                row=self.row_of(player.id),
+                games=ledger.interval(player.id).count,
+                rate=ledger.rate(player.id),
+                interval=ledger.interval(player.id),
+                rating=ledger.rating_of(player.id),
+            )
+            for player in (*self.rivals, *self.past)
+        )
+
+    # What was played.
+
+    def _learn_from(self, report: Report) -> None:
+        scores: list[dict[int, Score]] = [defaultdict(Score) for _ in self.names]
+        for row in report.rows:
+            learner = self.learner_of(row.block)
+            if not self.blocks[row.block].draws_of(row.player, report.iteration):
+                raise RunError(
+                    f"Block {row.block} reports games against player {row.player} in iteration {report.iteration}, "
+                    f"but was not given it. Check who acted there."
+                )
+            if not self._says_something(learner, row.player, report.iteration):
+                continue
+            scores[learner][row.player] = scores[learner][row.player].plus(Score(row.won, row.drawn, row.lost))
+            if RIVAL <= row.player < PAST:  # the other is a learner too, and this was also its game
+                other, mirrored = row.player - RIVAL, Score(row.lost, row.drawn, row.won)
+                scores[other][RIVAL + learner] = scores[other][RIVAL + learner].plus(mirrored)
+        pairs = zip(self.ledgers, scores, strict=True)
+        self.ledgers = [ledger.after(score, self.opponents.forget) for ledger, score in pairs]
+        self.blocks = [
+            replace(block, drained=block.drained or (bool(drained) and report.iteration >= block.since))
+            for block, drained in zip(self.blocks, report.drained_B, strict=True)
+        ]
+
+    def _says_something(self, learner: int, player: int, iteration: int) -> bool:
+        """Not games against oneself, and not those of weights that are gone."""
+        both = [learner] + ([player - RIVAL] if RIVAL <= player < PAST else [])
+        return player != self.rivals[learner].id and all(iteration >= self.anew[one] for one in both)
+
+    def view(self, learner: int) -> View:
+        """What one learner's role decides by."""
+        ledger, shrink = self.ledgers[learner], self.opponents.shrink
+
+        def rivals(players: Sequence[Player]) -> tuple[Rival, ...]:
+            return tuple(Rival(p, ledger.rate(p.id, shrink), ledger.interval(p.id)) for p in players)
+
+        me = self.rivals[learner]
+        return View(me.id, role_of(self.roles, learner), rivals(self.rivals), rivals(self.past))
+
+    # Snapshots and resets.
+
+    def _judge(self, iteration: int, steps: int) -> None:
+        """Copy those who are due, then put those back who begin anew: the copy is of what was learned.
+
+        The untrained mains are the first past players, so that there is a past from the start.
+        """
+        learners = len(self.names)
+        base = base_steps(self.roles, self.total_steps // learners)
+        views = [self.view(learner) for learner in range(learners)]
+        for learner, view in enumerate(views):
+            number = (self.seed / "resets" / iteration / learner).generator().random()
+            own = (steps - self.since[learner]) // learners  # all learners go at one pace
+            found = verdict(view, self.roles, steps=own, base=base, number=float(number))
+            if self.iteration is None and view.role == "main":
+                found = Verdict(snapshot=True, reset=False, why="")
+            if found.snapshot:
+                self._snapshot(learner, iteration, steps, found.why)
+            if found.reset:
+                self._reset(learner, iteration)
+
+    def _snapshot(self, learner: int, iteration: int, steps: int, why: str) -> None:
+        player = past_rival(len(self.past), self.rivals[learner], born=steps)
+        row = self._free_row(set())
+        self.past, self.since[learner] = (*self.past, player), steps
+        if row is not None:
+            self._seat(player, row, iteration)
+        self._news.append(Snapshot(player, row, learner, why))
+
+    def _reset(self, learner: int, iteration: int) -> None:
+        """What games of the old weights showed is no longer true of anybody."""
+        me, self.anew[learner] = self.rivals[learner].id, iteration
+        self.ledgers = [
+            Ledger() if place == learner else ledger.without(me) for place, ledger in enumerate(self.ledgers)
+        ]
+        self._news.append(Reset(learner, self.names[learner]))
+
+    # Who is in memory.
+
+    def _playing(self) -> set[int]:
+        draws = [block.next for block in self.blocks] + [block.old for block in self.blocks if not block.drained]
+        return {draw.player for draw in draws}
+
+    def _free_row(self, wanted: set[int]) -> int | None:
+        """An empty row, or that of whoever was drawn longest ago of those that nobody plays or wants."""
+        row = self.pool.free_row(self.pool_size)
+        idle = [player for player in self.pool.rows if player not in self._playing() | wanted]
+        if row is None and idle:
+            leaver = min(idle, key=lambda player: (self.used[player], player))
+            row = self.pool.rows[leaver]
+            self.pool = self.pool.without(leaver)
+            del self.used[leaver]
+        return row
+
+    def _seat(self, player: Player, row: int, iteration: int) -> None:
+        self.pool = self.pool.joined_by(player, row)
+        self.used[player.id] = iteration
+
+    def _brought(self, player: int, iteration: int, wanted: set[int]) -> bool:
+        """Whether a drawn player can play: a learner always, a past one if it is in memory or fits in."""
+        if player < PAST:
+            return True
+        if player not in self.pool.rows:
+            row = self._free_row(wanted)
+            if row is None:
+                return False
+            found = next(one for one in self.past if one.id == player)
+            self._seat(found, row, iteration)
+            self._news.append(Recalled(found, row))
+        self.used[player] = iteration
+        return True
+
+    # Who meets whom.
+
+    def _give(self, iteration: int) -> np.ndarray:
+        """Draw for every drained block; changed_B."""
+        first = self.iteration is None
+        open_B = np.array([block.drained for block in self.blocks], bool)
+        number_B = (self.seed / "draws" / iteration).generator().random(len(self.blocks))
+        wanted: set[int] = set()
+        for learner in range(len(self.names)):
+            view = self.view(learner)
+            mine = [b for b in np.flatnonzero(open_B).tolist() if self.learner_of(b) == learner]
+            for b, chosen in zip(mine, choose(view, self.roles, number_B[mine], self.opponents), strict=True):
+                if not self._brought(chosen.player, iteration, wanted):
+                    chosen = self._of_those_here(view, float(number_B[b]), iteration)
+                wanted.add(chosen.player)
+                drawn = Draw(chosen.player, chosen.probability)
+                self.blocks[b] = Block(drawn if first else self.blocks[b].next, drawn, iteration, drained=False)
+        return open_B & (not first)
+
+    def _of_those_here(self, view: View, number: float, iteration: int) -> Chosen:
+        """A draw from the past players in memory, when no row is free for another."""
+        self._count(CROWDED)
+        here = tuple(rival for rival in view.past if rival.player.id in self.pool.rows)
+        (chosen,) = choose(view._replace(past=here), self.roles, np.array([number]), self.opponents)
+        self._brought(chosen.player, iteration, set())
+        return chosen
+
+    def _count(self, what: str) -> None:
+        if what not in self.counts:
+            self._news.append(Counted(what))
+        self.counts[what] += 1
+
+    # Interruptions.
+
+    def state(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "names": list(self.names),
+            "iteration": self.iteration,
+            "blocks": [block.to_dict() for block in self.blocks],
+            "inbox": [report.to_dict() for report in self.inbox],
+            "past": [player.to_dict() for player in self.past],
+            "pool": self.pool.to_dict(),
+            "used": [[player, when] for player, when in self.used.items()],
+            "ledgers": [ledger.to_dict() for ledger in self.ledgers],
+            "since": list(self.since),
+            "anew": list(self.anew),
+            "counts": dict(self.counts),
+        }
+
+    def restored(self, state: dict[str, Any]) -> RoleLeague:
+        """The league that gave this state; this one has just begun with the same settings."""
+        found = {"names": list(self.names), "number of blocks": len(self.blocks)}
+        saved = {"names": state["names"], "number of blocks": len(state["blocks"])}
+        if found != saved:
+            raise RunError(f"The saved league had {saved}, now it has {found}. Resume with the same roles and blocks.")
+        return replace(
+            self,
+            iteration=state["iteration"],
+            blocks=[Block.from_dict(block) for block in state["blocks"]],
+            inbox=[Report.from_dict(report) for report in state["inbox"]],
+            past=tuple(Player.from_dict(player) for player in state["past"]),
+            pool=Pool.from_dict(state["pool"]),
+            used=dict(state["used"]),
+            ledgers=[Ledger.from_dict(ledger) for ledger in state["ledgers"]],
+            since=list(state["since"]),
+            anew=list(state["anew"]),
+            counts=Counter(state["counts"]),
+        )

@@ -1,0 +1,177 @@
+"""A population in training: members are compared in games apart from it, and the weak become copies of the strong.
+
+What is decided stands in league/population.py; this plays the games, copies rows of the stack of learners and gives
+every member its own coefficients. A round reads the weights as they are before an iteration: a resumed run repeats it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sparring.core.errors import ConfigError, unknown
+from sparring.core.seeding import Seed
+from sparring.evaluation.match import Match, prepare_match
+from sparring.evaluation.tournament import play_pairs
+from sparring.league.events import Event
+from sparring.league.ledger import Score
+from sparring.league.population import HORIZONS, Fitness, copies, explore, first_factors, scaled, select, steps_between
+from sparring.learn.config import COEFFICIENTS, INHERITED, coefficient
+from sparring.learn.learner import Learner
+from sparring.play.scripted import RANDOM, Scripted
+from sparring.training.build import Built
+from sparring.training.config import HIGHEST, RunConfig
+from sparring.training.program import TrainState
+from sparring.training.snapshot import to_arrays
+
+
+@dataclass
+class Population:
+    """What the members of every seed try, and who leads. Empty where there is none."""
+
+    built: Built
+    factors: list[np.ndarray] = field(default_factory=list)
+    """factor_MH for each seed."""
+    leaders: list[int] = field(default_factory=list)
+    """The member of each seed that did best in the last round."""
+    match: Match | None = None
+    """Of games that are judged by returns, compiled at the first round."""
+
+    @classmethod
+    def begin(cls, built: Built) -> "Population":
+        config = built.config.population
+        if not config.population:
+            return cls(built)
+        check_knobs(built.config)
+        seeds = [Seed.of(int(seed)) / "population" for seed in built.seeds_R]
+        drawn = [first_factors(config, config.pbt_knobs, seed) for seed in seeds]
+        return cls(built, [with_each(built, factor_MH) for factor_MH in drawn], [0] * len(seeds))
+
+    @classmethod
+    def restored(cls, built: Built, saved: dict[str, Any]) -> "Population":
+        return cls(built, [np.asarray(factor_MH, np.float64) for factor_MH in saved["factors"]], list(saved["leaders"]))
+
+    def state(self) -> dict[str, Any]:
+        return {"factors": [factor_MH.tolist() for factor_MH in self.factors], "leaders": list(self.leaders)}
+
+    def knobs(self, iteration: int) -> tuple[np.ndarray, ...]:
+        """knobs_LH of the run, or knobs_RLH with every member's factors in them."""
+        common = self.built.knobs(iteration)
+        if not self.factors:
+            return common
+        (knobs_LH,), progress = common, self.built.progress(iteration)
+        stacks = [with_factors(self.built.config, knobs_LH, factor_MH, progress) for factor_MH in self.factors]
+        return (np.stack(stacks),)
+
+    def due(self, iteration: int) -> bool:
+        if not self.factors or iteration == 0:
+            return False
+        config, members = self.built.config, len(self.factors[0])
+        every = members * steps_between(config.population, config.total_steps // members)
+        before, now = ((i * self.built.steps_per_iteration) // every for i in (iteration - 1, iteration))
+        return now > before
+
+    def round(self, state: TrainState, iteration: int) -> tuple[TrainState, list[list[Event]]]:
+        """Compare, copy, and try something else; for each seed what happened."""
+        config, events_R = self.built.config.population, []
+        (learners,) = state.learners
+        for r, seed in enumerate(self.built.seeds_R):
+            own = Seed.of(int(seed)) / "population" / iteration
+            fitness = self.fitness(jax.tree.map(lambda x, r=r: x[r], learners), (own / "games").word())
+            parent_M = select(fitness, config, (own / "select").generator())
+            after_MH = explore(self.factors[r], parent_M, config, (own / "explore").generator())
+            events_R.append(list(copies(fitness, parent_M, self.factors[r], after_MH, config.pbt_knobs)))
+            self.leaders[r] = int(np.argmax(np.nan_to_num(fitness.mean_M, nan=-np.inf)))
+            self.factors[r] = after_MH
+            if events_R[-1]:
+                learners = descended(learners, jnp.asarray(r), jnp.asarray(parent_M))
+        return state._replace(learners=(learners,)), events_R
+
+    def fitness(self, learners: Learner, seed: int) -> Fitness:
+        """Points against each other or against bots; the mean return where games are not won."""
+        game, config, names = self.built.game, self.built.config.population, self.built.lineup.names
+        members = {
+            name: jax.tree.map(lambda x, row=row: x[row], learners.model.actor) for row, name in enumerate(names)
+        }
+        diverged = [row for row, name in enumerate(names) if not finite(members[name])]
+        sound = {name: actor for row, (name, actor) in enumerate(members.items()) if row not in diverged}
+        if game.spec.score != "outcome" or game.spec.sides != 2 or not game.spec.exchangeable_sides:
+            return self.returns(members, diverged, seed)
+        bots = (RANDOM, *game.bots().names) if config.pbt_against == "bots" else ()
+        pairs = [(name, bot) for name in sound for bot in bots] or list(combinations(sorted(sound), 2))
+        if not pairs:
+            return Fitness.of([Score()] * len(names), diverged)
+        players = {**sound, **{bot: Scripted.make(game, bot) for bot in bots}}
+        payoff = play_pairs(game, players, pairs, games=config.pbt_games, seed=seed)
+        won_M, drawn_M, lost_M = payoff.won_MM.sum(1), payoff.drawn_MM.sum(1), payoff.won_MM.sum(0)
+        found = {name: Score(int(won_M[i]), int(drawn_M[i]), int(lost_M[i])) for i, name in enumerate(players)}
+        return Fitness.of([found.get(name, Score()) for name in names], diverged)
+
+    def returns(self, members: dict[str, Any], diverged: Sequence[int], seed: int) -> Fitness:
+        built, games = self.built, self.built.config.population.pbt_games
+        sides = built.plan.seating.seats_of_side
+        if self.match is None:
+            lineups = [(name,) * len(sides) for name in members]
+            self.match = prepare_match(built.game, lineups, members, games=games, seats_of_side=sides)
+        found = [played.return_GS.mean(axis=1) for played in self.match(members, seed=seed)]
+        mean_M, variance_M = (np.array([f(one) for one in found]) for f in (np.mean, lambda one: np.var(one, ddof=1)))
+        mean_M[list(diverged)] = np.nan
+        half_M = 1.96 * np.sqrt(variance_M / games)
+        return Fitness(mean_M, mean_M - half_M, mean_M + half_M, variance_M, np.full(len(found), games))
+
+
+def check_knobs(config: RunConfig) -> None:
+    """Coefficients that exist and are used: a factor on one that is always 0 would do nothing."""
+    for knob in config.population.pbt_knobs:
+        if knob not in COEFFICIENTS:
+            raise ConfigError(f"pbt_knobs: {unknown('coefficient', knob, COEFFICIENTS)}")
+        schedule = coefficient(config.ppo, knob)
+        if schedule.start == schedule.end == 0:
+            raise ConfigError(f"pbt_knobs names {knob}, which is 0 all the time. Give it a value, or leave it out.")
+
+
+def with_each(built: Built, factor_MH: np.ndarray) -> np.ndarray:
+    """First factors, those that `each` sets instead of chance: copies take over all that a member explores."""
+    common, factor_MH = built.config.ppo, factor_MH.copy()
+    for column, knob in enumerate(built.config.population.pbt_knobs):
+        base = coefficient(common, knob).start
+        for member, ppo in enumerate(built.settings[0]):
+            own = coefficient(ppo, knob).start
+            if own != base:
+                factor_MH[member, column] = (1 - base) / (1 - own) if knob in HORIZONS else own / base
+    return factor_MH
+
+
+def with_factors(config: RunConfig, knobs_LH: np.ndarray, factor_MH: np.ndarray, progress: float) -> np.ndarray:
+    """knobs_LH of the members. A coefficient that follows another one has its factor too."""
+    found_LH = knobs_LH.copy()
+    for column, knob in enumerate(config.population.pbt_knobs):
+        followers = [name for name, root in INHERITED.items() if root == knob and getattr(config.ppo, name) is None]
+        for name in (knob, *followers):
+            value_M = scaled(name, coefficient(config.ppo, name).at(progress), factor_MH[:, column])
+            found_LH[:, COEFFICIENTS.index(name)] = np.minimum(value_M, HIGHEST.get(name, np.inf))
+    return found_LH
+
+
+def in_front(state: TrainState, leaders: Sequence[int]) -> TrainState:
+    """The state with each seed's leader in the place of the first member, who stands for all."""
+    for r, leader in enumerate(leaders):
+        first = jax.tree.map(lambda x, r=r, leader=leader: x.at[r, 0].set(x[r, leader]), state.learners)
+        state = state._replace(learners=first)
+    return state
+
+
+def finite(policy: Any) -> bool:
+    return all(np.isfinite(array).all() for array in to_arrays(policy).values())
+
+
+@jax.jit
+def descended(learners: Learner, seed: jax.Array, parent_M: jax.Array) -> Learner:
+    """Learners of one seed as copies of their parents: weights, optimiser, statistics and shadow; who stays is the same
+    to the last bit, and everybody keeps its identity, so that twins do not stay twins."""
+    copied = jax.tree.map(lambda x: x.at[seed].set(x[seed][parent_M]), learners)
+    return copied._replace(player=learners.player)

@@ -1,0 +1,112 @@
+"""A population in training: bad coefficients die out, winners stay, and a resumed run repeats its rounds."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from echo_run import KilledError, left_behind
+from sparring.core.errors import ConfigError
+from sparring.core.schedules import Schedule
+from sparring.league.config import OpponentsConfig
+from sparring.league.population import PopulationConfig
+from sparring.learn.config import COEFFICIENTS, PPOConfig
+from sparring.nets.config import NetConfig
+from sparring.store.checkpoints import load
+from sparring.store.run_dir import RunDir
+from sparring.training.build import build, first_state
+from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
+from sparring.training.population import Population, descended
+from sparring.training.runs import resume, start
+
+MEMBERS = 8
+BANDIT = RunConfig(
+    game="probe:bandit",
+    seeds=3,
+    total_steps=64 * 4 * 60,
+    play=PlayConfig(worlds=64, steps=4),
+    net=NetConfig(hidden=(16,)),
+    ppo=PPOConfig(learning_rate=Schedule.parse(3e-3)),
+    each=("learning_rate=" + ",".join(["3e-5", "3e-3"] * (MEMBERS // 2)),),
+    population=PopulationConfig(population=MEMBERS, pbt_knobs=("learning_rate",)),
+    evaluation=EvalConfig(eval_games=4),
+    checkpoint=CheckpointConfig(checkpoint_every=20),
+)
+"""Every second member learns at a rate that is 100 times too low."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("population") / "run"
+    return path, start(BANDIT, path)
+
+
+def copied(path) -> list[dict]:
+    return [line for line in RunDir.open(path).metrics() if line.get("event") == "copied"]
+
+
+def test_a_population_recovers_from_rates_that_are_a_hundred_times_too_low(whole):
+    path, summary = whole
+    first = Population.begin(build(BANDIT)).factors
+    last = load(RunDir.open(path).checkpoints_path).meta["population"]["factors"]
+    for before_MH, after_MH in zip(first, last, strict=True):
+        assert before_MH[::2, 0] == pytest.approx(0.01) and (before_MH[1::2] > 0.3).all()
+        assert (np.asarray(after_MH) > 0.1).all()  # on every seed all are good in the end
+    assert summary.compilations == 1  # factors are traced: none of this compiled anything anew
+
+
+def test_rounds_are_written_down_with_who_copied_whom(whole):
+    lines = copied(whole[0])
+    assert {line["seed"] for line in lines} == {0, 1, 2}
+    assert all(line["parent_mean"] > line["mean"] for line in lines)
+    assert "copied member" in lines[0]["text"]
+
+
+def test_a_population_that_was_killed_and_resumed_equals_one_that_never_stopped(whole, tmp_path):
+    def kill(moment) -> None:
+        if moment.iteration == 27:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        start(BANDIT, tmp_path / "run", on_iteration=kill)
+    resume(tmp_path / "run")
+    assert left_behind(whole[0]) == left_behind(tmp_path / "run")
+
+
+def test_a_copy_is_of_everything_but_the_identity_and_who_stays_is_the_same_to_the_last_bit():
+    built = build(replace(BANDIT, seeds=2))
+    (before,) = first_state(built).learners
+    parent_M = np.array([0, 1, 5, 3, 4, 5, 6, 1])
+    after = descended(before, jnp.asarray(1), jnp.asarray(parent_M))
+    np.testing.assert_array_equal(after.player, before.player)
+    for was, now in zip(*map(jax.tree.leaves, (before.model, after.model)), strict=True):
+        np.testing.assert_array_equal(now[0], was[0])
+        np.testing.assert_array_equal(now[1], np.asarray(was)[1][parent_M])
+
+
+def test_a_factor_reaches_the_coefficient_and_those_that_follow_it():
+    population = Population.begin(build(replace(BANDIT, seeds=1)))
+    (knobs_RLH,) = population.knobs(0)
+    (common_LH,) = population.built.knobs(0)
+    for name in ("learning_rate", "actor_rate", "critic_rate"):
+        np.testing.assert_allclose(
+            knobs_RLH[0, :, COEFFICIENTS.index(name)], 3e-3 * population.factors[0][:, 0], rtol=1e-6
+        )
+    other = COEFFICIENTS.index("entropy")
+    np.testing.assert_array_equal(knobs_RLH[0, :, other], common_LH[:, other])
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"population": PopulationConfig(population=1)}, "at least 2"),
+        ({"population": PopulationConfig(population=8, pbt_knobs=("learning_rat",)), "each": ()}, "learning_rate"),
+        ({"population": PopulationConfig(population=8, pbt_knobs=("epsilon",)), "each": ()}, "0 all the time"),
+        ({"opponents": OpponentsConfig(history=Schedule.parse(0.5))}, "Leave roles and shares"),
+    ],
+)
+def test_populations_that_cannot_be_are_refused(change, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        Population.begin(build(replace(BANDIT, **change)))
