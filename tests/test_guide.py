@@ -22,6 +22,7 @@ from sparring.league.config import (
     Sampler,
 )
 from sparring.league.events import Event
+from sparring.league.gates import GateConfig
 from sparring.league.population import PopulationConfig
 from sparring.league.roles import RolesConfig
 from sparring.learn.config import COEFFICIENTS, PPOConfig
@@ -40,9 +41,9 @@ GUIDE, DETAILS, OPPONENTS, LEAGUES = (
 LEAGUE = (OpponentsConfig, PoolConfig, CurriculumConfig, DefeatsConfig)
 OPTIONS = [(GUIDE, field) for kind in (PPOConfig, NetConfig) for field in fields(kind)]
 OPTIONS += [(OPPONENTS, field) for kind in LEAGUE for field in fields(kind)]
-OPTIONS += [(LEAGUES, field) for kind in (RolesConfig, PopulationConfig) for field in fields(kind)]
+OPTIONS += [(LEAGUES, field) for kind in (RolesConfig, GateConfig, PopulationConfig) for field in fields(kind)]
 SETTINGS = (
-    PPOConfig, NetConfig, *LEAGUE, RolesConfig, PopulationConfig, PlayConfig, SeatsConfig, EvalConfig,
+    PPOConfig, NetConfig, *LEAGUE, RolesConfig, GateConfig, PopulationConfig, PlayConfig, SeatsConfig, EvalConfig,
     CheckpointConfig, RunConfig, Train, MachineConfig,
 )  # fmt: skip
 

@@ -13,7 +13,8 @@ from sparring.core.schedules import Schedule
 from sparring.core.seeding import Seed
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
 from sparring.league.drawing import EMPTY, NOT_FINITE, UNSOLVED
-from sparring.league.events import Climbed, Counted, Evicted, Joined, Retreated, SharesSet, Snapshot
+from sparring.league.events import Climbed, Counted, Evicted, Joined, Kept, Retreated, SharesSet, Snapshot
+from sparring.league.gates import GateConfig
 from sparring.league.league import POSTPONED, League
 from sparring.league.ledger import Fading, Score
 from sparring.league.orders import Draw, Report, Result
@@ -592,3 +593,20 @@ def test_events_are_plain_data_and_sentences():
     assert Snapshot(player, 2).to_dict()["player"]["born"] == 30
     assert SharesSet({"current": 0.25}).sentence() == "Shares set by hand: current 0.25."
     assert Player.from_dict(player.to_dict()) == player
+
+
+def test_a_gate_lets_the_learner_in_after_a_won_trial_and_counts_anew_after_a_lost_one():
+    gates = GateConfig(gate="rate", gate_games=20, gate_rate=0.55)
+    settings = setting(mix(history=1, sampler="latest"), pool=PoolConfig(pool_size=4), blocks=2)
+    found = League.begin(**{**settings, "gates": gates, "from_birth": True})
+    won = {0: 5, 1: 5, 2: 10, 3: 10, 4: 10, 5: 10}  # of ten games in each iteration
+    said = []
+    for iteration in range(9):
+        orders = found.assign(iteration, 0.0, 100 * iteration)
+        said += [(iteration, type(event).__name__) for event in orders.events if isinstance(event, Snapshot | Kept)]
+        champion = int(orders.next_B[0])
+        wins = won.get(iteration, 5)
+        found.report(Report(iteration, (Result(0, champion, 1.0, 10, wins, 0, 10 - wins),), (True, True)))
+    # Read two iterations later: 10 of 20 by iteration 3 are not enough, 20 of the next 20 by iteration 5 are. Then the
+    # games of iterations 4 and 5 were against the old champion, and the new one has met nobody yet.
+    assert said[:3] == [(0, "Snapshot"), (3, "Kept"), (5, "Snapshot")]

@@ -47,6 +47,9 @@ SOURCES: dict[str, dict[str, Any]] = {
         "current": 0.8, "history": 0.2, "shadow": 0, "sampler": "quality", "quality_rate": 0.01, "snapshot_every": 960,
     },
     "bansal": {"current": 0, "history": 1, "sampler": "delta_uniform", "delta": 0.5},  # arXiv:1710.03748
+    "alphago_zero": {  # Nature 550:354
+        "current": 0, "history": 1, "sampler": "latest", "gate": "rate", "gate_games": 400, "gate_rate": 0.55,
+    },
     "alphastar": {  # Nature 575:350
         "mains": 1, "main_exploiters": 1, "league_exploiters": 2, "league_self_play": 0.35, "league_pfsp": 0.5,
         "struggling_below": 0.3, "exploiter_floor": 0.2, "exploiter_share": 0.5, "beaten_above": 0.7,
@@ -57,7 +60,7 @@ SOURCES: dict[str, dict[str, Any]] = {
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
-    parts = (config.opponents, config.pool, config.curriculum, config.roles, config.ppo)
+    parts = (config.opponents, config.pool, config.curriculum, config.roles, config.gates, config.ppo)
     return {field.name: getattr(part, field.name) for part in parts for field in fields(part)}
 
 

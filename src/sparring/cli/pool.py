@@ -51,11 +51,11 @@ def command(words: list[str]) -> None:
 def change(arguments: Pool, run: "RunDir", known: "LastKnown") -> None:
     """Leave commands, after all of them have been found sound."""
     from sparring.store.commands import drop, is_training
-    from sparring.training.control import check_changing, check_removal
+    from sparring.training.control import check_by_hand, check_removal
     from sparring.training.guests import invite, invited
 
     built, leagues = known.opposition.built, known.opposition.mixtures
-    check_changing(built.config)
+    check_by_hand(built.config)
     names = {player.name for league in leagues for player in league.pool.players}
     guests = [invited(text, built.game, built.config) for text in arguments.add]
     for remark in (remark for guest in guests for remark in guest.remarks):

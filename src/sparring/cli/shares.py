@@ -29,12 +29,12 @@ def command(words: list[str]) -> None:
     arguments = parse(Shares, words, command="shares")
     from sparring.store.commands import drop, is_training
     from sparring.store.run_dir import RunDir
-    from sparring.training.control import check_changing, check_shares, last_known
+    from sparring.training.control import check_by_hand, check_shares, last_known
 
     run = RunDir.open(arguments.run)
     known = last_known(run)
     progress = known.opposition.built.progress(known.iteration)
-    check_changing(known.opposition.built.config)
+    check_by_hand(known.opposition.built.config)
     league = known.opposition.mixtures[0]
     wanted = {kind: share for kind in SHARES if (share := getattr(arguments, kind)) is not None}
     if wanted:

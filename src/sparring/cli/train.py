@@ -17,6 +17,7 @@ from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml
 from sparring.games.registry import available
 from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
+from sparring.league.gates import GateConfig
 from sparring.league.population import PopulationConfig
 from sparring.league.roles import RolesConfig
 from sparring.recipes.catalogue import RECIPES
@@ -35,6 +36,7 @@ OPPOSING = tuple(
         SeatsConfig,
         RolesConfig,
         PopulationConfig,
+        GateConfig,
     )
     for f in fields(kind)
 )

@@ -31,7 +31,18 @@ class Snapshot(Event):
 
     def sentence(self) -> str:
         where = "on disk" if self.row is None else f"pool row {self.row}"
-        return f"Took the snapshot {self.player.name} ({where})" + (f": {self.why}." if self.why else ".")
+        return f"Took the snapshot {self.player.name} ({where})" + (f": {self.why.rstrip('.')}." if self.why else ".")
+
+
+@dataclass(frozen=True)
+class Kept(Event):
+    """A trial for promotion ended, and the champion stays."""
+
+    champion: str
+    why: str
+
+    def sentence(self) -> str:
+        return f"{self.champion} stays champion. {self.why}"
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ A gate is a ratchet: chance alone lets some candidate through in the end, and a 
 (leela-zero issue 2322). So the floors look at others than the champion. AlphaZero plays without a gate.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from sparring.core.errors import ConfigError
 from sparring.league.ledger import Score
+from sparring.league.player import Player
 from sparring.statistics.sequential import sprt
 
 LONGEST = 10
@@ -30,6 +31,9 @@ class GateConfig:
     """Refuse a candidate whose points a game against any past member are surely below this; 0: never."""
     gate_anchor_floor: float = 0.0
     """The same against any bot."""
+
+
+NO_GATE = GateConfig()
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,21 @@ def promote(
     verdict = _by_rate(config, champion) if config.gate == "rate" else _by_sprt(config, champion)
     # Floors are asked once, of those who pass: looked at after every game, chance would break one sooner or later.
     return _above_floors(config, verdict, past, anchors) if verdict.promote else verdict
+
+
+def on_trial(
+    config: GateConfig,
+    known: Mapping[int, Score],
+    begun: Mapping[int, Score],
+    champion: Player | None,
+    past: Sequence[Player],
+    bots: Sequence[Player],
+) -> Verdict:
+    """The same for a learner of which `known` tells all games, and `begun` those before the trial."""
+    since = {player: score.minus(begun.get(player, Score())) for player, score in known.items()}
+    members = {player.id: since[player.id] for player in past if player.id in since}
+    anchors = {bot.name: since[bot.id] for bot in bots if bot.id in since}
+    return promote(config, members.pop(champion.id, Score()) if champion else None, members, anchors)
 
 
 def _by_rate(config: GateConfig, score: Score) -> Verdict:

@@ -18,8 +18,10 @@ from sparring.core.seeding import Seed
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig, check_game, check_opponents, ladder_of
 from sparring.league.curriculum import Level, Standing, levels, moved
 from sparring.league.drawing import Choice, draw_players
-from sparring.league.events import Counted, Event, Evicted, Joined, SharesSet, Snapshot
+from sparring.league.events import Counted, Event, Evicted, Joined, Kept, SharesSet, Snapshot
+from sparring.league.gates import NO_GATE, GateConfig, on_trial
 from sparring.league.knowledge import Knowledge
+from sparring.league.ledger import Score
 from sparring.league.mixture import set_by_hand, shares
 from sparring.league.orders import NORMAL, Block, Draw, Orders, Report, Result, orders_of
 from sparring.league.player import BOT, GUEST, LEARNER, SHADOW, Player, bot_players, past_self
@@ -75,6 +77,9 @@ class League:
     """Steps when it was taken."""
     next_guest: int = GUEST
     """The id for the next guest."""
+    gates: GateConfig = field(default_factory=GateConfig)
+    trial: dict[int, Score] = field(default_factory=dict)
+    """What was known of every player when the present trial for promotion began."""
     counts: Counter[str] = field(default_factory=Counter)
     """How often something happened that should be rare."""
 
@@ -106,9 +111,13 @@ class League:
         seed: Seed,
         total_steps: int,
         from_birth: bool = False,
+        gates: GateConfig = NO_GATE,
     ) -> League:
         """`bots` are all the game has, in the order of their ids; a block can mirror, face another player, or both."""
-        return cls(opponents, pool, curriculum, tuple(bots), can_mirror_B, can_face_B, seed, total_steps, from_birth)
+        return cls(
+            opponents, pool, curriculum, tuple(bots), can_mirror_B, can_face_B, seed, total_steps, from_birth,
+            gates=gates,
+        )  # fmt: skip
 
     # The three doors of an iteration.
 
@@ -232,12 +241,8 @@ class League:
         for player in self.pool.players:
             if player.id in self.pool.leaving - playing:
                 self._news.append(self._evict(player))
-        newest = [player for player in self.pool.eligible if player.kind == "past"][-1:]
-        low = self.knowledge.ledger.interval(newest[0].id).low if newest else 0.0
-        first = self.from_birth and self.iteration is None and self.pool_config.pool_size > 0
-        if not first and not snapshot_due(
-            self.pool_config, steps=steps, last=self.last_snapshot, total_steps=self.total_steps, low=low
-        ):
+        why = self._reason(steps)
+        if why is None:
             return
         if self.pool.free_row(self.pool_config.pool_size) is None:
             leaver = self._evictee(steps, playing)
@@ -245,7 +250,7 @@ class League:
                 self._news.append(self._evict(leaver))
         row = self.pool.free_row(self.pool_config.pool_size)
         if row is not None:
-            self._snapshot(steps, row)
+            self._snapshot(steps, row, why)
             return
         self._count(POSTPONED, 1)
         # The last one stays, or nobody of the past could be drawn; a pool of one has the shadow to step in.
@@ -253,6 +258,29 @@ class League:
         retired = None if not spare else self._evictee(steps, set())
         if retired is not None:  # drawn no more, it is free in a while; else a small pool could be busy for ever
             self.pool = replace(self.pool, leaving=frozenset({retired.id}))
+
+    def _reason(self, steps: int) -> str | None:
+        """Why a snapshot is due now, in words where a gate decides; None where it is not."""
+        newest = next((player for player in reversed(self.pool.eligible) if player.kind == "past"), None)
+        if self.from_birth and self.iteration is None and self.pool_config.pool_size > 0:
+            return ""
+        if self.gates.gate != "none":
+            return self._promoted(newest)
+        low = self.knowledge.ledger.interval(newest.id).low if newest else 0.0
+        due = snapshot_due(
+            self.pool_config, steps=steps, last=self.last_snapshot, total_steps=self.total_steps, low=low
+        )
+        return "" if due else None
+
+    def _promoted(self, champion: Player | None) -> str | None:
+        """Why the learner has passed the gate; None while its trial goes on, or where it failed."""
+        known = self.knowledge.ledger.score
+        found = on_trial(self.gates, known, self.trial, champion, self.pool.players, self.ladder)
+        if found.decided:
+            self.trial = dict(known)
+        if found.decided and not found.promote and champion:
+            self._news.append(Kept(champion.name, found.why))
+        return found.why if found.promote else None
 
     def _evictee(self, steps: int, referenced: set[int]) -> Player | None:
         ids = [player.id for player in self.pool.players]
@@ -265,13 +293,13 @@ class League:
             rating_M=[self.knowledge.ledger.rating_of(player) for player in ids],
         )
 
-    def _snapshot(self, steps: int, row: int) -> None:
+    def _snapshot(self, steps: int, row: int, why: str) -> None:
         player = past_self(self.snapshots, born=steps)
         others = [member.id for member in self.pool.players]
         self.knowledge = self.knowledge.with_copy(player.id, others, self.opponents.shrink)
         self.pool = self.pool.joined_by(player, row)
         self.snapshots, self.last_snapshot = self.snapshots + 1, steps
-        self._news.append(Snapshot(player, row))
+        self._news.append(Snapshot(player, row, why=why))
 
     def _evict(self, player: Player) -> Evicted:
         row = self.pool.rows[player.id]
@@ -330,6 +358,7 @@ class League:
             "snapshots": self.snapshots,
             "last_snapshot": self.last_snapshot,
             "next_guest": self.next_guest,
+            "trial": {str(player): list(score) for player, score in self.trial.items()},
             "counts": dict(self.counts),
         }
 
@@ -357,5 +386,6 @@ class League:
             snapshots=state["snapshots"],
             last_snapshot=state["last_snapshot"],
             next_guest=state["next_guest"],
+            trial={int(player): Score(*score) for player, score in state["trial"].items()},
             counts=Counter(state["counts"]),
         )

@@ -43,6 +43,9 @@ class Score(NamedTuple):
     def plus(self, other: Score) -> Score:
         return Score(self.won + other.won, self.drawn + other.drawn, self.lost + other.lost)
 
+    def minus(self, other: Score) -> Score:
+        return Score(self.won - other.won, self.drawn - other.drawn, self.lost - other.lost)
+
     def interval(self) -> Interval:
         return known_interval(self.points, self.games)
 

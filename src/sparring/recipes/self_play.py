@@ -1,8 +1,9 @@
 """Who opposes the learner, by name, as published systems did it or as people believe they did.
 
-A preset replaces the opponents, the pool, the curriculum, the roles and the shadow's settings; the rest stays. Shares
-count blocks of worlds. Schedules run over the whole run: with total_steps=1e6, progress is steps / 1e6. Every preset
-but `naive` keeps a shadow as a candidate to deploy, also where its source has none: it opposes nobody there.
+A preset replaces the opponents, the pool, the curriculum, the roles, the gate and the shadow's settings; the rest
+stays. Shares count blocks of worlds. Schedules run over the whole run: with total_steps=1e6, progress is steps / 1e6.
+Every preset but `naive` keeps a shadow as a candidate to deploy, also where its source has none: it opposes nobody
+there.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
+from sparring.league.gates import GateConfig
 from sparring.league.roles import RolesConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
@@ -35,6 +37,7 @@ class SelfPlay:
     pool: PoolConfig = field(default_factory=PoolConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     roles: RolesConfig = field(default_factory=RolesConfig)
+    gates: GateConfig = field(default_factory=GateConfig)
     shadow_half_life: Schedule = NONE
     shadow_tau: Schedule = NONE
     anchor: Schedule = NONE
@@ -52,7 +55,13 @@ def pace(config: RunConfig, opponents: OpponentsConfig, roles: RolesConfig = NO_
     from sparring.training.build import build  # loads JAX, which the list of names does not need
 
     plain = replace(config.ppo, shadow_half_life=schedule(1.0), shadow_tau=NONE, anchor=NONE)
-    parts = {"opponents": opponents, "pool": PoolConfig(), "curriculum": CurriculumConfig(), "roles": roles}
+    parts = {
+        "opponents": opponents,
+        "pool": PoolConfig(),
+        "curriculum": CurriculumConfig(),
+        "roles": roles,
+        "gates": GateConfig(),
+    }
     built = build(replace(config, **parts, ppo=plain))
     return Pace(built.steps_per_iteration, built.iterations)
 
@@ -174,6 +183,20 @@ def bansal(config: RunConfig) -> SelfPlay:
     return SelfPlay(opponents, hundred(config), shadow_half_life=memory(pace(config, opponents)))
 
 
+def alphago_zero(config: RunConfig) -> SelfPlay:
+    """The learner against the best so far, which it replaces after more than 55 % of 400 games (Nature 550:354).
+
+    The source plays those games apart, with weights that stand still; ours are the games of training, of a learner that
+    goes on learning. Popular belief gives the gate to AlphaZero, which has none. A gate is a ratchet: chance lets
+    somebody through in the end, and the rating of the champions rises without progress. Add `--gate-floor 0.4`.
+    """
+    opponents = OpponentsConfig(current=NONE, history=schedule(1.0), sampler="latest")
+    return SelfPlay(
+        opponents, PoolConfig(pool_size=30, eviction="log_spaced"), gates=GateConfig(gate="rate"),
+        shadow_half_life=memory(pace(config, opponents)),
+    )  # fmt: skip
+
+
 def alphastar(config: RunConfig) -> SelfPlay:
     """AlphaStar's league (Nature 575:350): a main agent, a main exploiter and two league exploiters.
 
@@ -213,8 +236,8 @@ def bot_count(config: RunConfig) -> int:
 SELF_PLAY: dict[str, Callable[[RunConfig], SelfPlay]] = {
     make.__name__: make
     for make in (
-        sparring, naive, half_history, three_way, fading_history, shadow, pool, openai_five, bansal, alphastar,
-        alphastar_safe,
+        sparring, naive, half_history, three_way, fading_history, shadow, pool, openai_five, bansal, alphago_zero,
+        alphastar, alphastar_safe,
     )
 }  # fmt: skip
 
@@ -237,7 +260,7 @@ def apply(config: RunConfig, name: str) -> RunConfig:
         config.ppo,
         shadow_half_life=chosen.shadow_half_life, shadow_tau=chosen.shadow_tau, anchor=chosen.anchor,
     )  # fmt: skip
-    parts = {name: getattr(chosen, name) for name in ("opponents", "pool", "curriculum", "roles")}
+    parts = {name: getattr(chosen, name) for name in ("opponents", "pool", "curriculum", "roles", "gates")}
     return replace(config, **parts, ppo=ppo)
 
 

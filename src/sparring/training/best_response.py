@@ -11,6 +11,7 @@ from sparring.core.schedules import Schedule
 from sparring.evaluation.best_response import BestResponse, best_response
 from sparring.games.game import Game
 from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
+from sparring.league.gates import GateConfig
 from sparring.league.population import PopulationConfig
 from sparring.league.roles import RolesConfig
 from sparring.play.roster import stack
@@ -58,6 +59,6 @@ def against_one(config: RunConfig) -> RunConfig:
     return replace(
         config, seats=SeatsConfig(opponent=RANDOM), opponents=OpponentsConfig(), pool=PoolConfig(),
         curriculum=CurriculumConfig(), defeats=DefeatsConfig(), roles=RolesConfig(), population=PopulationConfig(),
-        stages=(),
+        gates=GateConfig(), stages=(),
         ppo=replace(config.ppo, imitation=Schedule.parse(0.0)),
     )  # fmt: skip

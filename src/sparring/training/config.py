@@ -14,6 +14,7 @@ from sparring.league.config import (
     check_defeats,
     check_opponents,
 )
+from sparring.league.gates import GateConfig, check_gate
 from sparring.league.population import PopulationConfig, check_population
 from sparring.league.roles import RolesConfig, check_roles, roles
 from sparring.learn.config import COEFFICIENTS, PPOConfig, coefficient
@@ -88,6 +89,7 @@ class RunConfig:
     pool: PoolConfig = field(default_factory=PoolConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     defeats: DefeatsConfig = field(default_factory=DefeatsConfig)
+    gates: GateConfig = field(default_factory=GateConfig)
     roles: RolesConfig = field(default_factory=RolesConfig)
     population: PopulationConfig = field(default_factory=PopulationConfig)
     net: NetConfig = field(default_factory=NetConfig)
@@ -143,6 +145,10 @@ class RunConfig:
     def check_league(self) -> None:
         """Where learners have roles, these alone say who meets whom."""
         check_roles(self.roles)
+        check_gate(self.gates)
+        none = Schedule.parse(0.0)
+        if self.gates.gate != "none" and (self.opponents.history == none or not self.pool.pool_size):
+            raise ConfigError("A gate lets learners into the pool of past selves. Give it a share: --history 1.")
         check_population(self.population)
         if self.population.population and self.changing:
             raise ConfigError(

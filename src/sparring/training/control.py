@@ -98,7 +98,7 @@ def obeyed(opposition: Opposition, run: RunDir, command: Command, iteration: int
     wish = command.wish
     if command.damage:
         raise ConfigError(f"{command.damage}.")
-    check_changing(opposition.built.config)
+    check_by_hand(opposition.built.config)
     if wish.get("do") == "shares":
         return set_shares(opposition, wish.get("shares"), iteration)
     if wish.get("do") == "add":
@@ -114,6 +114,11 @@ def check_changing(config: RunConfig) -> None:
             "This run's learners meet nobody but each other, and keep no pool. Train with a share of shadow, history "
             "or bots; then shares and pool can be changed."
         )
+
+
+def check_by_hand(config: RunConfig) -> None:
+    """Refuse wishes that a run cannot meet, whatever they are."""
+    check_changing(config)
     if config.roles.mains:
         raise ConfigError("The roles of this league say who meets whom; shares and pool cannot be changed by hand.")
 

@@ -310,6 +310,7 @@ def league_facts(built: Built, seed: int) -> dict[str, Any]:
         "can_face_B": np.isin(np.arange(seating.blocks), seating.changing),
         "seed": Seed.of(seed) / "league",
         "total_steps": config.total_steps,
+        "gates": config.gates,
     }
 
 
