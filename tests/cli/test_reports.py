@@ -2,11 +2,20 @@
 
 from math import nan
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from sparring.evaluation.scoring import SideScore
-from sparring.reports.curves import MOST_POINTS, curve, draw_curves, hardest_place, levels
+from sparring.reports.curves import (
+    MOST_POINTS,
+    curve,
+    draw_curves,
+    draw_evaluation,
+    draw_training,
+    hardest_place,
+    levels,
+)
 from sparring.reports.page import from_sums, last_scores, write_report
 from sparring.reports.tables import LEARNED, full_rows, interval_text, legend, scores_json, spread_text, summary_rows
 from sparring.statistics.intervals import Interval, mean_interval
@@ -131,6 +140,29 @@ def test_the_hardest_opponents_are_bots_where_there_are_any():
     assert hardest_place({("learned", "learned"): 1.0}) == "learned"
     assert hardest_place({("learned", ""): 1.0}) == ""
     assert hardest_place({("flee", "chase"): 1.0}) is None
+
+
+def labels(draw, lines: list[dict], manifest: dict) -> list[str]:
+    figure, axis = plt.subplots()
+    draw(axis, lines, manifest)
+    plt.close(figure)
+    return axis.get_legend_handles_labels()[1]
+
+
+def test_where_opponents_change_training_is_shown_by_points_against_each_kind():
+    line = {"kind": "train", "seed": 0, "steps": 1, "return/a": 0.0, "points/past": 0.5, "points/bot/main": None}
+    found = labels(
+        draw_training, [line, {**line, "steps": 2, "points/bot/main": 1.0}], {"seats": ["a"], "sides": ["a"]}
+    )
+    assert found == ["main against bots", "against the past"]
+
+
+def test_where_sides_are_alike_bots_are_met_on_both_and_the_shadow_is_none_of_them():
+    points = {"straight": 1.0, "ace": 0.2, "shadow": 0.5, "learned": 0.5}
+    line = {f"points/{side}/learned vs {bot}": value for side in "ab" for bot, value in points.items()}
+    line |= {"points/a/shadow vs ace": 0.9, "kind": "eval", "seed": 0, "steps": 1}
+    manifest = {"seats": ["a", "b"], "sides": ["a", "b"], "score": "outcome", "alike": True}
+    assert labels(draw_evaluation, [line], manifest) == ["against straight", "against ace"]
 
 
 @pytest.mark.parametrize("lines", [[], [{"kind": "train", "iteration": 0, "seed": 0, "steps": 5, "games": 0}]])

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
-from sparring.reports.tables import LEARNED
+from sparring.reports.tables import LEARNED, SHADOW
 from sparring.statistics.intervals import mean_interval
 
 MOST_POINTS = 400
@@ -24,6 +24,8 @@ HEALTH = {
     "explained_variance": "critic: explained variance (1 = perfect)",
     "approx_kl": "KL of an update, nats",
 }
+
+KINDS = {"past": "the past", "bot": "bots", "shadow": "its shadow", "rival": "rivals", "guest": "guests"}
 
 Lines = Sequence[Mapping[str, Any]]
 
@@ -84,7 +86,17 @@ def draw_curves(lines: Lines, manifest: Mapping[str, Any]) -> bytes:
 
 
 def draw_training(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None:
+    """Where opponents change, points against each kind of them; else returns, which between equals say nothing."""
     axis.set_title("training games")
+    met = sorted({key for line in lines for key in line if key.startswith("points/")})
+    if met:
+        axis.set_ylabel("points in a game (1 = all won)")
+        axis.axhline(0.5, color="0.6", linewidth=1)
+        for key in met[:MOST_LINES]:
+            kind, _, learner = key.removeprefix("points/").partition("/")
+            plot(axis, curve(lines, [key]), f"{learner} against {KINDS.get(kind, kind)}".strip())
+        legend(axis)
+        return
     axis.set_ylabel("return of a seat in a game")
     in_teams = len(manifest["sides"]) < len(manifest["seats"])
     by_stem: dict[str, list[str]] = defaultdict(list)
@@ -96,20 +108,24 @@ def draw_training(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None
 
 
 def draw_evaluation(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None:
-    """Exact exploitability where it is known; else each side's learner against the bots that are hardest for it.
+    """Exact exploitability where it is known; else the learner against bots, on each side, or on both where alike.
 
     Dashed: the bot that did best in the learner's place. The table of the report has all line-ups.
     """
     if any("exploitability" in line for line in lines):
         axis.set_title("evaluation: exploitability, exact")
         axis.set_ylabel("exploitability (0 = Nash equilibrium)")
-        plot(axis, curve(lines, ["exploitability"]), "learned", marker="o")
+        for key, label in (("exploitability", LEARNED), (f"exploitability/{SHADOW}", SHADOW)):
+            plot(axis, curve(lines, [key]), label, marker="o")
         axis.set_ylim(bottom=0)
         legend(axis)
         return
     score = "points" if manifest["score"] == "outcome" else "return"
     axis.set_title("evaluation: complete games apart from training")
     axis.set_ylabel("points in a game (1 = all won)" if score == "points" else "return of a seat in a game")
+    if manifest.get("alike"):
+        draw_ladder(axis, lines, manifest, score)
+        return
     for number, side in enumerate(manifest["sides"][:MOST_LINES]):
         found = levels(lines, f"{score}/{side}/")
         hardest = hardest_place(found)
@@ -119,9 +135,22 @@ def draw_evaluation(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> No
         line, color = curve(lines, [f"{score}/{side}/{LEARNED}{versus}"]), f"C{number}"
         plot(axis, line, f"{side}: learned{versus}", marker="o", color=color)
         bots = sorted(((level, team) for (team, place), level in found.items() if place == hardest), reverse=True)
-        shown = [(level, team) for level, team in bots if team != LEARNED][: 3 if len(manifest["sides"]) == 1 else 1]
+        shown = [(level, team) for level, team in bots if team not in (LEARNED, SHADOW)][
+            : 3 if len(manifest["sides"]) == 1 else 1
+        ]
         for (level, team), style in zip(shown, ("--", "-.", ":"), strict=False):
             axis.axhline(level, linestyle=style, color=color, label=f"{side}: bot {team}{versus}")
+    legend(axis)
+
+
+def draw_ladder(axis: Axes, lines: Lines, manifest: Mapping[str, Any], score: str) -> None:
+    """Against each bot, both sides together; where there are many, those against whom most is left to learn."""
+    sides = manifest["sides"]
+    found = levels(lines[-1:], f"{score}/{sides[0]}/")
+    bots = [place for team, place in found if team == LEARNED and place not in (LEARNED, SHADOW)]
+    hardest = sorted(bots, key=lambda bot: found[LEARNED, bot])[:MOST_LINES]
+    for bot in sorted(hardest, key=bots.index):
+        plot(axis, curve(lines, [f"{score}/{side}/{LEARNED} vs {bot}" for side in sides]), f"against {bot}", marker="o")
     legend(axis)
 
 

@@ -1,0 +1,107 @@
+"""What does a league cost? Samples a second of many learners and one, on equally many worlds, side by side.
+
+    python benchmarks/league_cost.py                          # rock, paper, scissors with five moves: a minute
+    python benchmarks/league_cost.py --game dogfight --worlds 512 --steps 32
+
+Both have a pool of 64 past players. One learner meets them by PFSP; sixteen have roles. In both only the home side
+learns, so that they learn from equally many samples. Whole iterations are timed, with what the leagues decide on the
+host, in alternating stretches; medians.
+"""
+
+import argparse
+import time
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from sparring.core.schedules import Schedule
+from sparring.league.config import OpponentsConfig, PoolConfig
+from sparring.league.events import Recalled
+from sparring.league.roles import RolesConfig
+from sparring.nets.config import NetConfig
+from sparring.training.build import Built, build, first_state
+from sparring.training.config import PlayConfig, RunConfig
+from sparring.training.opposition import Opposition, applied
+from sparring.training.program import TrainState, compile_program
+
+ONE = {"opponents": OpponentsConfig(current=Schedule.parse(0.0), history=Schedule.parse(1.0), sampler="pfsp_hard")}
+MANY = {"roles": RolesConfig(mains=4, main_exploiters=4, league_exploiters=8)}
+
+
+@dataclass
+class Training:
+    """A run without files: who was copied stays in memory."""
+
+    built: Built
+    iteration: int = 0
+    state: TrainState = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.program, self.state = compile_program(self.built.plan), first_state(self.built)
+        self.opposition, self.seeds_R = Opposition.begin(self.built), jnp.asarray(self.built.seeds_R)
+
+    def run(self, iterations: int) -> float:
+        """Samples a second over a stretch."""
+        began, waiting = time.perf_counter(), self.step(None)
+        for _ in range(iterations - 1):
+            waiting = self.step(waiting)
+        self.read(*waiting)
+        return iterations * self.built.steps_per_iteration / (time.perf_counter() - began)
+
+    def step(self, waiting: tuple[int, Any] | None) -> tuple[int, Any]:
+        """Start an iteration, then read the one before it, as training does."""
+        i, built = self.iteration, self.built
+        orders, events = self.opposition.assign(i)
+        assert not any(isinstance(event, Recalled) for one in events for event in one), "a larger pool is needed"
+        self.state = applied(self.state, events, self.opposition)
+        knobs = jax.tree.map(jnp.asarray, built.knobs(0))
+        self.state, report = self.program(
+            built.game, self.state, built.rosters, orders, knobs, self.seeds_R, jnp.asarray(i)
+        )
+        if waiting is not None:
+            self.read(*waiting)
+        self.iteration += 1
+        return i, report
+
+    def read(self, iteration: int, report: Any) -> None:
+        self.opposition.observe(iteration, jax.device_get(report.duels))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--game", default="matrix:five_moves")
+    parser.add_argument("--worlds", type=int, default=2048)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--hidden", type=int, default=64)
+    parser.add_argument("--blocks", type=int, default=32)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--iterations", type=int, default=10, help="of a stretch")
+    arguments = parser.parse_args()
+    base = RunConfig(
+        game=arguments.game,
+        total_steps=10**9,
+        play=PlayConfig(worlds=arguments.worlds, steps=arguments.steps, blocks=arguments.blocks),
+        net=NetConfig(hidden=(arguments.hidden, arguments.hidden)),
+        pool=PoolConfig(pool_size=64),
+    )
+    runs = {name: Training(build(replace(base, **parts))) for name, parts in (("one", ONE), ("sixteen", MANY))}
+    for name, run in runs.items():
+        began = time.perf_counter()
+        run.run(3)
+        print(f"{name}: compiled in {time.perf_counter() - began:.0f} s", flush=True)
+    speeds: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(arguments.repeats):
+        for name, run in runs.items():
+            speeds[name].append(run.run(arguments.iterations))
+    one, many = (median(speeds[name]) for name in ("one", "sixteen"))
+    device = jax.devices()[0]
+    print(f"{arguments.game}, {arguments.worlds} worlds x {arguments.steps} steps, {device.platform}")
+    print(f"one learner       {one:12,.0f} samples/s")
+    print(f"sixteen learners  {many:12,.0f} samples/s, {100 * many / one:.0f} % of it")
+
+
+if __name__ == "__main__":
+    main()
