@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any, get_args
 
 import pytest
 
+from sparring.cli.flags import parse
 from sparring.cli.machine import MachineConfig
-from sparring.cli.train import Train
+from sparring.cli.train import Train, opposed, starting_point
 from sparring.core.schedules import Schedule
 from sparring.core.spec import ActionSpec
 from sparring.league.config import (
@@ -30,6 +32,7 @@ from sparring.learn.ppo import UpdateStats
 from sparring.nets.config import NetConfig
 from sparring.recipes.presets import PRESETS
 from sparring.recipes.self_play import SELF_PLAY
+from sparring.training.build import build
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig, SeatsConfig
 from sparring.training.control import Refused
 from sparring.training.notices import ONCE
@@ -143,7 +146,17 @@ def test_the_guide_lists_every_preset_once():
     assert sorted(listed) == sorted(PRESETS)
 
 
-@pytest.mark.parametrize("page", [GUIDE, DETAILS, OPPONENTS], ids=["ppo", "ppo-details", "self-play"])
+@pytest.mark.parametrize("line", re.findall(r"^sparring train (.*)$", OPPONENTS + LEAGUES, re.M))
+def test_a_command_in_the_guides_to_self_play_is_understood(line):
+    words = shlex.split(line, comments=True)
+    if "--guests" not in words:  # those would have to be there
+        build(opposed(parse(Train, words, command="train", default=Train(run=starting_point(words))), words)[0])
+
+
+PAGES = {"ppo": GUIDE, "ppo-details": DETAILS, "self-play": OPPONENTS, "leagues": LEAGUES}
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 def test_a_page_names_only_flags_that_are_there(page):
     known = {flag(field.name) for kind in SETTINGS for field in fields(kind)}
     known |= {name.replace("--", "--no-", 1) for name in known}

@@ -602,6 +602,9 @@ def test_a_gate_lets_the_learner_in_after_a_won_trial_and_counts_anew_after_a_lo
     won = {0: 5, 1: 5, 2: 10, 3: 10, 4: 10, 5: 10}  # of ten games in each iteration
     said = []
     for iteration in range(9):
+        if iteration == 4:  # in the middle of a trial
+            revived = League.begin(**{**settings, "gates": gates, "from_birth": True})
+            found = revived.restored(json.loads(json.dumps(found.state())))
         orders = found.assign(iteration, 0.0, 100 * iteration)
         said += [(iteration, type(event).__name__) for event in orders.events if isinstance(event, Snapshot | Kept)]
         champion = int(orders.next_B[0])

@@ -60,7 +60,7 @@ def test_the_defaults_are_allowed_and_survive_plain_data():
         ({"population": 1}, "population must be 0 .none. or at least 2, found 1"),
         ({"population": -1}, "population must be 0"),
         ({"pbt_every": -1}, "pbt_every must be at least 0, found -1"),
-        ({"pbt_games": 0}, "pbt_games must be at least 1, found 0"),
+        ({"pbt_games": 0}, "pbt_games must be at least 2, found 0"),
         ({"pbt_resample": 1.1}, r"pbt_resample must be in \[0, 1\], found 1.1"),
         ({"pbt_spread": 0.5}, r"pbt_spread must be in \[1, 1000\], found 0.5"),
         ({"pbt_spread": 2000.0}, "pbt_spread"),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -76,12 +77,17 @@ def test_a_population_that_was_killed_and_resumed_equals_one_that_never_stopped(
 
 
 def test_a_copy_is_of_everything_but_the_identity_and_who_stays_is_the_same_to_the_last_bit():
-    built = build(replace(BANDIT, seeds=2))
-    (before,) = first_state(built).learners
+    ppo = replace(BANDIT.ppo, shadow_half_life=Schedule.parse(9.0), reward_scale=True)
+    (before,) = first_state(build(replace(BANDIT, seeds=2, ppo=ppo))).learners
+    before = jax.tree.map(lambda x: x + jax.random.uniform(jax.random.key(3), x.shape).astype(x.dtype), before)
     parent_M = np.array([0, 1, 5, 3, 4, 5, 6, 1])
     after = descended(before, jnp.asarray(1), jnp.asarray(parent_M))
     np.testing.assert_array_equal(after.player, before.player)
-    for was, now in zip(*map(jax.tree.leaves, (before.model, after.model)), strict=True):
+    assert before.shadow is not None and before.reward is not None and after.reward is not None
+    np.testing.assert_array_equal(after.reward.return_WN, before.reward.return_WN)  # of the worlds, not of the weights
+    rewards = (before.reward._replace(return_WN=None), after.reward._replace(return_WN=None))
+    parts = [one._replace(player=None, reward=own) for one, own in zip((before, after), rewards, strict=True)]
+    for was, now in zip(*map(jax.tree.leaves, parts), strict=True):
         np.testing.assert_array_equal(now[0], was[0])
         np.testing.assert_array_equal(now[1], np.asarray(was)[1][parent_M])
 
@@ -103,10 +109,34 @@ def test_a_factor_reaches_the_coefficient_and_those_that_follow_it():
     [
         ({"population": PopulationConfig(population=1)}, "at least 2"),
         ({"population": PopulationConfig(population=8, pbt_knobs=("learning_rat",)), "each": ()}, "learning_rate"),
-        ({"population": PopulationConfig(population=8, pbt_knobs=("epsilon",)), "each": ()}, "0 all the time"),
+        ({"population": PopulationConfig(population=8, pbt_knobs=("epsilon",)), "each": ()}, "change nothing"),
+        ({"population": PopulationConfig(population=8, pbt_knobs=("temperature",)), "each": ()}, "change nothing"),
+        ({"population": PopulationConfig(population=8, pbt_games=63)}, "must be even"),
+        ({"game": "kuhn"}, "won or lost"),
+        ({"play": PlayConfig(worlds=8, steps=3)}, "minibatches=4 does not divide the 3 rows"),
         ({"opponents": OpponentsConfig(history=Schedule.parse(0.5))}, "Leave roles and shares"),
     ],
 )
 def test_populations_that_cannot_be_are_refused(change, sentence):
     with pytest.raises(ConfigError, match=sentence):
-        Population.begin(build(replace(BANDIT, **change)))
+        build(replace(BANDIT, **change))
+
+
+RPS = replace(BANDIT, game="matrix:rock_paper_scissors", seeds=1, each=(), population=PopulationConfig(population=4))
+
+
+@pytest.mark.parametrize(
+    ("against", "points", "opponents"), [("each_other", [0.25, 0.75, 0.5], 2), ("bots", [0.5, 0.5, 0.5], 4)]
+)
+def test_members_of_a_game_that_is_won_are_ranked_by_their_points(against, points, opponents):
+    """Member 0 plays rock, 1 paper, 2 anything, and 3 has diverged and is not met."""
+    population = Population.begin(build(replace(RPS, population=replace(RPS.population, pbt_against=against))))
+    (learners,) = jax.tree.map(lambda x: x[0], first_state(population.built).learners)
+    blank = jax.tree.map(jnp.zeros_like, learners.model.actor)
+    bias = jnp.array([[99.0, 0.0, 0.0], [0.0, 99.0, 0.0], [0.0, 0.0, 0.0], [jnp.nan] * 3])
+    actor = eqx.tree_at(lambda part: part.head.bias_O, blank, bias)
+    learners = learners._replace(model=eqx.tree_at(lambda model: model.actor, learners.model, actor))
+    fitness = population.fitness(learners, seed=5)
+    np.testing.assert_allclose(fitness.mean_M[:3], points, atol=0.08)
+    assert np.isnan(fitness.mean_M[3])
+    assert fitness.count_M.tolist() == [64 * opponents] * 3 + [0]

@@ -161,16 +161,22 @@ def starting_point(words: list[str]) -> RunConfig:
     config = RECIPES[recipe]() if recipe else load_toml(RunConfig, Path(file)) if file else RunConfig()
     name = value_of(words, "--preset")
     config = with_preset(config, name) if name else config
-    alone = value_of(words, "--self-play") in SELF_PLAY.keys() - set(LEAGUES)
-    return opposed_by_somebody(config) if alone else config
+    preset = value_of(words, "--self-play")
+    return standing_in(config, league=preset in LEAGUES) if preset in SELF_PLAY else config
 
 
-def opposed_by_somebody(config: RunConfig) -> RunConfig:
-    """A stand-in until the preset of self-play is put in its place, so that flags which need others to meet, as
-    --defeat-share or --anchor, are not refused before."""
+def standing_in(config: RunConfig, *, league: bool) -> RunConfig:
+    """What stands in until the preset of self-play is put in its place, so that flags which need others to meet, as
+    --defeat-share, --anchor, --gate-floor or --league-exploiters, are not refused before."""
     half, slow, some = Schedule.parse(0.5), Schedule.parse(1.0), copy(config)
-    object.__setattr__(some, "opponents", OpponentsConfig(current=half, history=half))
-    object.__setattr__(some, "ppo", replace(config.ppo, shadow_half_life=slow, shadow_tau=Schedule.parse(0.0)))
+    parts = {
+        "opponents": OpponentsConfig() if league else OpponentsConfig(current=half, history=half),
+        "gates": GateConfig() if league else GateConfig(gate="rate"),
+        "roles": RolesConfig(mains=1 if league else 0),
+        "ppo": replace(config.ppo, shadow_half_life=slow, shadow_tau=Schedule.parse(0.0)),
+    }
+    for name, part in parts.items():
+        object.__setattr__(some, name, part)
     return some
 
 

@@ -6,7 +6,7 @@ choice, so a policy has memory 1. Letter R: rows given to a policy.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import combinations
 from math import comb
 from typing import NamedTuple
 
@@ -294,7 +294,8 @@ def blotto(soldiers: int = 6, fields: int = 3, rounds: int = 1) -> MatrixGame:
             f"blotto with {soldiers} soldiers on {fields} fields has {choices:,} divisions, at most {MOST_CHOICES} are "
             "played. Use fewer of either."
         )
-    division_AF = np.array([d for d in product(range(soldiers + 1), repeat=fields) if sum(d) == soldiers])
+    bars = combinations(range(soldiers + fields - 1), fields - 1)  # between the soldiers of neighbouring fields
+    division_AF = np.array([np.diff([-1, *bar, soldiers + fields - 1]) - 1 for bar in bars])
     taken_AA = np.sign(division_AF[:, None] - division_AF[None]).sum(axis=-1)
     spread_A = division_AF.max(axis=1) - division_AF.min(axis=1)
     scripts = (

@@ -276,9 +276,8 @@ class League:
         """Why the learner has passed the gate; None while its trial goes on, or where it failed."""
         known = self.knowledge.ledger.score
         found = on_trial(self.gates, known, self.trial, champion, self.pool.players, self.ladder)
-        if found.decided:
-            self.trial = dict(known)
         if found.decided and not found.promote and champion:
+            self.trial = dict(known)
             self._news.append(Kept(champion.name, found.why))
         return found.why if found.promote else None
 
@@ -299,6 +298,7 @@ class League:
         self.knowledge = self.knowledge.with_copy(player.id, others, self.opponents.shrink)
         self.pool = self.pool.joined_by(player, row)
         self.snapshots, self.last_snapshot = self.snapshots + 1, steps
+        self.trial = dict(self.knowledge.ledger.score) if self.gates.gate != "none" else {}
         self._news.append(Snapshot(player, row, why=why))
 
     def _evict(self, player: Player) -> Evicted:
@@ -386,6 +386,6 @@ class League:
             snapshots=state["snapshots"],
             last_snapshot=state["last_snapshot"],
             next_guest=state["next_guest"],
-            trial={int(player): Score(*score) for player, score in state["trial"].items()},
+            trial={int(player): Score(*score) for player, score in state.get("trial", {}).items()},
             counts=Counter(state["counts"]),
         )

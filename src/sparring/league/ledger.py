@@ -111,6 +111,13 @@ class Ledger:
         """Of the rate over all games since the player appeared, from whole counts."""
         return self.score.get(player, Score()).interval()
 
+    def recent(self, player: int) -> Interval:
+        """Of the rate as it is now: from the fading counts, as if they were that many games."""
+        won, drawn, lost = self.fading.get(player, Fading())
+        total = won + drawn + lost
+        games = int(total + 1e-9)
+        return known_interval((won + drawn / 2) * games / total if games else 0.0, games)
+
     def rating_of(self, player: int) -> float:
         return self.rating.get(player, 0.0)
 

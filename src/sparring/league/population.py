@@ -103,12 +103,14 @@ def check_population(config: PopulationConfig) -> None:
     if config.population < 0 or config.population == 1:
         raise ConfigError(f"population must be 0 (none) or at least 2, found {config.population}.")
     for name, least, most in (
-        ("pbt_every", 0, inf), ("pbt_games", 1, inf), ("pbt_resample", 0.0, 1.0), ("pbt_spread", 1.0, LIMIT),
+        ("pbt_every", 0, inf), ("pbt_games", 2, inf), ("pbt_resample", 0.0, 1.0), ("pbt_spread", 1.0, LIMIT),
     ):  # fmt: skip
         value = getattr(config, name)
         if not least <= value <= most:
             bounds = f"at least {least:g}" if most == inf else f"in [{least:g}, {most:g}]"
             raise ConfigError(f"{name} must be {bounds}, found {value}.")
+    if config.pbt_games % 2:
+        raise ConfigError(f"pbt_games must be even: each start is played from both sides, found {config.pbt_games}.")
     if not 0.0 < config.pbt_share <= 0.5:
         raise ConfigError(f"pbt_share must be above 0 and at most 0.5, found {config.pbt_share}.")
     if not config.pbt_factors or not all(0.0 < factor < inf for factor in config.pbt_factors):

@@ -101,6 +101,8 @@ class RoleLeague:
         last = -1 if self.iteration is None else self.iteration
         if not last - LATE < report.iteration <= last:
             raise RunError(f"After the orders of iteration {last}, a report of {report.iteration} cannot be read.")
+        if any(known.iteration == report.iteration for known in self.inbox):
+            raise RunError(f"Iteration {report.iteration} was already reported. Report each once.")
         self.inbox.append(Report.from_dict(report.to_dict()))
 
     def row_of(self, player: int) -> int | None:
@@ -158,7 +160,7 @@ class RoleLeague:
         ledger, shrink = self.ledgers[learner], self.opponents.shrink
 
         def rivals(players: Sequence[Player]) -> tuple[Rival, ...]:
-            return tuple(Rival(p, ledger.rate(p.id, shrink), ledger.interval(p.id)) for p in players)
+            return tuple(Rival(p, ledger.rate(p.id, shrink), ledger.recent(p.id)) for p in players)
 
         me = self.rivals[learner]
         return View(me.id, role_of(self.roles, learner), rivals(self.rivals), rivals(self.past))
@@ -179,15 +181,17 @@ class RoleLeague:
             found = verdict(view, self.roles, steps=own, base=base, number=float(number))
             if self.iteration is None and view.role == "main":
                 found = Verdict(snapshot=True, reset=False, why="")
-            if found.snapshot:
-                self._snapshot(learner, iteration, steps, found.why)
-            if found.reset:
-                self._reset(learner, iteration)
+            for deed in found.deeds:
+                if deed == "snapshot":
+                    self._snapshot(learner, iteration, steps, found.why)
+                else:
+                    self._reset(learner, iteration)
 
     def _snapshot(self, learner: int, iteration: int, steps: int, why: str) -> None:
         player = past_rival(len(self.past), self.rivals[learner], born=steps)
         row = self._free_row(set())
         self.past, self.since[learner] = (*self.past, player), steps
+        self.ledgers[learner] = self.ledgers[learner].born(player.id)
         if row is not None:
             self._seat(player, row, iteration)
         self._news.append(Snapshot(player, row, learner, why))

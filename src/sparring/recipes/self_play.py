@@ -188,7 +188,8 @@ def alphago_zero(config: RunConfig) -> SelfPlay:
 
     The source plays those games apart, with weights that stand still; ours are the games of training, of a learner that
     goes on learning. Popular belief gives the gate to AlphaZero, which has none. A gate is a ratchet: chance lets
-    somebody through in the end, and the rating of the champions rises without progress. Add `--gate-floor 0.4`.
+    somebody through in the end, and the rating of the champions rises without progress. `--gate-floor` looks at all
+    past champions, who must then be met: add `--sampler pfsp_hard`.
     """
     opponents = OpponentsConfig(current=NONE, history=schedule(1.0), sampler="latest")
     return SelfPlay(

@@ -110,18 +110,23 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
     check_minibatches(config, lineup.seating)
+    if config.population.population and game.spec.zero_sum and game.spec.sides > 1 and game.spec.score == "return":
+        raise ConfigError(
+            f"Members of a population are ranked by games won, or by returns that all share; {config.game} is zero-sum "
+            "and judged by returns, which are 0 on average. Use a game that is won or lost."
+        )
     plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=config.roles.mains > 0)
     return Built(config, game, lineup, plan, rosters_of(game, config), settings)
 
 
 def check_minibatches(config: RunConfig, seating: Seating) -> None:
-    """Where opponents change, the learner's rows are those of its lanes, which are more than one for each world."""
-    for i in seating.learning if seating.changing else ():
+    """A learner's rows are those of its lanes: more than one for each world, or those of some worlds alone."""
+    for i in seating.learning:
         rows = config.play.steps // config.sequence * len(seating.groups[i].lanes[0]) * seating.worlds
         if rows % config.ppo.minibatches:
             raise ConfigError(
-                f"minibatches={config.ppo.minibatches} does not divide the {rows} rows that the learner drives against "
-                f"these opponents. Nearest that does: {nearest_divisor(rows, config.ppo.minibatches)}."
+                f"minibatches={config.ppo.minibatches} does not divide the {rows} rows that a learner drives. "
+                f"Nearest that does: {nearest_divisor(rows, config.ppo.minibatches)}."
             )
 
 
@@ -188,7 +193,8 @@ def state_of_seed(built: Built, seed: int) -> TrainState:
 
 def with_origin(built: Built, state: TrainState) -> TrainState:
     """The state that also remembers how its learners are now, where some will begin anew from there."""
-    return state._replace(origin=jax.tree.map(jnp.copy, state.learners[0])) if built.config.roles.mains else state
+    anew = built.config.roles.main_exploiters + built.config.roles.league_exploiters > 0
+    return state._replace(origin=jax.tree.map(jnp.copy, state.learners[0])) if anew else state
 
 
 def first_pool(built: Built, learners: tuple[Learner, ...]) -> Any:

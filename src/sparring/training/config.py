@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
 
-from sparring.core.errors import ConfigError
+from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
 from sparring.league.config import (
     CurriculumConfig,
@@ -15,9 +15,9 @@ from sparring.league.config import (
     check_opponents,
 )
 from sparring.league.gates import GateConfig, check_gate
-from sparring.league.population import PopulationConfig, check_population
+from sparring.league.population import HORIZONS, PopulationConfig, check_population
 from sparring.league.roles import RolesConfig, check_roles, roles
-from sparring.learn.config import COEFFICIENTS, PPOConfig, coefficient
+from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, coefficient
 from sparring.nets.config import NetConfig, check_net
 
 HIGHEST = {"discount": 1.0, "decay": 1.0, "advantage_noise": 1.0, "value_norm_rate": 1.0, "shadow_tau": 1.0}
@@ -146,10 +146,11 @@ class RunConfig:
         """Where learners have roles, these alone say who meets whom."""
         check_roles(self.roles)
         check_gate(self.gates)
-        none = Schedule.parse(0.0)
-        if self.gates.gate != "none" and (self.opponents.history == none or not self.pool.pool_size):
-            raise ConfigError("A gate lets learners into the pool of past selves. Give it a share: --history 1.")
+        if self.gates.gate != "none":
+            check_gated(self.gates, self.opponents, self.pool)
         check_population(self.population)
+        if self.population.population:
+            check_explored(self.population, self.ppo)
         if self.population.population and self.changing:
             raise ConfigError(
                 "A population's members train by self-play or against a bot, and meet each other to be compared. Leave "
@@ -212,6 +213,34 @@ class RunConfig:
     @property
     def recurrent(self) -> bool:
         return self.net.memory != "none"
+
+
+def check_gated(gates: GateConfig, opponents: OpponentsConfig, pool: PoolConfig) -> None:
+    """A gate judges by games of training: whoever it asks about must be met."""
+    none = Schedule.parse(0.0)
+    if opponents.history == none or pool.pool_size < 2:
+        raise ConfigError(
+            "A gate lets the learner into a pool of past champions, which needs a share and two rows or more. "
+            "Set --history 1 and a larger --pool-size."
+        )
+    if gates.gate_floor and "latest" in (opponents.sampler, opponents.late_sampler):
+        raise ConfigError("gate_floor asks about all past champions, and sampler=latest meets one. Use pfsp_hard.")
+    if gates.gate_anchor_floor and opponents.bots == none and not opponents.bot_floor:
+        raise ConfigError("gate_anchor_floor asks about bots, which have no share. Set --bots 0.2.")
+
+
+def check_explored(population: PopulationConfig, ppo: PPOConfig) -> None:
+    """Coefficients that exist and act: a factor on one that is 0, off or at its bound would do nothing."""
+    for knob in population.pbt_knobs:
+        if knob not in COEFFICIENTS:
+            raise ConfigError(f"pbt_knobs: {unknown('coefficient', knob, COEFFICIENTS)}")
+        schedule = coefficient(ppo, knob)
+        off = knob in NEUTRAL and not ppo.on(knob)
+        if off or schedule.start == 0 or (knob in HORIZONS and schedule.start == 1):
+            raise ConfigError(
+                f"pbt_knobs names {knob}, which is {schedule}: a factor would change nothing. Give it another value, "
+                "or leave it out."
+            )
 
 
 def check_learning(ppo: PPOConfig, net: NetConfig) -> None:

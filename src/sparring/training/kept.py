@@ -50,9 +50,12 @@ def weights_of(
 ) -> tuple[str, dict[str, np.ndarray]]:
     """The player that is meant, and the weights of its policy by their names in it. Stacks are [R, rows, ...]."""
     rows = {p["name"]: (f"learners.{p['group']}.model.actor.", p["row"]) for p in checkpoint.meta["players"]}
+    place = seed_row(checkpoint, seed)
+    leaders = checkpoint.meta.get("population", {}).get("leaders", [])
+    if not player and leaders:
+        player = list(rows)[leaders[place]]
     if not player and len(rows) > 1:
         raise ConfigError(f"{run} has the learners {', '.join(rows)}. Name one: {run}:{next(iter(rows))}")
-    place = seed_row(checkpoint, seed)
     rows |= {
         f"{p['name']}{SHADOW}": (f"learners.{p['group']}.shadow.", p["row"])
         for p in checkpoint.meta["players"]

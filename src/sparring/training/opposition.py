@@ -266,16 +266,16 @@ class Opposition:
         each = len(home_B) // len(learners)
         names = {LEARNER: learners[0], **{m.player.id: m.player.name for m in league.members()}}
         slots = ((decision.old_B, decision.old_probability_B), (decision.next_B, decision.probability_B))
-        return [
-            Faced(
-                seed, learners[block // each], block, home_B[block], int(players[block]), names[int(players[block])],
-                kind_of(int(players[block])), float(chance[block]), *(int(x[s, block]) for x in duels[:5]),
-                *(float(x[s, block]) for x in duels[5:7]),
-            )
-            for s, (players, chance) in enumerate(slots)
-            for block in range(len(home_B))
-            if duels.games_2B[s, block]
-        ]  # fmt: skip
+
+        def faced(s: int, block: int) -> Faced:
+            learner, player = block // each, int(slots[s][0][block])
+            kind = "self" if player == RIVAL + learner else kind_of(player)
+            return Faced(
+                seed, learners[learner], block, home_B[block], player, names[player], kind, float(slots[s][1][block]),
+                *(int(x[s, block]) for x in duels[:5]), *(float(x[s, block]) for x in duels[5:7]),
+            )  # fmt: skip
+
+        return [faced(s, block) for s in range(2) for block in range(len(home_B)) if duels.games_2B[s, block]]
 
 
 def begun(built: Built, seed: int) -> League | RoleLeague:

@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sparring.core.errors import ConfigError, unknown
 from sparring.core.seeding import Seed
+from sparring.core.spec import GameSpec
 from sparring.evaluation.match import Match, prepare_match
 from sparring.evaluation.tournament import play_pairs
 from sparring.league.events import Event
@@ -24,7 +24,7 @@ from sparring.learn.config import COEFFICIENTS, INHERITED, coefficient
 from sparring.learn.learner import Learner
 from sparring.play.scripted import RANDOM, Scripted
 from sparring.training.build import Built
-from sparring.training.config import HIGHEST, RunConfig
+from sparring.training.config import HIGHEST
 from sparring.training.program import TrainState
 from sparring.training.snapshot import to_arrays
 
@@ -46,7 +46,6 @@ class Population:
         config = built.config.population
         if not config.population:
             return cls(built)
-        check_knobs(built.config)
         seeds = [Seed.of(int(seed)) / "population" for seed in built.seeds_R]
         drawn = [first_factors(config, config.pbt_knobs, seed) for seed in seeds]
         return cls(built, [with_each(built, factor_MH) for factor_MH in drawn], [0] * len(seeds))
@@ -64,7 +63,7 @@ class Population:
         if not self.factors:
             return common
         (knobs_LH,), progress = common, self.built.progress(iteration)
-        stacks = [with_factors(self.built.config, knobs_LH, factor_MH, progress) for factor_MH in self.factors]
+        stacks = [with_factors(self.built, knobs_LH, factor_MH, progress) for factor_MH in self.factors]
         return (np.stack(stacks),)
 
     def due(self, iteration: int) -> bool:
@@ -85,7 +84,7 @@ class Population:
             parent_M = select(fitness, config, (own / "select").generator())
             after_MH = explore(self.factors[r], parent_M, config, (own / "explore").generator())
             events_R.append(list(copies(fitness, parent_M, self.factors[r], after_MH, config.pbt_knobs)))
-            self.leaders[r] = int(np.argmax(np.nan_to_num(fitness.mean_M, nan=-np.inf)))
+            self.leaders[r] = int(np.argmax(np.where(np.isfinite(fitness.mean_M), fitness.mean_M, -np.inf)))
             self.factors[r] = after_MH
             if events_R[-1]:
                 learners = descended(learners, jnp.asarray(r), jnp.asarray(parent_M))
@@ -99,7 +98,7 @@ class Population:
         }
         diverged = [row for row, name in enumerate(names) if not finite(members[name])]
         sound = {name: actor for row, (name, actor) in enumerate(members.items()) if row not in diverged}
-        if game.spec.score != "outcome" or game.spec.sides != 2 or not game.spec.exchangeable_sides:
+        if not in_pairs(game.spec):
             return self.returns(members, diverged, seed)
         bots = (RANDOM, *game.bots().names) if config.pbt_against == "bots" else ()
         pairs = [(name, bot) for name in sound for bot in bots] or list(combinations(sorted(sound), 2))
@@ -124,14 +123,9 @@ class Population:
         return Fitness(mean_M, mean_M - half_M, mean_M + half_M, variance_M, np.full(len(found), games))
 
 
-def check_knobs(config: RunConfig) -> None:
-    """Coefficients that exist and are used: a factor on one that is always 0 would do nothing."""
-    for knob in config.population.pbt_knobs:
-        if knob not in COEFFICIENTS:
-            raise ConfigError(f"pbt_knobs: {unknown('coefficient', knob, COEFFICIENTS)}")
-        schedule = coefficient(config.ppo, knob)
-        if schedule.start == schedule.end == 0:
-            raise ConfigError(f"pbt_knobs names {knob}, which is 0 all the time. Give it a value, or leave it out.")
+def in_pairs(spec: GameSpec) -> bool:
+    """Whether two members can meet and one of them win."""
+    return spec.score == "outcome" and spec.sides == 2 and spec.exchangeable_sides
 
 
 def with_each(built: Built, factor_MH: np.ndarray) -> np.ndarray:
@@ -146,15 +140,22 @@ def with_each(built: Built, factor_MH: np.ndarray) -> np.ndarray:
     return factor_MH
 
 
-def with_factors(config: RunConfig, knobs_LH: np.ndarray, factor_MH: np.ndarray, progress: float) -> np.ndarray:
-    """knobs_LH of the members. A coefficient that follows another one has its factor too."""
-    found_LH = knobs_LH.copy()
-    for column, knob in enumerate(config.population.pbt_knobs):
-        followers = [name for name, root in INHERITED.items() if root == knob and getattr(config.ppo, name) is None]
+def with_factors(built: Built, knobs_LH: np.ndarray, factor_MH: np.ndarray, progress: float) -> np.ndarray:
+    """knobs_LH of the members. A coefficient that follows another one has its factor too, unless it is explored."""
+    explored, common, found_LH = built.config.population.pbt_knobs, built.config.ppo, knobs_LH.copy()
+    for column, knob in enumerate(explored):
+        followers = [name for name, root in INHERITED.items() if root == knob and name not in explored]
         for name in (knob, *followers):
-            value_M = scaled(name, coefficient(config.ppo, name).at(progress), factor_MH[:, column])
-            found_LH[:, COEFFICIENTS.index(name)] = np.minimum(value_M, HIGHEST.get(name, np.inf))
+            value_M = np.minimum(scaled(name, coefficient(common, knob).at(progress), factor_MH[:, column]), most(name))
+            own_M = np.array([name in followers and getattr(ppo, name) is not None for ppo in built.settings[0]])
+            place = COEFFICIENTS.index(name)
+            found_LH[:, place] = np.where(own_M, knobs_LH[:, place], value_M)
     return found_LH
+
+
+def most(name: str) -> float:
+    """The largest value of a coefficient; a policy that only guesses cannot learn."""
+    return 0.99 if name == "epsilon" else HIGHEST.get(name, np.inf)
 
 
 def in_front(state: TrainState, leaders: Sequence[int]) -> TrainState:
@@ -174,4 +175,6 @@ def descended(learners: Learner, seed: jax.Array, parent_M: jax.Array) -> Learne
     """Learners of one seed as copies of their parents: weights, optimiser, statistics and shadow; who stays is the same
     to the last bit, and everybody keeps its identity, so that twins do not stay twins."""
     copied = jax.tree.map(lambda x: x.at[seed].set(x[seed][parent_M]), learners)
+    if copied.reward is not None and learners.reward is not None:  # what games of its own worlds have paid so far
+        copied = copied._replace(reward=copied.reward._replace(return_WN=learners.reward.return_WN))
     return copied._replace(player=learners.player)
