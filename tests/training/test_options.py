@@ -242,7 +242,7 @@ def test_settings_that_make_no_sense_are_refused_with_a_reason(tiny, changes, wo
     ("changes", "words"),
     [
         ({"curriculum": True, "worlds": 8}, "blocks are left to the current self"),
-        ({"bots": 1.0, "worlds": 8, "minibatches": 16, "blocks": 2, "steps": 2}, "rows that the learner drives"),
+        ({"bots": 1.0, "worlds": 8, "minibatches": 16, "blocks": 2, "steps": 2}, "rows that a learner drives"),
         ({"bots": 1.0, "worlds": 7, "minibatches": 7, "steps": 1}, "cannot be split into 2 equal blocks"),
     ],
 )
