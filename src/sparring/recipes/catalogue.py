@@ -54,7 +54,7 @@ def guns_until(metric: str, *marks: float) -> tuple[str, ...]:
 
 
 def demo() -> RunConfig:
-    """A dogfight by self-play in two to three minutes on two cores: from chance to beating the lower half of the bots.
+    """A dogfight by self-play in three minutes on two cores: from chance to beating the lower half of the bots.
 
     `pursuit` and the price of time (`survival` below 0) make learners fight: with potentials alone they learned to part
     and to wait for the end. `blunder` takes away the gain of crashing before one is shot. Small blocks let all bots be
@@ -81,7 +81,7 @@ def demo() -> RunConfig:
 
 
 def dogfight() -> RunConfig:
-    """A dogfight in about 15 minutes on two cores, against all bots and more past selves."""
+    """A dogfight in about 15 minutes on two cores, against all bots: beats each of them."""
     base = demo()
     return replace(
         base,
