@@ -18,6 +18,7 @@ from sparring.league.population import (
     copies,
     explore,
     first_factors,
+    ranked,
     scaled,
     select,
     steps_between,
@@ -373,3 +374,11 @@ def test_without_sure_differences_they_stay_off():
 def test_a_rate_that_no_member_had_is_found_by_small_changes(config, seed):
     after_MH = run(config, np.ones((8, 1)) * np.linspace(0.9, 1.1, 8)[:, None], best=8.0, rounds=100, seed=seed)
     assert np.median(np.abs(np.log(after_MH / 8.0))) < np.log(1.5)
+
+
+def test_a_round_tells_how_all_did_and_who_leads_also_where_nobody_was_copied():
+    fitness = Fitness(np.array([0.4, np.nan, 0.6]), *(np.zeros(3) for _ in range(4)))
+    found = ranked(fitness, np.array([[1.0], [2.0], [0.5]]), ("entropy",))
+    assert (found.means, found.leader) == ((0.4, None, 0.6), 2)
+    assert found.sentence() == "Compared the members: 0.4, diverged, 0.6. Member 2 leads (entropy x0.5)."
+    assert json.loads(json.dumps(found.to_dict()))["event"] == "ranked"

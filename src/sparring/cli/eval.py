@@ -29,7 +29,7 @@ class Eval:
     """Play against these instead: bots, other runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors)."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     games: int = 100
-    """Complete games of each line-up."""
+    """Complete games of each line-up; where two sides are alike each is played, so twice as many against a bot."""
     deterministic: bool = False
     """Take the most likely action instead of sampling."""
     seed: int = 1

@@ -102,7 +102,9 @@ def plain(seed: int, member: "Member") -> dict[str, Any]:
 
 def table(known: "LastKnown") -> Table:
     several = len(known.opposition.leagues) > 1
-    found = Table(title=f"Whom the learner meets, before iteration {known.iteration}")
+    learner = known.opposition.built.lineup.names[0]
+    whom = "the learner meets" if learner == "learner" else f"{learner} has met"
+    found = Table(title=f"Whom {whom}, before iteration {known.iteration}")
     for column in (
         *(["seed"] if several else []),
         "name",
@@ -114,7 +116,9 @@ def table(known: "LastKnown") -> Table:
         "Elo",
         "row",
     ):
-        found.add_column(column, justify="left" if column in ("name", "kind") else "right")
+        # A name is typed elsewhere, so it is shown whole.
+        found.add_column(column, justify="left" if column in ("name", "kind") else "right", no_wrap=column == "name",
+                         overflow="fold" if column == "name" else "ellipsis")  # fmt: skip
     for seed, member in everybody(known):
         games = member.games
         found.add_row(

@@ -260,7 +260,7 @@ def check_game(spec: GameSpec) -> None:
 
 def check_counts(games: int, precision: float | None, most_games: int) -> None:
     if games < 2 or games % 2:
-        raise ConfigError(f"games must be even, since each start is played from both sides, found {games}.")
+        raise ConfigError(f"games must be even and at least 2: each start is played from both sides, found {games}.")
     if precision is not None and not 0 < precision < 0.5:
         raise ConfigError(f"precision must lie between 0 and 0.5, found {precision}: 0.05 is 5 points to either side.")
     if most_games < games:

@@ -80,6 +80,22 @@ class Fitness(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Ranked(Event):
+    """Members were compared, whether or not anybody was copied."""
+
+    means: tuple[float | None, ...]
+    """Fitness of each member; None: it had diverged."""
+    leader: int
+    factors: tuple[dict[str, float], ...]
+    """What each had tried, by knob."""
+
+    def sentence(self) -> str:
+        shown = ", ".join("diverged" if mean is None else f"{mean:.3g}" for mean in self.means)
+        tried = ", ".join(f"{knob} x{factor:.3g}" for knob, factor in self.factors[self.leader].items())
+        return f"Compared the members: {shown}. Member {self.leader} leads ({tried})."
+
+
+@dataclass(frozen=True)
 class Copied(Event):
     """A member became a copy of another, apart from what it tries."""
 
@@ -174,6 +190,14 @@ def explore(
     tried_MH = np.where(generator.random(shape) < config.pbt_resample, anew_MH, perturbed_MH)
     replaced_M1 = (parent_M != np.arange(len(parent_M)))[:, None]
     return np.where(replaced_M1, np.clip(tried_MH, 1.0 / LIMIT, LIMIT), factor_MH)
+
+
+def ranked(fitness: Fitness, factor_MH: np.ndarray, knobs: Sequence[str]) -> Ranked:
+    """A round as plain data: how all did, and who leads."""
+    finite_M = np.isfinite(fitness.mean_M)
+    means = [float(mean) if finite else None for mean, finite in zip(fitness.mean_M, finite_M, strict=True)]
+    factors = tuple(dict(zip(knobs, factor_H.tolist(), strict=True)) for factor_H in factor_MH)
+    return Ranked(tuple(means), int(np.argmax(np.where(finite_M, fitness.mean_M, -inf))), factors)
 
 
 def copies(

@@ -19,7 +19,17 @@ from sparring.evaluation.match import Match, prepare_match
 from sparring.evaluation.tournament import play_pairs
 from sparring.league.events import Event
 from sparring.league.ledger import Score
-from sparring.league.population import HORIZONS, Fitness, copies, explore, first_factors, scaled, select, steps_between
+from sparring.league.population import (
+    HORIZONS,
+    Fitness,
+    copies,
+    explore,
+    first_factors,
+    ranked,
+    scaled,
+    select,
+    steps_between,
+)
 from sparring.learn.config import COEFFICIENTS, INHERITED, coefficient
 from sparring.learn.learner import Learner
 from sparring.play.scripted import RANDOM, Scripted
@@ -83,10 +93,11 @@ class Population:
             fitness = self.fitness(jax.tree.map(lambda x, r=r: x[r], learners), (own / "games").word())
             parent_M = select(fitness, config, (own / "select").generator())
             after_MH = explore(self.factors[r], parent_M, config, (own / "explore").generator())
-            events_R.append(list(copies(fitness, parent_M, self.factors[r], after_MH, config.pbt_knobs)))
-            self.leaders[r] = int(np.argmax(np.where(np.isfinite(fitness.mean_M), fitness.mean_M, -np.inf)))
-            self.factors[r] = after_MH
-            if events_R[-1]:
+            found = ranked(fitness, self.factors[r], config.pbt_knobs)
+            copied = copies(fitness, parent_M, self.factors[r], after_MH, config.pbt_knobs)
+            events_R.append([found, *copied])
+            self.leaders[r], self.factors[r] = found.leader, after_MH
+            if copied:
                 learners = descended(learners, jnp.asarray(r), jnp.asarray(parent_M))
         return state._replace(learners=(learners,)), events_R
 
