@@ -13,7 +13,7 @@ from sparring.cli.shares import tell
 from sparring.core.errors import ConfigError, unknown
 
 if TYPE_CHECKING:  # nothing heavy before the flags are read
-    from sparring.league.league import Member
+    from sparring.league.desk import Member
     from sparring.store.run_dir import RunDir
     from sparring.training.control import LastKnown
 

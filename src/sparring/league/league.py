@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sparring.core.errors import ConfigError, RunError
 from sparring.core.seeding import Seed
+from sparring.league import desk
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig, check_game, check_opponents, ladder_of
 from sparring.league.curriculum import Level, Standing, levels, moved
+from sparring.league.desk import Member
 from sparring.league.drawing import Choice, draw_players
 from sparring.league.events import Counted, Event, Evicted, Joined, Kept, SharesSet, Snapshot
 from sparring.league.gates import NO_GATE, GateConfig, on_trial
@@ -27,25 +29,8 @@ from sparring.league.orders import NORMAL, Block, Draw, Orders, Report, Result, 
 from sparring.league.player import BOT, GUEST, LEARNER, SHADOW, Player, bot_players, past_self
 from sparring.league.pool import Pool, evictee, snapshot_due
 from sparring.league.reading import read_report
-from sparring.statistics.intervals import Interval
 
-LATE = 2
-"""Iterations after which a report is read."""
 POSTPONED = "a snapshot was postponed, because every member of the pool is pinned or still playing"
-
-
-class Member(NamedTuple):
-    """A player as people read of it."""
-
-    player: Player
-    row: int | None
-    """Of the pool; None for the shadow and bots."""
-    games: int
-    rate: float
-    """The learner's, old games counting less."""
-    interval: Interval
-    """Of the learner's rate over all games."""
-    rating: float
 
 
 @dataclass
@@ -123,13 +108,10 @@ class League:
 
     def assign(self, iteration: int, progress: float, steps: int) -> Orders:
         """Read what is due, keep the pool, then give every drained block its next player."""
-        if self.iteration is not None and iteration <= self.iteration:
-            raise RunError(f"Iteration {iteration} was already ordered; the next is {self.iteration + 1}.")
+        reports, self.inbox = desk.due(self.inbox, iteration, self.iteration)
         self._news = []
-        for report in sorted(self.inbox, key=lambda report: report.iteration):
-            if report.iteration <= iteration - LATE:
-                self._learn_from(report)
-        self.inbox = [report for report in self.inbox if report.iteration > iteration - LATE]
+        for report in reports:
+            self._learn_from(report)
         self._keep_pool(steps)
         changed_B = self._give(iteration, min(1.0, max(0.0, progress)))
         self.iteration = iteration
@@ -137,13 +119,7 @@ class League:
 
     def report(self, report: Report) -> None:
         """Put a report in the inbox. In time for `assign`, or the run could not be repeated."""
-        report.check(len(self.blocks))
-        last = -1 if self.iteration is None else self.iteration
-        if not last - LATE < report.iteration <= last:
-            raise RunError(f"After the orders of iteration {last}, a report of {report.iteration} cannot be read.")
-        if any(known.iteration == report.iteration for known in self.inbox):
-            raise RunError(f"Iteration {report.iteration} was already reported. Report each once.")
-        self.inbox.append(Report.from_dict(report.to_dict()))  # plain numbers, as after an interruption
+        self.inbox = desk.received(self.inbox, report, blocks=len(self.blocks), last=self.iteration)
 
     def row_of(self, player: int) -> int | None:
         """The row of the pool that holds a player's weights."""
@@ -166,7 +142,7 @@ class League:
         member = next((member for member in self.pool.players if member.id == player), None)
         if member is None:
             return f"No player {player} is in the pool."
-        if player in self._playing():
+        if player in desk.playing(self.blocks):
             self.pool = replace(self.pool, leaving=self.pool.leaving | {player})
             return f"{member.name} is drawn no more, and leaves the pool when its games have ended."
         return self._evict(member)
@@ -191,19 +167,8 @@ class League:
 
     def members(self) -> tuple[Member, ...]:
         """All players but the learner: the shadow, the pool from the oldest, the ladder from the weakest."""
-        ledger = self.knowledge.ledger
         everyone = (Player(id=SHADOW, name="shadow", kind="shadow"), *self.pool.players, *self.ladder)
-        return tuple(
-            Member(
-                player=player,
-                row=self.row_of(player.id),
-                games=ledger.interval(player.id).count,
-                rate=ledger.rate(player.id),
-                interval=ledger.interval(player.id),
-                rating=ledger.rating_of(player.id),
-            )
-            for player in everyone
-        )
+        return desk.described(everyone, self.knowledge.ledger, self.row_of)
 
     # What was played.
 
@@ -215,10 +180,7 @@ class League:
         if self.levels:
             self.standing, event = moved(self.standing, self.levels, read.at_level, self.curriculum)
             self._news += [event] if event else []
-        self.blocks = [
-            replace(block, drained=block.drained or (bool(drained) and report.iteration >= block.since))
-            for block, drained in zip(self.blocks, report.drained_B, strict=True)
-        ]
+        self.blocks = desk.after(self.blocks, report)
 
     def _learn_quality(self, sampled: Sequence[Result]) -> None:
         for group, samplers in (
@@ -231,13 +193,8 @@ class League:
 
     # The pool.
 
-    def _playing(self) -> set[int]:
-        """Players whose weights some block needs; of a drained one `old` is no longer played."""
-        draws = [block.next for block in self.blocks] + [block.old for block in self.blocks if not block.drained]
-        return {draw.player for draw in draws}
-
     def _keep_pool(self, steps: int) -> None:
-        playing = self._playing()
+        playing = desk.playing(self.blocks)
         for player in self.pool.players:
             if player.id in self.pool.leaving - playing:
                 self._news.append(self._evict(player))

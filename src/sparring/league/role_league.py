@@ -16,9 +16,10 @@ import numpy as np
 
 from sparring.core.errors import RunError
 from sparring.core.seeding import Seed
+from sparring.league import desk
 from sparring.league.config import OpponentsConfig
+from sparring.league.desk import Member
 from sparring.league.events import Counted, Event, Recalled, Reset, Snapshot
-from sparring.league.league import LATE, Member
 from sparring.league.ledger import Ledger, Score
 from sparring.league.orders import Block, Draw, Orders, Report, orders_of
 from sparring.league.player import PAST, RIVAL, Player, past_rival
@@ -84,26 +85,17 @@ class RoleLeague:
 
     def assign(self, iteration: int, progress: float, steps: int) -> Orders:
         del progress  # shares of roles do not change over the run
-        if self.iteration is not None and iteration <= self.iteration:
-            raise RunError(f"Iteration {iteration} was already ordered; the next is {self.iteration + 1}.")
+        reports, self.inbox = desk.due(self.inbox, iteration, self.iteration)
         self._news = []
-        for report in sorted(self.inbox, key=lambda report: report.iteration):
-            if report.iteration <= iteration - LATE:
-                self._learn_from(report)
-        self.inbox = [report for report in self.inbox if report.iteration > iteration - LATE]
+        for report in reports:
+            self._learn_from(report)
         self._judge(iteration, steps)
         changed_B = self._give(iteration)
         self.iteration = iteration
         return orders_of(self.blocks, changed_B, self._news)
 
     def report(self, report: Report) -> None:
-        report.check(len(self.blocks))
-        last = -1 if self.iteration is None else self.iteration
-        if not last - LATE < report.iteration <= last:
-            raise RunError(f"After the orders of iteration {last}, a report of {report.iteration} cannot be read.")
-        if any(known.iteration == report.iteration for known in self.inbox):
-            raise RunError(f"Iteration {report.iteration} was already reported. Report each once.")
-        self.inbox.append(Report.from_dict(report.to_dict()))
+        self.inbox = desk.received(self.inbox, report, blocks=len(self.blocks), last=self.iteration)
 
     def row_of(self, player: int) -> int | None:
         return self.pool.rows.get(player)
@@ -113,18 +105,7 @@ class RoleLeague:
 
     def members(self) -> tuple[Member, ...]:
         """All learners, then all past players: what the first main's games against them showed."""
-        ledger = self.ledgers[0]
-        return tuple(
-            Member(
-                player=player,
-                row=self.row_of(player.id),
-                games=ledger.interval(player.id).count,
-                rate=ledger.rate(player.id),
-                interval=ledger.interval(player.id),
-                rating=ledger.rating_of(player.id),
-            )
-            for player in (*self.rivals, *self.past)
-        )
+        return desk.described((*self.rivals, *self.past), self.ledgers[0], self.row_of)
 
     # What was played.
 
@@ -145,10 +126,7 @@ class RoleLeague:
                 scores[other][RIVAL + learner] = scores[other][RIVAL + learner].plus(mirrored)
         pairs = zip(self.ledgers, scores, strict=True)
         self.ledgers = [ledger.after(score, self.opponents.forget) for ledger, score in pairs]
-        self.blocks = [
-            replace(block, drained=block.drained or (bool(drained) and report.iteration >= block.since))
-            for block, drained in zip(self.blocks, report.drained_B, strict=True)
-        ]
+        self.blocks = desk.after(self.blocks, report)
 
     def _says_something(self, learner: int, player: int, iteration: int) -> bool:
         """Not games against oneself, and not those of weights that are gone."""
@@ -206,14 +184,10 @@ class RoleLeague:
 
     # Who is in memory.
 
-    def _playing(self) -> set[int]:
-        draws = [block.next for block in self.blocks] + [block.old for block in self.blocks if not block.drained]
-        return {draw.player for draw in draws}
-
     def _free_row(self, wanted: set[int]) -> int | None:
         """An empty row, or that of whoever was drawn longest ago of those that nobody plays or wants."""
         row = self.pool.free_row(self.pool_size)
-        idle = [player for player in self.pool.rows if player not in self._playing() | wanted]
+        idle = [player for player in self.pool.rows if player not in desk.playing(self.blocks) | wanted]
         if row is None and idle:
             leaver = min(idle, key=lambda player: (self.used[player], player))
             row = self.pool.rows[leaver]

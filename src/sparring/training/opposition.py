@@ -11,8 +11,9 @@ import numpy as np
 from sparring.core.seeding import Seed
 from sparring.games.game import Game
 from sparring.league.comeback import Comeback
+from sparring.league.desk import LATE
 from sparring.league.events import Event, Joined, Recalled, Reset, Snapshot, Staged
-from sparring.league.league import LATE, League
+from sparring.league.league import League
 from sparring.league.orders import Orders as Decisions
 from sparring.league.orders import Report as LeagueReport
 from sparring.league.orders import Result
