@@ -96,3 +96,10 @@ def test_one_who_left_is_forgotten():
 def test_a_ledger_survives_json_bit_by_bit():
     ledger = Ledger().after({PAST: Score(3, 1, 2), SHADOW: Score(0, 0, 7)}, 0.97).born(PAST + 1)
     assert Ledger.from_dict(json.loads(json.dumps(ledger.to_dict()))) == ledger
+
+
+def test_an_interval_of_fading_counts_never_has_more_points_than_games():
+    ledger = Ledger(fading={7: Fading(3.1, 0.0, 0.0), 8: Fading(3.0000000000000004, 0.0, 0.0)})
+    assert [ledger.recent(player).high for player in (7, 8)] == [1.0, 1.0]
+    for won in np.linspace(3.0, 3.99, 1000):  # 3.3 * 3 / 3.3 is a little above 3 for some
+        assert Ledger(fading={7: Fading(won, 0.0, 0.0)}).recent(7).count == 3

@@ -9,6 +9,7 @@ from sparring.core.errors import RunError
 from sparring.core.seeding import Seed
 from sparring.league.config import OpponentsConfig
 from sparring.league.events import Recalled, Reset, Snapshot
+from sparring.league.ledger import Ledger, Score
 from sparring.league.orders import Report, Result
 from sparring.league.player import PAST, RIVAL
 from sparring.league.role_league import RoleLeague, role_names
@@ -161,3 +162,14 @@ def test_a_league_of_other_roles_is_not_restored():
     state = league().state()
     with pytest.raises(RunError, match="same roles and blocks"):
         league(RolesConfig(mains=2)).restored(state)
+
+
+def test_nothing_is_known_of_a_main_that_became_a_copy_nor_by_it():
+    found = league(RolesConfig(mains=3))
+    first, second, third = (RIVAL + place for place in range(3))
+    found.ledgers[0] = Ledger().after({second: Score(6, 0, 2), third: Score(1, 0, 3), PAST: Score(5, 0, 5)}, 1.0)
+    found.ledgers[1] = Ledger().after({first: Score(2, 0, 6), PAST: Score(9, 0, 1)}, 1.0)
+    found.ledgers[2] = Ledger().after({first: Score(3, 0, 1), second: Score(0, 0, 4)}, 1.0)
+    found.descended(np.array([0, 0, 2]), 11)
+    assert [set(ledger.score) for ledger in found.ledgers] == [{third, PAST}, set(), {first}]
+    assert found.anew == [0, 11, 0]

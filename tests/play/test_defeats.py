@@ -1,5 +1,7 @@
 """Defeats: which are kept, from where they are tried again, and what of them is imitated."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,10 +18,9 @@ from toy_games import timetable
 from toy_players import Always, driver_of, learners_of, quick
 
 LENGTH, STEPS, WORLDS, EVERY = 6, 12, 2, 2
-GAME = timetable(np.zeros((LENGTH, 2)))
-SEATING = seat_changing(
-    GAME.spec, learner="net", families=("bots",), mirror_B=(True, True), face_B=(True, True), worlds=WORLDS
-)
+TIMETABLE = timetable(np.zeros((LENGTH, 2)))
+GAME = replace(TIMETABLE, spec=replace(TIMETABLE.spec, exchangeable=((0, 1),)))
+SEATING = seat_changing(GAME.spec, families=("bots",), mirror_B=(True, True), face_B=(True, True), worlds=WORLDS)
 """Two blocks; the learner is at home on side 0 and on side 1. Side 0 wins every game."""
 RIVAL, STRANGER = 77, 78
 

@@ -11,7 +11,7 @@ import pytest
 from echo_run import KilledError, left_behind
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
-from sparring.league.config import OpponentsConfig
+from sparring.league.config import DefeatsConfig
 from sparring.league.population import PopulationConfig
 from sparring.learn.config import COEFFICIENTS, PPOConfig
 from sparring.nets.config import NetConfig
@@ -114,7 +114,8 @@ def test_a_factor_reaches_the_coefficient_and_those_that_follow_it():
         ({"population": PopulationConfig(population=8, pbt_games=63)}, "must be even"),
         ({"game": "kuhn"}, "won or lost"),
         ({"play": PlayConfig(worlds=8, steps=3)}, "minibatches=4 does not divide the 3 rows"),
-        ({"opponents": OpponentsConfig(history=Schedule.parse(0.5))}, "Leave roles and shares"),
+        ({"defeats": DefeatsConfig(defeat_share=0.1)}, "replays no defeats"),
+        ({"population": PopulationConfig(population=8, pbt_knobs=("shaping/spin",)), "each": ()}, "shaping/spin"),
     ],
 )
 def test_populations_that_cannot_be_are_refused(change, sentence):

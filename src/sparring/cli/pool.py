@@ -55,7 +55,7 @@ def change(arguments: Pool, run: "RunDir", known: "LastKnown") -> None:
     from sparring.training.guests import invite, invited
 
     built, leagues = known.opposition.built, known.opposition.mixtures
-    check_by_hand(built.config)
+    check_by_hand(known.opposition)
     names = {player.name for league in leagues for player in league.pool.players}
     guests = [invited(text, built.game, built.config) for text in arguments.add]
     for remark in (remark for guest in guests for remark in guest.remarks):

@@ -34,7 +34,7 @@ def command(words: list[str]) -> None:
     run = RunDir.open(arguments.run)
     known = last_known(run)
     progress = known.opposition.built.progress(known.iteration)
-    check_by_hand(known.opposition.built.config)
+    check_by_hand(known.opposition)
     league = known.opposition.mixtures[0]
     wanted = {kind: share for kind in SHARES if (share := getattr(arguments, kind)) is not None}
     if wanted:

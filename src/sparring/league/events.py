@@ -21,6 +21,20 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Own(Event):
+    """What happened to one of several learners in a league of its own."""
+
+    whose: str
+    event: Event
+
+    def sentence(self) -> str:
+        return f"{self.whose}: {self.event.sentence()}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.event.to_dict(), "whose": self.whose}
+
+
+@dataclass(frozen=True)
 class Snapshot(Event):
     """Copy a learner to a row of the pool, or to its file alone."""
 

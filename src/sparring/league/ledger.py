@@ -116,7 +116,8 @@ class Ledger:
         won, drawn, lost = self.fading.get(player, Fading())
         total = won + drawn + lost
         games = int(total + 1e-9)
-        return known_interval((won + drawn / 2) * games / total if games else 0.0, games)
+        points = (won + drawn / 2) * games / total if games else 0.0
+        return known_interval(min(points, games), games)  # rounding could leave it a bit above
 
     def rating_of(self, player: int) -> float:
         return self.rating.get(player, 0.0)

@@ -27,6 +27,8 @@ SIGNIFICANT = 0.05
 """welch: the p-value below which the other is better."""
 HORIZONS = ("discount", "decay")
 """Coefficients that weigh the future by their powers: their distance from 1 is what a factor means."""
+SHAPING = "shaping/"
+"""Before the name of a shaping term whose weight is explored, as in the metrics."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +44,7 @@ class PopulationConfig:
     pbt_sure: bool = True
     """Copy only where the winner's lower bound exceeds the loser's upper bound; welch has its own test instead."""
     pbt_knobs: tuple[str, ...] = ("learning_rate", "entropy")
-    """Coefficients that are explored."""
+    """What is explored: coefficients, and weights of shaping terms as shaping/NAME."""
     pbt_factors: tuple[float, ...] = (0.8, 1.2)
     """A copy's coefficients are each multiplied by one of these, all equally likely."""
     pbt_resample: float = 0.25

@@ -175,12 +175,20 @@ class RoleLeague:
         self._news.append(Snapshot(player, row, learner, why))
 
     def _reset(self, learner: int, iteration: int) -> None:
+        self._forget(learner, iteration)
+        self._news.append(Reset(learner, self.names[learner]))
+
+    def _forget(self, learner: int, iteration: int) -> None:
         """What games of the old weights showed is no longer true of anybody."""
         me, self.anew[learner] = self.rivals[learner].id, iteration
         self.ledgers = [
             Ledger() if place == learner else ledger.without(me) for place, ledger in enumerate(self.ledgers)
         ]
-        self._news.append(Reset(learner, self.names[learner]))
+
+    def descended(self, parent_M: np.ndarray, iteration: int) -> None:
+        """Mains became copies of others before this iteration was played."""
+        for learner in np.flatnonzero(parent_M != np.arange(len(parent_M))).tolist():
+            self._forget(learner, iteration)
 
     # Who is in memory.
 

@@ -22,8 +22,9 @@ def driving(seating: Seating, group: Group, pairing: Pairing | None, fresh_BW: A
         return None
     if group.slot:
         slot, family = ("old", "next").index(group.slot), seating.families.index(group.family) + 1
-        block_P = jnp.asarray([block for ((block, _),) in group.lanes])
-        return (pairing.family_2B[slot, block_P] == family)[:, None] & (fresh_BW[block_P] == bool(slot))
+        block_P = jnp.asarray(group.blocks)
+        heard_PW = (pairing.family_2B[slot, block_P] == family)[:, None] & (fresh_BW[block_P] == bool(slot))
+        return jnp.tile(heard_PW, (1, len(group.lanes[0])))
     learner_BW = jnp.where(fresh_BW, pairing.family_2B[1][:, None], pairing.family_2B[0][:, None]) == 0
     lanes = [[jnp.ones_like(learner_BW[b]) if side == seating.home_B[b] else learner_BW[b] for b, side in row]
              for row in group.lanes]  # fmt: skip
@@ -41,8 +42,8 @@ def shifted(seating: Seating, cursor: Cursor, pairing: Pairing) -> Cursor:
     place = {(group.family, group.slot): i for i, group in enumerate(seating.groups)}
     for (family, slot), i in place.items():
         if slot == "old":
-            block_P = jnp.asarray([block for ((block, _),) in seating.groups[i].lanes])
-            moved_PW = jnp.repeat(pairing.shift_B[block_P][:, None], seating.worlds, axis=1)
+            moved_P = pairing.shift_B[jnp.asarray(seating.groups[i].blocks)]
+            moved_PW = jnp.repeat(moved_P[:, None], len(seating.groups[i].lanes[0]) * seating.worlds, axis=1)
             memory[i] = where_first(moved_PW, memory[place[family, "next"]], memory[i])
     return cursor._replace(fresh_BW=fresh_BW, memory=tuple(memory))
 

@@ -34,6 +34,11 @@ class Group:
     def players(self) -> int:
         return len(self.lanes)
 
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Where players change: the block of each row, since one player drives all away sides of a block."""
+        return tuple(row[0][0] for row in self.lanes)
+
 
 @dataclass(frozen=True)
 class Seating:
@@ -52,8 +57,8 @@ class Seating:
 
     @property
     def changing(self) -> tuple[int, ...]:
-        """Blocks in which the player of the other side changes."""
-        return tuple(sorted({block for group in self.groups if group.slot for ((block, _),) in group.lanes}))
+        """Blocks in which the player of the other sides changes."""
+        return tuple(sorted({block for group in self.groups if group.slot for block in group.blocks}))
 
     def seats_in(self, group: Group) -> int:
         """N: seats of a lane."""
@@ -172,33 +177,46 @@ def seat(
 def seat_changing(
     spec: GameSpec,
     *,
-    learner: str,
     families: Sequence[str],
     mirror_B: Sequence[bool],
     face_B: Sequence[bool],
     worlds: int,
     learners: int = 1,
 ) -> Seating:
-    """Blocks of two sides whose away side changes players; home sides alternate from block to block.
+    """Blocks with a home side, whose other sides change players: one player at a time drives all of a block's.
 
-    mirror_B: the learner itself may drive the away side, and then learns from it. face_B: a player of one of the
-    families may. Each block allows one of them at least. Several learners have as many blocks each, one learner's
-    after another's.
+    mirror_B: the learner itself may drive the away sides, and then learns from them. face_B: a player of one of the
+    families may; where sides are unlike, those of the away side's own net. Each block allows one of them at least.
+    Several learners have as many blocks each, one learner's after another's. Home sides alternate from block to block;
+    where sides are unlike, there is a learner for each, always at home on its own.
     """
-    sides = spec.seats_of_side
-    if len(sides) != 2 or len({len(seats) for seats in sides}) != 1:
-        raise ConfigError(f"Opponents change in games of two equal sides, found sides with seats {sides}.")
-    each = len(mirror_B)
-    home_B = tuple(block % 2 for block in range(learners * each))
-    away = [(block, 1 - home) for block, home in enumerate(home_B)]
+    sides, each = spec.seats_of_side, len(mirror_B)
+    alike = spec.exchangeable_sides
+    if len(sides) < 2 or not (alike or len(sides) == learners == 2):
+        raise ConfigError(f"Opponents change where sides are alike, or two that are not; found seats {sides}.")
+    home_B = tuple((block if alike else block // each) % len(sides) for block in range(learners * each))
+    away_B = [tuple((b, side) for side in range(len(sides)) if side != home) for b, home in enumerate(home_B)]
 
     def driven(blocks: range) -> tuple[Lane, ...]:
-        home = tuple((block, home_B[block]) for block in blocks)
-        return home + tuple(away[block] for block in blocks if mirror_B[block % each])
+        mirrored = (lane for block in blocks if mirror_B[block % each] for lane in away_B[block])
+        return (*((block, home_B[block]) for block in blocks), *mirrored)
 
-    lanes = tuple(driven(range(first, first + each)) for first in range(0, len(home_B), each))
-    groups = [Group(learner, lanes, learns=True)]
-    facing = tuple((lane,) for block, lane in enumerate(away) if face_B[block % each])
-    if facing:
-        groups += [Group(f, facing, learns=False, slot=slot) for f in families for slot in ("old", "next")]
+    learning: dict[str, list[tuple[Lane, ...]]] = defaultdict(list)
+    facing: dict[str, list[tuple[Lane, ...]]] = defaultdict(list)
+    for first in range(0, len(home_B), each):
+        learning[net_family(sides[home_B[first]])].append(driven(range(first, first + each)))
+    for block, lanes in enumerate(away_B):
+        own = net_family(sides[lanes[0][1]])
+        for family in (f for f in families if face_B[block % each] and (alike or f == own)):
+            facing[family].append(lanes)
+    groups = [Group(family, tuple(rows), learns=True) for family, rows in learning.items()]
+    groups += [
+        Group(family, tuple(facing[family]), learns=False, slot=slot)
+        for family in families if facing[family] for slot in ("old", "next")
+    ]  # fmt: skip
     return Seating(spec, sides, len(home_B), worlds, tuple(groups), home_B, tuple(families))
+
+
+def net_family(seats: Sequence[int]) -> str:
+    """Nets that drive as many seats: their learners train as one stacked array."""
+    return f"net_{len(seats)}"

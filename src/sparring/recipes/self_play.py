@@ -14,6 +14,7 @@ from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
 from sparring.league.gates import GateConfig
+from sparring.league.population import PopulationConfig
 from sparring.league.roles import RolesConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
@@ -61,6 +62,7 @@ def pace(config: RunConfig, opponents: OpponentsConfig, roles: RolesConfig = NO_
         "curriculum": CurriculumConfig(),
         "roles": roles,
         "gates": GateConfig(),
+        "population": PopulationConfig() if roles.mains else config.population,
     }
     built = build(replace(config, **parts, ppo=plain))
     return Pace(built.steps_per_iteration, built.iterations)

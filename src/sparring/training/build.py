@@ -95,6 +95,14 @@ class Built:
         progress = self.progress(iteration)
         return np.asarray([weights[name].at(progress) if name in weights else 0.0 for name in names], np.float32)
 
+    def shaping(self, iteration: int) -> tuple[Array, ...]:
+        """The same for every seed and learner, [R, L, J] for each learning group; empty where shaping is off."""
+        weights_J = self.shaping_J(iteration)
+        if weights_J is None:
+            return ()
+        shapes = [(self.config.seeds, len(names), len(weights_J)) for names in self.lineup.learners]
+        return tuple(jnp.broadcast_to(jnp.asarray(weights_J), shape) for shape in shapes)
+
 
 def build(config: RunConfig, *, game: Game | None = None) -> Built:
     """Without a game, the registered one that the config names."""
@@ -115,7 +123,8 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
             f"Members of a population are ranked by games won, or by returns that all share; {config.game} is zero-sum "
             "and judged by returns, which are 0 on average. Use a game that is won or lost."
         )
-    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=config.roles.mains > 0)
+    live = config.roles.mains > 0 or (config.changing and not game.spec.exchangeable_sides)
+    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live)
     return Built(config, game, lineup, plan, rosters_of(game, config), settings)
 
 
@@ -202,7 +211,8 @@ def first_pool(built: Built, learners: tuple[Learner, ...]) -> Any:
     config = built.config
     if not (config.changing and has_pool(config)):
         return None
-    return jax.tree.map(lambda x: jnp.repeat(x[:1], config.pool.pool_size, axis=0), learners[0].model.actor)
+    pools = 1 if config.roles.mains else len(built.lineup.names)  # a league of roles has one past for all
+    return jax.tree.map(lambda x: jnp.repeat(x[:1], pools * config.pool.pool_size, axis=0), learners[0].model.actor)
 
 
 def standing_orders(built: Built) -> Orders:
@@ -218,7 +228,6 @@ def standing_orders(built: Built) -> Orders:
     none_2B = jnp.zeros((seeds, 2, blocks), jnp.int32)
     pairing = Pairing(none_2B, none_2B.astype(jnp.uint32), jnp.zeros((seeds, blocks), bool))
     defeats = built.config.defeats
-    weights_J = built.shaping_J(0)
     return Orders(
         rows=fill(0, jnp.int32),
         ids=tuple(
@@ -230,7 +239,7 @@ def standing_orders(built: Built) -> Orders:
         temperature=fill(1.0, jnp.float32) if weak else none,
         epsilon=fill(0.0, jnp.float32) if weak else none,
         pairing=pairing if built.plan.seating.changing else None,
-        shaping_J=None if weights_J is None else jnp.broadcast_to(jnp.asarray(weights_J), (seeds, len(weights_J))),
+        shaping=built.shaping(0),
         reach=jnp.full(seeds, defeats.defeat_reach, jnp.int32) if defeats.defeat_share else None,
         replay_share=jnp.full(seeds, defeats.defeat_share, jnp.float32) if defeats.defeat_share else None,
     )

@@ -15,7 +15,7 @@ from sparring.league.config import (
     check_opponents,
 )
 from sparring.league.gates import GateConfig, check_gate
-from sparring.league.population import HORIZONS, PopulationConfig, check_population
+from sparring.league.population import HORIZONS, SHAPING, PopulationConfig, check_population
 from sparring.league.roles import RolesConfig, check_roles, roles
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, coefficient
 from sparring.nets.config import NetConfig, check_net
@@ -150,12 +150,7 @@ class RunConfig:
             check_gated(self.gates, self.opponents, self.pool)
         check_population(self.population)
         if self.population.population:
-            check_explored(self.population, self.ppo)
-        if self.population.population and self.changing:
-            raise ConfigError(
-                "A population's members train by self-play or against a bot, and meet each other to be compared. Leave "
-                "roles and shares of shadow, history and bots out."
-            )
+            self.check_members()
         if not self.roles.mains:
             return
         if self.opponents.shared or self.curriculum.curriculum or self.defeats.defeat_share:
@@ -167,6 +162,17 @@ class RunConfig:
             raise ConfigError("A league of roles keeps past players in memory, found pool_size=0. Raise it.")
         if self.pool.guests:
             raise ConfigError("A league of roles takes no guests. Leave guests out.")
+
+    def check_members(self) -> None:
+        """What a population can be combined with."""
+        check_explored(self.population, self.ppo, self.shaping)
+        if self.roles.mains and self.roles.mains != self.population.population:
+            raise ConfigError(
+                f"In a league of roles the mains are the members of the population: found mains={self.roles.mains} and "
+                f"population={self.population.population}. Make them equal, or leave one at 0."
+            )
+        if self.defeats.defeat_share or self.pool.guests:
+            raise ConfigError("A population replays no defeats and takes no guests. Leave defeat_share and guests out.")
 
     def check_rows(self) -> None:
         """A rollout must fall into whole sequences, and those into whole minibatches."""
@@ -208,7 +214,7 @@ class RunConfig:
     @property
     def learners(self) -> int:
         """Learners of one kind, where opponents change."""
-        return len(roles(self.roles)) or 1
+        return len(roles(self.roles)) or self.population.population or 1
 
     @property
     def recurrent(self) -> bool:
@@ -229,11 +235,14 @@ def check_gated(gates: GateConfig, opponents: OpponentsConfig, pool: PoolConfig)
         raise ConfigError("gate_anchor_floor asks about bots, which have no share. Set --bots 0.2.")
 
 
-def check_explored(population: PopulationConfig, ppo: PPOConfig) -> None:
+def check_explored(population: PopulationConfig, ppo: PPOConfig, shaping: tuple[str, ...]) -> None:
     """Coefficients that exist and act: a factor on one that is 0, off or at its bound would do nothing."""
+    terms = {SHAPING + text.partition("=")[0].strip(): text for text in shaping}
     for knob in population.pbt_knobs:
+        if knob in terms:
+            continue
         if knob not in COEFFICIENTS:
-            raise ConfigError(f"pbt_knobs: {unknown('coefficient', knob, COEFFICIENTS)}")
+            raise ConfigError(f"pbt_knobs: {unknown('coefficient', knob, (*COEFFICIENTS, *terms))}")
         schedule = coefficient(ppo, knob)
         off = knob in NEUTRAL and not ppo.on(knob)
         if off or schedule.start == 0 or (knob in HORIZONS and schedule.start == 1):

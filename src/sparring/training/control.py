@@ -98,7 +98,7 @@ def obeyed(opposition: Opposition, run: RunDir, command: Command, iteration: int
     wish = command.wish
     if command.damage:
         raise ConfigError(f"{command.damage}.")
-    check_by_hand(opposition.built.config)
+    check_by_hand(opposition)
     if wish.get("do") == "shares":
         return set_shares(opposition, wish.get("shares"), iteration)
     if wish.get("do") == "add":
@@ -116,11 +116,11 @@ def check_changing(config: RunConfig) -> None:
         )
 
 
-def check_by_hand(config: RunConfig) -> None:
+def check_by_hand(opposition: Opposition) -> None:
     """Refuse wishes that a run cannot meet, whatever they are."""
-    check_changing(config)
-    if config.roles.mains:
-        raise ConfigError("The roles of this league say who meets whom; shares and pool cannot be changed by hand.")
+    check_changing(opposition.built.config)
+    if not opposition.mixtures:
+        raise ConfigError("This run has several learners; shares and pools can be changed by hand where there is one.")
 
 
 def check_shares(config: RunConfig, league: League, wanted: Any, progress: float) -> None:

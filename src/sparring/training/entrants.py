@@ -182,7 +182,7 @@ def from_run(source: Source, game: Game, game_name: str = "") -> Entrant:
     past = members(checkpoint, seed_row(checkpoint, source.seed)).get(player)
     meta = PlayerMeta(
         game=config.game, options=config.options, net=to_dict(config.net), player=player,
-        sides=sides_of(game.spec, config, player.removesuffix(SHADOW)), run=run.path.resolve().name,
+        sides=sides_of(game.spec, config, player), run=run.path.resolve().name,
         steps=steps if past is None else past["born"],
     )  # fmt: skip
     return Entrant(source.label, policy, "run", meta.sides, meta, checkpoint.skipped)
@@ -274,9 +274,9 @@ def check_game(source: str, name: str, options: tuple[str, ...], game: Game, gam
 
 
 def sides_of(spec: GameSpec, config: RunConfig, player: str) -> tuple[int, ...]:
-    """The sides of the game that a learner can drive."""
+    """The sides of the game that a learner, its shadow or a past self of it can drive."""
     if spec.exchangeable_sides:
         return tuple(range(spec.sides))
-    lineup = line_up(spec, config)
+    lineup, owner = line_up(spec, config), re.sub(r"^past-\d+-", "", player.removesuffix(SHADOW))
     driven = lineup.seating.seats_of_side
-    return tuple(sorted({spec.side_of_seat[driven[k][0]] for k, n in lineup.player_of_side().items() if n == player}))
+    return tuple(sorted({spec.side_of_seat[driven[k][0]] for k, n in lineup.player_of_side().items() if n == owner}))

@@ -8,7 +8,7 @@ from sparring.core.schedules import Schedule
 from sparring.core.spec import GameSpec
 from sparring.league.mixture import CURRENT, shares
 from sparring.league.role_league import role_names
-from sparring.play.seating import Seating, seat, seat_changing
+from sparring.play.seating import Seating, net_family, seat, seat_changing
 from sparring.training.config import RunConfig
 
 BOTS = "bots"
@@ -25,6 +25,11 @@ class LineUp:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(name for group in self.learners for name in group)
+
+    def place_of(self, learner: int) -> tuple[int, int]:
+        """Learning group and row of the learner of a running number."""
+        places = [(group, row) for group, names in enumerate(self.learners) for row in range(len(names))]
+        return places[learner]
 
     def player_of_side(self) -> dict[int, str]:
         """The learner that can drive each side; of several the first."""
@@ -52,15 +57,9 @@ def layout_of(spec: GameSpec, config: RunConfig, bots: int) -> Layout:
 
     A block that can do both costs the update its away side's rows even while they are none of the learner's.
     """
-    if spec.sides != 2 or not spec.exchangeable_sides or resolve_share(spec, config) != "all":
-        raise ConfigError(
-            f"Changing opponents need a game of two sides that are alike, and share=all; {config.game} has "
-            f"{spec.sides} sides, and share={resolve_share(spec, config)}. Leave current at 1 and the others at 0."
-        )
-    if config.seats.opponent:
-        raise ConfigError("opponent names the one and only bot to meet. Use bots and ladder for a mixture with bots.")
-    blocks = block_count(config)
-    if config.roles.mains:
+    check_sides(spec, config)
+    blocks = block_count(spec, config)
+    if config.roles.mains or not spec.exchangeable_sides:
         return Layout((False,) * blocks, (True,) * blocks)
     low, high = current_range(config, bots)
     always, ever = floor(low * blocks + 1e-6), ceil(high * blocks - 1e-6)
@@ -75,17 +74,54 @@ def layout_of(spec: GameSpec, config: RunConfig, bots: int) -> Layout:
     )
 
 
-def block_count(config: RunConfig) -> int:
-    """Blocks of each learner. Those of one of several are an even number: it plays both sides."""
-    worlds, blocks, learners = config.play.worlds, config.play.blocks, config.learners
-    unit = 2 * learners if learners > 1 else 1
-    if not blocks:
-        blocks = next((b for b in range(max(2 * learners, worlds // 32), 1, -1) if worlds % b == b % unit == 0), 0)
-    if blocks < 2 or worlds % blocks or blocks % unit:
-        each = f", an even number for each of {learners} learners" if learners > 1 else ", at least 2"
+def check_sides(spec: GameSpec, config: RunConfig) -> None:
+    """Opponents change where sides are alike, and a learner drives all of them, or where two unlike sides have a
+    learner each."""
+    alike, share = spec.exchangeable_sides, resolve_share(spec, config)
+    if spec.sides < 2 or (alike and share != "all") or (not alike and (spec.sides > 2 or share != "side")):
         raise ConfigError(
-            f"worlds={worlds} cannot be split into {blocks or 2 * learners} equal blocks{each}. "
-            f"Use a multiple of {2 * learners} worlds, and blocks that divide it."
+            "Changing opponents need a game whose sides are alike, with share=all, or of two sides that are not, with "
+            f"share=side; {config.game} has {spec.sides} sides{'' if alike else ' that are not alike'}, and "
+            f"share={share}. Leave current at 1 and the others at 0."
+        )
+    if config.seats.opponent:
+        raise ConfigError("opponent names the one and only bot to meet. Use bots and ladder for a mixture with bots.")
+    if alike:
+        return
+    unfit = {
+        "roles": config.roles.mains, "a population": config.population.population,
+        "a gate": config.gates.gate != "none",
+        "a curriculum": config.curriculum.curriculum, "bots": has_bots(config), "guests": config.pool.guests,
+        "defeat_share": config.defeats.defeat_share, "snapshot_mark": config.pool.snapshot_mark,
+        "imitation": config.ppo.on("imitation"), "eviction=redundant": config.pool.eviction == "redundant",
+        "sampler=nash": "nash" in (config.opponents.sampler, config.opponents.late_sampler),
+    }  # fmt: skip
+    for what in (what for what, wanted in unfit.items() if wanted):
+        raise ConfigError(
+            f"The sides of {config.game} are not alike: each has a learner and a past of its own, and {what} would "
+            "compare a learner with its own past. Leave it out; shadow, history and rules of age and rate remain."
+        )
+
+
+def learner_count(spec: GameSpec, config: RunConfig) -> int:
+    """Learners where opponents change, each with as many blocks."""
+    return config.learners if spec.exchangeable_sides else spec.sides
+
+
+def block_count(spec: GameSpec, config: RunConfig) -> int:
+    """Blocks of each learner. Those of one of several are whole rounds of the sides: it plays them all."""
+    worlds, blocks, learners = config.play.worlds, config.play.blocks, learner_count(spec, config)
+    sides = spec.sides if spec.exchangeable_sides else 1
+    unit = sides * learners if learners > 1 else 1
+    least = sides * learners
+    if not blocks:
+        blocks = next((b for b in range(max(least, worlds // 32), 1, -1) if worlds % b == b % unit == 0), 0)
+    if blocks < least or worlds % blocks or blocks % unit:
+        parity = "an even number" if sides == 2 else f"a multiple of {sides}"
+        each = f", {parity} for each of {learners} learners" if learners > 1 else f", at least {sides}"
+        raise ConfigError(
+            f"worlds={worlds} cannot be split into {blocks or least} equal blocks{each}. "
+            f"Use a multiple of {least} worlds, and blocks that divide it."
         )
     return blocks // learners
 
@@ -98,13 +134,29 @@ def current_range(config: RunConfig, bots: int) -> tuple[float, float]:
 
 def changing_line_up(spec: GameSpec, config: RunConfig, layout: Layout, guests: tuple[str, ...] = ()) -> LineUp:
     """The learners, and the families of those they meet: their own, bots, and guests of other architectures."""
-    own = f"net_{len(spec.seats_of_side[0])}"
-    families = ([own] if has_selves(config) else []) + ([BOTS] if has_bots(config) else []) + list(guests)
+    learners = learner_count(spec, config)
+    own = list(dict.fromkeys(map(net_family, spec.seats_of_side)))
+    met = has_selves(config) or not spec.exchangeable_sides
+    families = (own if met else []) + ([BOTS] if has_bots(config) else []) + list(guests)
     seating = seat_changing(
-        spec, learner=own, families=families, mirror_B=layout.mirror_B, face_B=layout.face_B,
-        worlds=config.play.worlds // (config.learners * len(layout.mirror_B)), learners=config.learners,
+        spec, families=families, mirror_B=layout.mirror_B, face_B=layout.face_B,
+        worlds=config.play.worlds // (learners * len(layout.mirror_B)), learners=learners,
     )  # fmt: skip
-    return LineUp(seating, (role_names(config.roles) or ("learner",),))
+    names = iter(learner_names(spec, config))
+    groups = [seating.groups[i] for i in seating.learning]
+    return LineUp(seating, tuple(tuple(next(names) for _ in group.lanes) for group in groups))
+
+
+def learner_names(spec: GameSpec, config: RunConfig) -> tuple[str, ...]:
+    """Where opponents change, in the order of the learners."""
+    if not spec.exchangeable_sides:
+        return tuple(side_label(spec, seats) for seats in spec.seats_of_side)
+    members = tuple(member_name(m) for m in range(config.population.population))
+    return role_names(config.roles) or members or ("learner",)
+
+
+def member_name(member: int) -> str:
+    return f"member_{member}"
 
 
 def has_selves(config: RunConfig) -> bool:
@@ -133,7 +185,7 @@ def line_up(spec: GameSpec, config: RunConfig, bots: int = 0) -> LineUp:
     game_side = [spec.side_of_seat[seats[0]] for seats in sides]
     label = [side_label(spec, seats) for seats in sides]
     owner = ["learner" if share == "all" else label[side] for side in range(len(sides))]
-    family = [f"net_{len(seats)}" for seats in sides]
+    family = [net_family(seats) for seats in sides]
     members = config.population.population
     if members and share != "all":
         raise ConfigError(f"The members of a population drive every side: they need share=all, found share={share}.")
@@ -142,7 +194,7 @@ def line_up(spec: GameSpec, config: RunConfig, bots: int = 0) -> LineUp:
     turns = learning_sides(spec, config, share, game_side)
     for block, learns in enumerate(turns * max(1, members)):
         if members:
-            owner = [f"member_{block // len(turns)}"] * len(sides)
+            owner = [member_name(block // len(turns))] * len(sides)
         for side in range(len(sides)):
             if learns[side] and owner[side] not in rows.setdefault(family[side], []):
                 rows[family[side]].append(owner[side])

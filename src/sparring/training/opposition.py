@@ -10,6 +10,7 @@ import numpy as np
 
 from sparring.core.seeding import Seed
 from sparring.games.game import Game
+from sparring.league.abreast import Abreast
 from sparring.league.comeback import Comeback
 from sparring.league.desk import LATE
 from sparring.league.events import Event, Joined, Recalled, Reset, Snapshot, Staged
@@ -18,16 +19,19 @@ from sparring.league.orders import Orders as Decisions
 from sparring.league.orders import Report as LeagueReport
 from sparring.league.orders import Result
 from sparring.league.player import BOT, LEARNER, RIVAL, SHADOW, Player, kind_of
+from sparring.league.population import Copied
 from sparring.league.role_league import RoleLeague
 from sparring.league.stages import Stage, StageState, advanced, parse_stages
 from sparring.learn.learner import Learner
 from sparring.play.rollout import Duels, Pairing
-from sparring.play.seating import Group
+from sparring.play.seating import Group, net_family
 from sparring.training.build import Built, ladder_of
 from sparring.training.guests import Guest
 from sparring.training.line_up import BOTS, has_bots, has_pool
 from sparring.training.program import Orders, TrainState, live_row, shadow_row
 from sparring.training.reseat import layout_now
+
+AnyLeague = League | RoleLeague | Abreast
 
 
 class Faced(NamedTuple):
@@ -55,7 +59,7 @@ class Opposition:
     """Leagues decide; this carries what they decide to the device and what happened back. State is in the leagues."""
 
     built: Built
-    leagues: list[League | RoleLeague]
+    leagues: list[AnyLeague]
     """One for each seed."""
     standing: Orders
     """What the program is told where nobody changes."""
@@ -153,11 +157,7 @@ class Opposition:
     def assign(self, iteration: int) -> tuple[Orders, list[tuple[Event, ...]]]:
         """The orders of an iteration, and for each seed the events that must happen before it."""
         staged = self.next_stage(iteration)
-        weights_J = self.built.shaping_J(iteration)
-        orders = self.standing
-        if weights_J is not None:
-            shape = (self.built.config.seeds, len(weights_J))
-            orders = orders._replace(shaping_J=jnp.broadcast_to(jnp.asarray(weights_J), shape))
+        orders = self.standing._replace(shaping=self.built.shaping(iteration))
         if self.comebacks:
             self.comebacks = [self.coped(iteration, r) for r in range(len(self.comebacks))]
             self.tries = [report for report in self.tries if report[0] > iteration - LATE]
@@ -168,6 +168,16 @@ class Opposition:
         decisions = [league.assign(iteration, progress, steps) for league in self.leagues]
         self.decided[iteration] = decisions
         return self.on_device(decisions, orders), [staged + decision.events for decision in decisions]
+
+    def descended(self, events_R: Sequence[Sequence[Event]], iteration: int) -> None:
+        """Tell the leagues which members of a population have become copies of others before this iteration."""
+        for league, events in zip(self.leagues, events_R, strict=bool(self.leagues)):
+            parent_M = np.arange(self.built.config.population.population)
+            for event in events:
+                if isinstance(event, Copied):
+                    parent_M[event.member] = event.parent
+            assert not isinstance(league, League)  # that has one learner
+            league.descended(parent_M, iteration)
 
     def next_stage(self, iteration: int) -> tuple[Event, ...]:
         """Go on to the stage that metrics of old enough iterations have reached; the event where that is another."""
@@ -208,19 +218,25 @@ class Opposition:
     def families(self, player_B: Any) -> list[int]:
         """For each block, 0 for the learner itself, else 1 + the number of the player's family in the seating."""
         seating = self.built.plan.seating
-        return [0 if p == LEARNER else 1 + seating.families.index(self.family(int(p))) for p in player_B]
+        return [
+            0 if p == LEARNER else 1 + seating.families.index(self.family(int(p), block))
+            for block, p in enumerate(player_B)
+        ]
 
-    def family(self, player: int) -> str:
+    def family(self, player: int, block: int) -> str:
+        """Of whoever drives the away side of a block."""
         if kind_of(player) == "bot":
             return BOTS
-        return self.guests[player].family if player in self.guests else self.built.plan.seating.groups[0].family
+        seating = self.built.plan.seating
+        away = seating.seats_of_side[seating.home_B[block] - 1]  # any: several away sides are alike
+        return self.guests[player].family if player in self.guests else net_family(away)
 
-    def seated(self, group: Group, league: League | RoleLeague, decisions: Decisions) -> tuple[np.ndarray, ...]:
+    def seated(self, group: Group, league: AnyLeague, decisions: Decisions) -> tuple[np.ndarray, ...]:
         """Rows, ids, temperatures and shares of random actions of a group's lanes; row 0 where others drive them."""
         old = group.slot == "old"
-        blocks = [block for ((block, _),) in group.lanes]
+        blocks = group.blocks
         players = [int((decisions.old_B if old else decisions.next_B)[b]) for b in blocks]
-        mine = [p != LEARNER and self.family(p) == group.family for p in players]
+        mine = [p != LEARNER and self.family(p, b) == group.family for p, b in zip(players, blocks, strict=True)]
         rows = [self.row(league, p) if own else 0 for p, own in zip(players, mine, strict=True)]
         temperature_B = decisions.old_temperature_B if old else decisions.temperature_B
         epsilon_B = decisions.old_epsilon_B if old else decisions.epsilon_B
@@ -231,14 +247,14 @@ class Opposition:
             np.asarray([epsilon_B[b] for b in blocks], np.float32),
         )
 
-    def row(self, league: League | RoleLeague, player: int) -> int:
+    def row(self, league: AnyLeague, player: int) -> int:
         if kind_of(player) == "bot":
             return player - BOT
         if player in self.guests and self.guests[player].family in self.kinds:
             return self.guests[player].row
         if kind_of(player) == "rival":
             return live_row(player - RIVAL)
-        row = shadow_row(0) if player == SHADOW else league.row_of(player)
+        row = shadow_row(player - SHADOW) if kind_of(player) == "shadow" else league.row_of(player)
         assert row is not None, f"player {player} is drawn but not in the pool"
         return row
 
@@ -261,27 +277,32 @@ class Opposition:
             faced += rows
         return faced
 
-    def met(self, seed: int, league: League | RoleLeague, decision: Decisions, duels: Duels) -> list[Faced]:
+    def met(self, seed: int, league: AnyLeague, decision: Decisions, duels: Duels) -> list[Faced]:
         """Every player that completed games with the learner in each block."""
         home_B, learners = self.built.plan.seating.home_B, self.built.lineup.names
         each = len(home_B) // len(learners)
-        names = {LEARNER: learners[0], **{m.player.id: m.player.name for m in league.members()}}
+        names = {m.player.id: m.player.name for m in league.members()}
         slots = ((decision.old_B, decision.old_probability_B), (decision.next_B, decision.probability_B))
 
         def faced(s: int, block: int) -> Faced:
             learner, player = block // each, int(slots[s][0][block])
             kind = "self" if player == RIVAL + learner else kind_of(player)
+            name = learners[learner] if player == LEARNER else names[player]
             return Faced(
-                seed, learners[learner], block, home_B[block], player, names[player], kind, float(slots[s][1][block]),
+                seed, learners[learner], block, home_B[block], player, name, kind, float(slots[s][1][block]),
                 *(int(x[s, block]) for x in duels[:5]), *(float(x[s, block]) for x in duels[5:7]),
             )  # fmt: skip
 
         return [faced(s, block) for s in range(2) for block in range(len(home_B)) if duels.games_2B[s, block]]
 
 
-def begun(built: Built, seed: int) -> League | RoleLeague:
+def begun(built: Built, seed: int) -> AnyLeague:
     """The league of one seed before anything was played."""
-    return role_league(built, seed) if built.config.roles.mains else new_league(built, seed)
+    if built.config.roles.mains:
+        return role_league(built, seed)
+    names = built.lineup.names
+    leagues = [new_league(built, seed, learner) for learner in range(len(names))]
+    return Abreast(leagues, names, not built.game.spec.exchangeable_sides) if len(names) > 1 else leagues[0]
 
 
 def role_league(built: Built, seed: int) -> RoleLeague:
@@ -292,27 +313,19 @@ def role_league(built: Built, seed: int) -> RoleLeague:
     )  # fmt: skip
 
 
-def new_league(built: Built, seed: int) -> League:
-    return League.begin(*league_settings(built), **league_facts(built, seed), from_birth=True)
-
-
-def league_settings(built: Built) -> tuple[Any, ...]:
-    config = built.config
-    pool = config.pool if has_pool(config) else replace(config.pool, pool_size=0)
-    return config.opponents, pool, config.curriculum
-
-
-def league_facts(built: Built, seed: int) -> dict[str, Any]:
-    config, seating = built.config, built.plan.seating
-    lanes = seating.groups[0].lanes[0]
-    return {
-        "bots": ladder_of(built.game, config) if has_bots(config) else (),
-        "can_mirror_B": np.asarray([(block, 1 - home) in lanes for block, home in enumerate(seating.home_B)]),
-        "can_face_B": np.isin(np.arange(seating.blocks), seating.changing),
-        "seed": Seed.of(seed) / "league",
-        "total_steps": config.total_steps,
-        "gates": config.gates,
-    }
+def new_league(built: Built, seed: int, learner: int = 0) -> League:
+    """What opposes one learner. Where there are several, snapshot_every counts steps of its own."""
+    config, seating, learners = built.config, built.plan.seating, len(built.lineup.names)
+    pool = replace(config.pool, snapshot_every=learners * config.pool.snapshot_every)
+    root = Seed.of(seed) / "league"
+    layout, unlike = layout_now(seating), not built.game.spec.exchangeable_sides
+    return League.begin(
+        config.opponents, pool if has_pool(config) else replace(pool, pool_size=0), config.curriculum,
+        bots=ladder_of(built.game, config) if has_bots(config) else (),
+        can_mirror_B=np.asarray([unlike or mirror for mirror in layout.mirror_B]),  # unlike sides meet, one learning
+        can_face_B=np.asarray(layout.face_B), seed=root / learner if learner else root,
+        total_steps=config.total_steps, gates=config.gates, from_birth=True,
+    )  # fmt: skip
 
 
 def applied(
@@ -326,8 +339,9 @@ def applied(
     for r, events in enumerate(events_R):
         for event in events:
             if isinstance(event, Snapshot) and event.row is not None:
-                places = (jnp.asarray(place) for place in (r, event.learner, event.row))
-                state = state._replace(pool=copy_row(state.pool, state.learners[0], *places))
+                group, place = opposition.built.lineup.place_of(event.learner)
+                places = (jnp.asarray(place) for place in (r, place, event.row))
+                state = state._replace(pool=copy_row(state.pool, state.learners[group], *places))
             elif isinstance(event, Reset):
                 assert state.origin is not None
                 anew = begin_anew(state.learners[0], state.origin, jnp.asarray(r), jnp.asarray(event.learner))

@@ -15,7 +15,7 @@ from sparring.store.durable import cannot_write, replace_file
 from sparring.store.packages import SUFFIX, PlayerMeta, write_package
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built
-from sparring.training.entrants import from_package
+from sparring.training.entrants import from_package, sides_of
 from sparring.training.opposition import Opposition
 from sparring.training.program import TrainState
 from sparring.training.snapshot import to_arrays
@@ -35,7 +35,8 @@ def keep_players(run: RunDir, opposition: Opposition, state: TrainState, events_
     for r, events in enumerate(events_R):
         for event in events:
             if isinstance(event, Snapshot):
-                write_past(run, built, r, event.player, row_of(state.learners[0].model.actor, r, event.learner))
+                group, row = built.lineup.place_of(event.learner)
+                write_past(run, built, r, event.player, row_of(state.learners[group].model.actor, r, row))
             elif isinstance(event, Joined):
                 write_guest(run, opposition, event.player)
             elif isinstance(event, Evicted) and not built.config.pool.keep_evicted:
@@ -75,7 +76,7 @@ def write_past(run: RunDir, built: Built, r: int, player: Player, policy: Any) -
     config, path = built.config, player_path(run, built, int(built.seeds_R[r]), player)
     meta = PlayerMeta(
         game=config.game, options=config.options, net=to_dict(config.net), player=player.name,
-        sides=tuple(range(built.game.spec.sides)), steps=player.born, run=run.path.resolve().name,
+        sides=sides_of(built.game.spec, config, player.name), steps=player.born, run=run.path.resolve().name,
     )  # fmt: skip
     write_package(path, to_arrays(policy), meta)
 

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from sparring.core.seeding import Seed
 from sparring.core.spec import GameSpec
@@ -21,6 +22,7 @@ from sparring.league.events import Event
 from sparring.league.ledger import Score
 from sparring.league.population import (
     HORIZONS,
+    SHAPING,
     Fitness,
     copies,
     explore,
@@ -76,11 +78,28 @@ class Population:
         stacks = [with_factors(self.built, knobs_LH, factor_MH, progress) for factor_MH in self.factors]
         return (np.stack(stacks),)
 
+    def shaping(self, weights: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Weights of shaping terms, [R, L, J] for each learning group, with every member's factors in them."""
+        spec, explored = self.built.game.spec, self.built.config.population.pbt_knobs
+        names = [SHAPING + name for name in (*spec.terms_of("reward"), *spec.terms_of("potential"))]
+        if not self.factors or not set(names) & set(explored):
+            return weights
+        factor_RLJ = np.ones(weights[0].shape, np.float32)
+        for column, knob in enumerate(explored):
+            if knob in names:
+                factor_RLJ[:, : self.members, names.index(knob)] = np.stack(self.factors)[:, :, column]
+        return (weights[0] * factor_RLJ,)
+
+    @property
+    def members(self) -> int:
+        """The first of the learners."""
+        return self.built.config.population.population
+
     def due(self, iteration: int) -> bool:
         if not self.factors or iteration == 0:
             return False
-        config, members = self.built.config, len(self.factors[0])
-        every = members * steps_between(config.population, config.total_steps // members)
+        config, learners = self.built.config, len(self.built.lineup.names)
+        every = learners * steps_between(config.population, config.total_steps // learners)
         before, now = ((i * self.built.steps_per_iteration) // every for i in (iteration - 1, iteration))
         return now > before
 
@@ -98,12 +117,13 @@ class Population:
             events_R.append([found, *copied])
             self.leaders[r], self.factors[r] = found.leader, after_MH
             if copied:
-                learners = descended(learners, jnp.asarray(r), jnp.asarray(parent_M))
+                others = np.arange(self.members, len(self.built.lineup.names))  # exploiters copy nobody
+                learners = descended(learners, jnp.asarray(r), jnp.asarray(np.concatenate([parent_M, others])))
         return state._replace(learners=(learners,)), events_R
 
     def fitness(self, learners: Learner, seed: int) -> Fitness:
         """Points against each other or against bots; the mean return where games are not won."""
-        game, config, names = self.built.game, self.built.config.population, self.built.lineup.names
+        game, config, names = self.built.game, self.built.config.population, self.built.lineup.names[: self.members]
         members = {
             name: jax.tree.map(lambda x, row=row: x[row], learners.model.actor) for row, name in enumerate(names)
         }
@@ -142,9 +162,9 @@ def in_pairs(spec: GameSpec) -> bool:
 def with_each(built: Built, factor_MH: np.ndarray) -> np.ndarray:
     """First factors, those that `each` sets instead of chance: copies take over all that a member explores."""
     common, factor_MH = built.config.ppo, factor_MH.copy()
-    for column, knob in enumerate(built.config.population.pbt_knobs):
+    for column, knob in coefficients(built):
         base = coefficient(common, knob).start
-        for member, ppo in enumerate(built.settings[0]):
+        for member, ppo in enumerate(built.settings[0][: len(factor_MH)]):
             own = coefficient(ppo, knob).start
             if own != base:
                 factor_MH[member, column] = (1 - base) / (1 - own) if knob in HORIZONS else own / base
@@ -154,14 +174,22 @@ def with_each(built: Built, factor_MH: np.ndarray) -> np.ndarray:
 def with_factors(built: Built, knobs_LH: np.ndarray, factor_MH: np.ndarray, progress: float) -> np.ndarray:
     """knobs_LH of the members. A coefficient that follows another one has its factor too, unless it is explored."""
     explored, common, found_LH = built.config.population.pbt_knobs, built.config.ppo, knobs_LH.copy()
-    for column, knob in enumerate(explored):
+    members = slice(len(factor_MH))
+    for column, knob in coefficients(built):
         followers = [name for name, root in INHERITED.items() if root == knob and name not in explored]
         for name in (knob, *followers):
             value_M = np.minimum(scaled(name, coefficient(common, knob).at(progress), factor_MH[:, column]), most(name))
-            own_M = np.array([name in followers and getattr(ppo, name) is not None for ppo in built.settings[0]])
+            settings = built.settings[0][members]
+            own_M = np.array([name in followers and getattr(ppo, name) is not None for ppo in settings])
             place = COEFFICIENTS.index(name)
-            found_LH[:, place] = np.where(own_M, knobs_LH[:, place], value_M)
+            found_LH[members, place] = np.where(own_M, knobs_LH[members, place], value_M)
     return found_LH
+
+
+def coefficients(built: Built) -> list[tuple[int, str]]:
+    """What is explored besides weights of shaping terms, with its column."""
+    knobs = built.config.population.pbt_knobs
+    return [(column, knob) for column, knob in enumerate(knobs) if not knob.startswith(SHAPING)]
 
 
 def most(name: str) -> float:

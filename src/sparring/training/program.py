@@ -1,6 +1,6 @@
 """One iteration of training, play and learning, as one compiled program. The one place that jits the loop."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -55,8 +55,8 @@ class Orders(NamedTuple):
     temperature: tuple[Array | None, ...]
     epsilon: tuple[Array | None, ...]
     pairing: Pairing | None
-    shaping_J: Array | None
-    """Weights of the game's shaping terms."""
+    shaping: tuple[Array, ...]
+    """For each learning group the weights of the game's shaping terms, [L, J]; empty where shaping is off."""
     reach: Array | None = None
     """Steps before a defeat from which it is replayed."""
     replay_share: Array | None = None
@@ -123,13 +123,15 @@ def iterate(
     if imitating:
         rollouts = with_winners(rollouts, games, seating, orders)
 
-    def learn(learner: Learner, rollout: Any, knobs_H: Array) -> tuple[Learner, UpdateStats, Batch]:
+    def learn(learner: Learner, rollout: Any, knobs_H: Array, *shaping_J: Array) -> tuple[Learner, UpdateStats, Batch]:
         own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
-        return update(learner, rollout, own, Knobs(*knobs_H), plan.ppo, orders.shaping_J)
+        return update(learner, rollout, own, Knobs(*knobs_H), plan.ppo, *shaping_J)
 
     # Rollouts are time-major, so learners are their second axis.
+    shaping = [(weights_LJ,) for weights_LJ in orders.shaping] or [()] * len(learners)
     learned = [
-        jax.vmap(learn, in_axes=(0, 1, 0))(*arguments) for arguments in zip(learners, rollouts, knobs, strict=True)
+        jax.vmap(learn, in_axes=(0, 1, 0, *[0] * len(weights)))(learner, rollout, knobs_LH, *weights)
+        for learner, rollout, knobs_LH, weights in zip(learners, rollouts, knobs, shaping, strict=True)
     ]
     learners, stats, suspects = zip(*learned, strict=True)
     fought = duels(games.counted, seating, cursor.fresh_BW) if cursor.fresh_BW is not None else None
@@ -172,7 +174,7 @@ def seat_players(
         else:
             rows_P, ids_P, temperature_P, epsilon_P = next(named)
             roster = rosters.get(group.family)
-            policy = own_family(plan, learners[0], pool, rows_P) if roster is None else take(roster.policy, rows_P)
+            policy = own_family(plan, learners, pool, rows_P) if roster is None else take(roster.policy, rows_P)
             drivers.append(Driver(policy, None, ids_P, temperature_P, epsilon_P))
     return drivers
 
@@ -189,18 +191,29 @@ def under_rules(rosters: dict[str, Frozen], game: Game) -> dict[str, Frozen]:
     return {family: informed(roster) for family, roster in rosters.items()}
 
 
-def own_family(plan: Plan, learners: Learner, pool: Any, rows_P: Array) -> Any:
-    """Rows of the pool, learners and shadows, as far as this run has them as opponents."""
+def own_family(plan: Plan, learners: tuple[Learner, ...], pool: Any, rows_P: Array) -> Any:
+    """Rows of the pool, learners and shadows, as far as this run has them as opponents.
+
+    Nets are alike whatever the number of seats they drive, so learners of all groups are one stack here.
+    """
     number_P = jnp.maximum((-1 - rows_P) // 2, 0)
-    kinds = [(rows_P >= 0, pool, jnp.maximum(rows_P, 0)), ((rows_P < 0) & (rows_P % 2 == 1), learners.shadow, number_P)]
+    kinds = [(rows_P >= 0, pool, jnp.maximum(rows_P, 0))]
+    if plan.ppo.has_shadow:
+        shadows = joined([learner.shadow for learner in learners])
+        kinds.append(((rows_P < 0) & (rows_P % 2 == 1), shadows, number_P))
     if plan.live:
-        kinds.append(((rows_P < 0) & (rows_P % 2 == 0), learners.model.actor, number_P))
+        actors = joined([learner.model.actor for learner in learners])
+        kinds.append(((rows_P < 0) & (rows_P % 2 == 0), actors, number_P))
     chosen = None
     for is_P, stack, place_P in kinds:
         if stack is not None:
             taken = take(stack, place_P)
             chosen = taken if chosen is None else where_first(is_P, taken, chosen)
     return chosen
+
+
+def joined(stacks: Sequence[Any]) -> Any:
+    return stacks[0] if len(stacks) == 1 else jax.tree.map(lambda *rows: jnp.concatenate(rows), *stacks)
 
 
 def compile_program(plan: Plan) -> Callable[..., tuple[TrainState, Report]]:

@@ -14,11 +14,11 @@ from sparring.training.program import TrainState
 
 
 def layout_now(seating: Seating) -> Layout:
-    """Which blocks of a learner can do what in a seating whose players change."""
-    learners = seating.groups[0].lanes
-    own = range(seating.blocks // len(learners))
+    """Which blocks of a learner can do what in a seating whose players change; all learners' are alike."""
+    own = range(seating.blocks // sum(seating.groups[i].players for i in seating.learning))
+    driven = seating.groups[0].lanes[0]
     return Layout(
-        tuple((block, 1 - seating.home_B[block]) in learners[0] for block in own),
+        tuple(sum(lane[0] == block for lane in driven) > 1 for block in own),
         tuple(block in seating.changing for block in own),
     )
 

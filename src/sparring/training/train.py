@@ -119,11 +119,13 @@ def loop(
         state, orders = before(iteration, recorder, control, opposition, state)
         if population.due(iteration):
             state, copied = population.round(state, iteration)
+            opposition.descended(copied, iteration)
             recorder.events(iteration, copied)
         knobs = jax.tree.map(jnp.asarray, population.knobs(iteration))
         if opposition.built.plan is not built.plan:
             compiled, program = compiled + compilations(program), compile_program(opposition.built.plan)
         built = recorder.built = opposition.built
+        orders = orders._replace(shaping=population.shaping(orders.shaping))
         state, report = program(opposition.game, state, built.rosters, orders, knobs, seeds_R, jnp.asarray(iteration))
         running.read()
         running.report = (iteration, report)
