@@ -130,9 +130,9 @@ def test_a_damaged_database_is_a_sentence(tmp_path):
 
 def test_a_newer_format_is_refused_by_writer_and_reader(tmp_path):
     with Results(tmp_path / "results.db") as results:
-        results._connection.execute("PRAGMA user_version = 2")
+        results._connection.execute("PRAGMA user_version = 3")
     for use in (Results, read_results):
-        with pytest.raises(RunError, match=r"has format 2.*Update sparring"):
+        with pytest.raises(RunError, match=r"has format 3.*Update sparring"):
             use(tmp_path / "results.db")
 
 
