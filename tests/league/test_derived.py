@@ -114,7 +114,9 @@ def test_the_same_holds_of_a_league_that_came_back_from_a_checkpoint():
 def test_every_row_that_counts_is_missed_whether_its_report_was_read_or_not(make):
     league = make()
     rows, _ = scripted(league)
-    held = [{*league.knowledge.ledger.score}] if isinstance(league, League) else [{*one.score} for one in league.ledgers]
+    held = (
+        [{*league.knowledge.ledger.score}] if isinstance(league, League) else [{*one.score} for one in league.ledgers]
+    )
     seen = 0
     for place, row in enumerate(rows):
         if row.iteration >= 45 and row.player in held[row.learner] and row.player != RIVAL + row.learner:
@@ -134,6 +136,15 @@ def test_a_difference_tells_what_the_league_has_and_what_the_rows_give():
     assert found == Difference(
         0, SHADOW, (score, score.plus(Score(won=2))), (Fading(*score), Fading(*score.plus(Score(won=2))))
     )
+
+
+def test_a_row_so_old_that_it_has_faded_away_is_missed_too():
+    league = one_learner(forget=0.5)
+    rows, _ = scripted(league)
+    first = next(row for row in rows if row.player == SHADOW)
+    (found,) = differences(league, [row for row in rows if row is not first])
+    assert found.score[0] == found.score[1].plus(Score(*first[3:]))
+    np.testing.assert_allclose(*found.fading, atol=1e-12)
 
 
 def test_rows_of_one_iteration_are_counted_together_and_fade_in_the_order_of_mixed_games():

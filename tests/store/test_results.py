@@ -136,6 +136,18 @@ def test_a_newer_format_is_refused_by_writer_and_reader(tmp_path):
             use(tmp_path / "results.db")
 
 
+def test_a_file_of_an_earlier_version_is_refused_by_writer_and_reader_and_left_as_it_is(tmp_path):
+    path = tmp_path / "results.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE results (iteration INTEGER NOT NULL)")
+        connection.execute("PRAGMA user_version = 1")
+    before = path.read_bytes()
+    for use in (Results, read_results):
+        with pytest.raises(RunError, match=r"format 1, from an earlier version.*Read it with that version, or train"):
+            use(path)
+    assert path.read_bytes() == before
+
+
 def test_a_file_that_its_writer_has_only_just_made_has_no_rows(tmp_path):
     (tmp_path / "results.db").touch()
     assert read_results(tmp_path / "results.db") == []

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sparring.league.desk import LATE
 from sparring.league.league import League
 from sparring.league.ledger import Fading, Ledger, Score
-from sparring.league.player import LEARNER, RIVAL, kind_of
+from sparring.league.player import RIVAL, kind_of
 from sparring.league.role_league import RoleLeague
 
 ROUNDING = 1e-6
@@ -68,9 +68,7 @@ def differences(league: League | RoleLeague, rows: Sequence[Played]) -> list[Dif
     ]
 
 
-def derived(
-    rows: Iterable[Played], counts: Callable[[Played], bool], *, learners: int, forget: float
-) -> list[Ledger]:
+def derived(rows: Iterable[Played], counts: Callable[[Played], bool], *, learners: int, forget: float) -> list[Ledger]:
     """For each learner the whole and the fading counts of the games that count. Ratings, which ask when everybody was
     born, are left out."""
     games: list[dict[int, dict[int, Score]]] = [defaultdict(lambda: defaultdict(Score)) for _ in range(learners)]
@@ -90,9 +88,9 @@ def _seen(row: Played, learners: int) -> Iterator[Played]:
 
 
 def _counts_of_one(league: League) -> Callable[[Played], bool]:
-    """Not games against oneself, and not those against players that left."""
+    """Not games against players that left; those against oneself a ledger passes over."""
     here = league.pool.rows
-    return lambda row: row.player != LEARNER and (kind_of(row.player) not in ("past", "guest") or row.player in here)
+    return lambda row: kind_of(row.player) not in ("past", "guest") or row.player in here
 
 
 def _counts_in_roles(league: RoleLeague) -> Callable[[Played], bool]:
@@ -128,4 +126,3 @@ def _compared(kept: Sequence[Ledger], derived: Sequence[Ledger]) -> list[Differe
             if scores[0] != scores[1] or not near:
                 found.append(Difference(learner, player, scores, fadings))
     return found
-
