@@ -282,7 +282,7 @@ class Opposition:
             return Faced(
                 seed, learners[learner], block, home_B[block], player, names[player], kind, float(probability_B[block]),
                 *(int(x[s, block]) for x in duels[:5]), *(float(x[s, block]) for x in duels[5:7]),
-                bool(weakened_B[block]),
+                weakened=bool(weakened_B[block]),
             )  # fmt: skip
 
         return [faced(s, block) for s in range(2) for block in range(len(home_B)) if duels.games_2B[s, block]]
