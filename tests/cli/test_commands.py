@@ -169,6 +169,12 @@ def test_the_doctor_tells_versions_devices_and_the_cache(sparring):
     assert said.code == 0 and said.out.rstrip().endswith("All is well.")
 
 
+def test_the_doctor_finds_no_ledgers_in_a_run_without_a_league(trained, sparring):
+    told = json.loads(sparring("doctor", trained, "--json").out)["facts"]
+    assert "no ledgers to check" in told[str(trained)]
+    assert "No run at" in sparring("doctor", trained.parent / "absent").sentence()
+
+
 def test_the_cache_moves_with_its_variables(monkeypatch, tmp_path):
     monkeypatch.setenv("SPARRING_CACHE", str(tmp_path / "a"))
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "b"))

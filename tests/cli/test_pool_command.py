@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
@@ -10,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from sparring.cli.main import main
+from sparring.league.config import OpponentsConfig
+from sparring.league.ledger import Fading, Score, faded
 from sparring.store.commands import waiting
+from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 
 GAME = "matrix:rock_paper_scissors"
@@ -56,6 +60,65 @@ def test_the_pool_is_listed_from_the_newest_checkpoint(pooled, sparring, listed)
     assert members["shadow"]["row"] is None and members["shadow"]["rate"] is None
     said = sparring("pool", pooled)
     assert said.code == 0 and f"before iteration {ITERATIONS}" in said.out and "past-720" in said.out
+
+
+def test_the_numbers_of_the_pool_are_those_that_the_results_give(pooled, listed):
+    rows = read_results(pooled / "results.db", "train")
+    told = {name: one for name, one in listed(pooled).items() if one["games"]}
+    assert len(told) >= 2
+    for name, one in told.items():
+        total, fading = Score(), Fading()
+        for iteration in range(ITERATIONS - 2):  # the reports of the last two are not read yet
+            met = [row for row in rows if (row.iteration, row.opponent) == (iteration, name)]
+            score = Score(*(sum(column) for column in zip(*(row[7:10] for row in met), strict=True)))
+            total, fading = total.plus(score), faded(fading, score, OpponentsConfig().forget)
+        interval = total.interval()
+        assert (one["games"], one["low"], one["high"]) == (total.games, interval.low, interval.high)
+        assert one["rate"] == pytest.approx(fading.rate(), abs=1e-9)
+
+
+def doctor_a_row(path: Path) -> tuple[int, int, int]:
+    """One game against the first past self more won than was; what was true of all its games that were read."""
+    with sqlite3.connect(path / "results.db") as connection:
+        where = "kind = 'train' AND opponent = 'past-0'"
+        true = f"SELECT sum(wins), sum(draws), sum(losses) FROM results WHERE {where} AND iteration < {ITERATIONS - 2}"
+        counts = connection.execute(true).fetchone()
+        chosen = f"SELECT min(rowid) FROM results WHERE {where}"
+        connection.execute(f"UPDATE results SET wins = wins + 1, games = games + 1 WHERE rowid = ({chosen})")
+    connection.close()
+    return counts
+
+
+def test_a_run_whose_results_were_changed_is_not_resumed_and_stays_as_it_was(mine, sparring):
+    agreed = json.loads(sparring("doctor", mine, "--json").out)["facts"][str(mine)]
+    rows = len(read_results(mine / "results.db", "train"))
+    assert agreed == f"ledgers agree with {rows} rows of results"
+    won, drawn, lost = doctor_a_row(mine)
+    metrics = (mine / "metrics.jsonl").read_bytes()
+    resumed = sparring("resume", mine, "--total-steps", 10 * PER_ITERATION, "--quiet")
+    wanted = (
+        f"seed 0, learner against past-0: the checkpoint has {won} won, {drawn} drawn, {lost} lost; "
+        f"the results give {won + 1} won, {drawn} drawn, {lost} lost."
+    )
+    assert wanted in resumed.sentence() and "Restore both from one copy" in resumed.sentence()
+    assert sparring("doctor", mine).sentence() == resumed.sentence()
+    assert (mine / "metrics.jsonl").read_bytes() == metrics and len(read_results(mine / "results.db", "train")) == rows
+
+
+def test_a_run_without_its_results_is_not_resumed(mine, sparring):
+    (mine / "results.db").unlink()
+    said = sparring("resume", mine, "--total-steps", 10 * PER_ITERATION, "--quiet").sentence()
+    assert "the results give 0 won, 0 drawn, 0 lost" in said
+    assert not (mine / "results.db").exists()
+
+
+def test_a_forgetfulness_that_was_changed_by_hand_is_named(mine, sparring):
+    config = RunDir.open(mine).config_path
+    text = config.read_text()
+    assert text.count(f"\nforget = {OpponentsConfig().forget}\n") == 1
+    config.write_text(text.replace(f"\nforget = {OpponentsConfig().forget}\n", "\nforget = 0.9\n"))
+    said = sparring("doctor", mine).sentence()
+    assert "fading counts" in said and f"If forget (now 0.9) was changed in {config}, put it back." in said
 
 
 def test_shares_wait_for_the_run_and_are_kept_when_it_is_resumed(mine, sparring):

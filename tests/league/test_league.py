@@ -70,16 +70,17 @@ class Worlds:
                     worlds[w] = acting
                     self.left[b][w] -= 1
                     if self.left[b][w] == 0:
-                        slot = "probability_B" if self.moved[b][w] else "old_probability_B"
+                        slot = "" if self.moved[b][w] else "old_"
+                        chance, weak = (getattr(orders, f"{slot}{name}_B")[b] for name in ("probability", "weakened"))
                         won = self.generator.random() < self.rate
-                        rows[b, acting, float(getattr(orders, slot)[b]), won] += 1
+                        rows[b, acting, float(chance), won, bool(weak)] += 1
                         worlds[w], self.moved[b][w], self.left[b][w] = None, True, self.length(following)
         return self.report(rows, iteration)
 
     def report(self, rows, iteration) -> Report:
         results = [
-            Result(b, player, probability, count, count * won, 0, count * (1 - won))
-            for (b, player, probability, won), count in sorted(rows.items())
+            Result(b, player, probability, count, count * won, 0, count * (1 - won), weak)
+            for (b, player, probability, won, weak), count in sorted(rows.items())
             if player != LEARNER
         ]
         return Report(iteration, tuple(results), tuple(all(moved) for moved in self.moved))
@@ -421,15 +422,17 @@ def test_where_two_draws_of_a_player_differ_in_strength_its_games_count_for_neit
 
 
 def test_games_from_before_a_draw_belong_to_what_was_played_then():
-    league = begin(mix(shadow=1), blocks=1)
+    league = begin(mix(shadow=1), curriculum=replace(LED, level_games=1000), blocks=1)
+    league.standing = replace(league.standing, level=3)
     for iteration in range(3):
         league.assign(iteration, 0, 0)
         league.report(Report(iteration, (), (True,))) if iteration == 0 else None
     assert league.blocks[0].since == 2
-    league.blocks[0] = replace(league.blocks[0], next=Draw(SHADOW, 1.0, 1.0, 0.5, 3))
-    league.report(Report(1, (Result(0, SHADOW, 1.0, 9, 9, 0, 0),), (True,)))
+    league.blocks[0] = replace(league.blocks[0], old=Draw(SHADOW, 1.0, 1.0, 0.5, 3), next=Draw(SHADOW))
+    league.report(Report(1, (Result(0, SHADOW, 1.0, 9, 9, 0, 0, weakened=True),), (True,)))
     league.assign(3, 0, 0)
-    assert league.knowledge.ledger.score == {SHADOW: Score(won=9)}, "the weakened one had not begun"
+    assert league.standing.score == Score(won=9), "the one at full strength had not begun"
+    assert league.knowledge.ledger.score == {}
 
 
 def test_a_curriculum_needs_no_past_self_and_its_draws_do_not_touch_scores_of_quality():

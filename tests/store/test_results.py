@@ -130,10 +130,22 @@ def test_a_damaged_database_is_a_sentence(tmp_path):
 
 def test_a_newer_format_is_refused_by_writer_and_reader(tmp_path):
     with Results(tmp_path / "results.db") as results:
-        results._connection.execute("PRAGMA user_version = 2")
+        results._connection.execute("PRAGMA user_version = 3")
     for use in (Results, read_results):
-        with pytest.raises(RunError, match=r"has format 2.*Update sparring"):
+        with pytest.raises(RunError, match=r"has format 3.*Update sparring"):
             use(tmp_path / "results.db")
+
+
+def test_a_file_of_an_earlier_version_is_refused_by_writer_and_reader_and_left_as_it_is(tmp_path):
+    path = tmp_path / "results.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE results (iteration INTEGER NOT NULL)")
+        connection.execute("PRAGMA user_version = 1")
+    before = path.read_bytes()
+    for use in (Results, read_results):
+        with pytest.raises(RunError, match=r"format 1, from an earlier version.*Read it with that version, or train"):
+            use(path)
+    assert path.read_bytes() == before
 
 
 def test_a_file_that_its_writer_has_only_just_made_has_no_rows(tmp_path):

@@ -1,4 +1,4 @@
-"""sparring doctor: what this installation has, and whether it works."""
+"""sparring doctor [RUN]: what this installation has, and whether it works; of a run, whether its records agree."""
 
 import json as json_text
 import shutil
@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from sparring.cli.flags import parse
+from sparring.cli.flags import MaybeRun, parse
 from sparring.cli.machine import MachineConfig, cache_folder, prepare, writable
 from sparring.core.errors import RunError
 from sparring.store.manifest import manifest_facts
@@ -23,8 +23,10 @@ ABOUT = ("python", "packages", "platform", "cpus", "cpus_allowed")
 
 @dataclass(frozen=True, kw_only=True)
 class Doctor:
-    """Tell what this installation has, and play a game to see whether it works."""
+    """Tell what this installation has, and play a game to see whether it works; check the records of a run."""
 
+    run: MaybeRun = None
+    """Folder of a run: its results must give the ledgers of its leagues."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     json: bool = False
     """Print the result as one JSON object."""
@@ -34,6 +36,8 @@ def command(words: list[str]) -> None:
     arguments = parse(Doctor, words, command="doctor")
     prepare(arguments.machine)
     facts, worries = examine()
+    if arguments.run is not None:
+        facts[str(arguments.run)] = records(arguments.run)
     if arguments.json:
         print(json_text.dumps({"facts": facts, "worries": worries}))
     else:
@@ -70,3 +74,19 @@ def examine() -> tuple[dict, list[str]]:
     except Exception as error:
         raise RunError(f"The self test failed: {error}. Reinstall sparring, or report this.") from error
     return facts, worries
+
+
+def records(path: Path) -> str:
+    """Whether what a run's leagues believe follows from its results; where it does not, that is an error."""
+    from sparring.core.settings import load_toml
+    from sparring.store.run_dir import RunDir
+    from sparring.training.audit import audited
+    from sparring.training.config import RunConfig
+    from sparring.training.control import last_known
+
+    run = RunDir.open(path)
+    if not load_toml(RunConfig, run.config_path).changing:
+        return "its learners meet nobody but each other, so there are no ledgers to check"
+    known = last_known(run)
+    rows = audited(run, known.opposition, known.iteration)
+    return f"ledgers agree with {rows:,} rows of results"

@@ -16,6 +16,7 @@ GameWord = Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[G
 """A game as a word without a flag: sparring train kuhn = sparring train --game kuhn."""
 
 RunFolder = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+MaybeRun = Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[RUN]", help_behavior_hint="")]
 
 _registry = ConstructorRegistry()
 

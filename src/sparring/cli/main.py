@@ -19,7 +19,7 @@ COMMANDS = {
     "replay": "play one game with a run's learners and draw it as a GIF",
     "games": "list the games, or describe one",
     "bench": "measure steps per second: the game alone, and training",
-    "doctor": "tell what this installation has and whether it works",
+    "doctor": "tell what this installation has and whether it works; check the records of a run",
 }
 """Each is a function `command(arguments)` of the module of its name: nothing heavy is loaded to print this list."""
 

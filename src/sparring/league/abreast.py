@@ -48,7 +48,7 @@ class Abreast:
         for learner, league in enumerate(self.leagues):
             first, old = learner * each, report.iteration < self.anew[learner]
             rows = tuple(
-                row._replace(block=row.block - first, player=self._inside(row.player))
+                row._replace(block=row.block - first, player=self.inside(row.player))
                 for row in report.rows
                 if row.block // each == learner and kind_of(row.player) != "rival" and not old
             )
@@ -56,7 +56,7 @@ class Abreast:
 
     def row_of(self, player: int) -> int | None:
         league = self._met_by(player)
-        row = self.leagues[league].row_of(self._inside(player))
+        row = self.leagues[league].row_of(self.inside(player))
         return None if row is None else self._row(league, row)
 
     def members(self) -> tuple[Member, ...]:
@@ -95,7 +95,8 @@ class Abreast:
         first = SHADOW if player >= SHADOW else PAST
         return self._owner((player - first) % len(self.names))
 
-    def _outside(self, league: int, player: int) -> int:
+    def outside(self, league: int, player: int) -> int:
+        """The id by which all know a player that one of the leagues has drawn."""
         owner = self._owner(league)
         kind = kind_of(player)
         if kind == "self":
@@ -104,7 +105,8 @@ class Abreast:
             return SHADOW + owner
         return PAST + (player - PAST) * len(self.names) + owner if kind == "past" else player
 
-    def _inside(self, player: int) -> int:
+    def inside(self, player: int) -> int:
+        """The id by which its own league knows it."""
         kind = kind_of(player)
         if kind == "shadow":
             return SHADOW
@@ -118,7 +120,7 @@ class Abreast:
         name = {"shadow": f"{self.names[owner]}.shadow", "past": f"{player.name}-{self.names[owner]}"}
         return replace(
             player,
-            id=self._outside(league, player.id),
+            id=self.outside(league, player.id),
             name=name.get(player.kind, player.name),
             parent=RIVAL + owner if player.kind == "past" else player.parent,
         )
@@ -135,7 +137,7 @@ class Abreast:
         columns = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Orders) if f.name != "events"}
         for name in ("old_B", "next_B"):
             columns[name] = [
-                np.array([self._outside(league, int(player)) for player in column], np.uint32)
+                np.array([self.outside(league, int(player)) for player in column], np.uint32)
                 for league, column in enumerate(columns[name])
             ]
         events = tuple(self._event(league, event) for league, part in enumerate(parts) for event in part.events)

@@ -28,6 +28,7 @@ class Draw(NamedTuple):
 
     @property
     def weakened(self) -> bool:
+        """Noise is added to the player's choices."""
         return self.temperature != 1.0 or self.epsilon != 0.0
 
 
@@ -68,6 +69,8 @@ class Result(NamedTuple):
     won: int
     drawn: int
     lost: int
+    weakened: bool = False
+    """As the draw by which the block was given this player."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class Report:
         if len(self.drained_B) != blocks:
             raise RunError(f"A report covers all {blocks} blocks, found {len(self.drained_B)}. Check the seating.")
         for row in self.rows:
-            if row.games != row.won + row.drawn + row.lost or min(row[3:]) < 0:
+            if row.games != row.won + row.drawn + row.lost or min(row[3:7]) < 0:
                 raise RunError(f"Games must be the sum of won, drawn and lost, found {row}. Check the tally.")
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,6 +115,8 @@ class Orders:
     temperature_B: np.ndarray
     old_epsilon_B: np.ndarray
     epsilon_B: np.ndarray
+    old_weakened_B: np.ndarray
+    weakened_B: np.ndarray
     changed_B: np.ndarray
     """A new draw was made: every world moves to `next` at its next restart, also where the same player came again.
 
@@ -134,6 +139,8 @@ def orders_of(blocks: Sequence[Block], changed_B: np.ndarray, events: Sequence[E
         temperature_B=column("next", "temperature", np.float32),
         old_epsilon_B=column("old", "epsilon", np.float32),
         epsilon_B=column("next", "epsilon", np.float32),
+        old_weakened_B=column("old", "weakened", bool),
+        weakened_B=column("next", "weakened", bool),
         changed_B=changed_B,
         events=tuple(events),
     )

@@ -19,7 +19,7 @@ class Read(NamedTuple):
 
 
 def read_report(report: Report, blocks: Sequence[Block], level: int) -> Read:
-    """Sort results by whom the blocks were given. Where a block may mean two draws, both must agree."""
+    """Sort results by whom the blocks were given. Where a block may mean two draws, both must be of the level."""
     scores: dict[int, Score] = defaultdict(Score)
     sampled, at_level = [], Score()
     for row in report.rows:
@@ -32,7 +32,7 @@ def read_report(report: Report, blocks: Sequence[Block], level: int) -> Read:
                 f"given {blocks[row.block].old.player} and {blocks[row.block].next.player}. Check who acted there."
             )
         score = Score(row.won, row.drawn, row.lost)
-        if not any(draw.weakened for draw in draws):
+        if not row.weakened:
             scores[row.player] = scores[row.player].plus(score)
         if all(draw.level == NORMAL for draw in draws):
             sampled.append(row)

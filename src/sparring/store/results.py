@@ -13,7 +13,9 @@ from typing import NamedTuple, Self
 
 from sparring.core.errors import RunError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+NO_ID = -1
+"""Of an opponent that no league knows."""
 
 
 class ResultRow(NamedTuple):
@@ -34,6 +36,10 @@ class ResultRow(NamedTuple):
     return_square_sum: float
     """With `return_sum`: mean and spread of the return without the single games."""
     length_sum: int
+    opponent_id: int = NO_ID
+    """In a league, who it is for good: guests that came one after the other may have had the same name."""
+    weakened: int = 0
+    """1 where noise was added to the opponent's choices: such games say nothing of the player that it is."""
 
 
 _CONVERT: tuple[type, ...] = tuple(ResultRow.__annotations__.values())  # sqlite3 takes no numbers of NumPy
@@ -155,7 +161,12 @@ def _select(connection: sqlite3.Connection, kind: str | None) -> list[ResultRow]
 def _checked_version(path: Path, connection: sqlite3.Connection) -> int:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > FORMAT_VERSION:
-        raise RunError(f"{path} has format {version}, expected {FORMAT_VERSION} or less. Update sparring to read it.")
+        raise RunError(f"{path} has format {version}, expected {FORMAT_VERSION}. Update sparring to read it.")
+    if 0 < version < FORMAT_VERSION:  # 0: only just made
+        raise RunError(
+            f"{path} has format {version}, from an earlier version of sparring; this one reads {FORMAT_VERSION}. "
+            "Read it with that version, or train the run again."
+        )
     return version
 
 

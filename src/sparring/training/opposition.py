@@ -52,6 +52,8 @@ class Faced(NamedTuple):
     length_sum: int
     return_sum: float
     return_square_sum: float
+    weakened: bool
+    """The league had noise added to the player's choices."""
 
 
 @dataclass
@@ -269,10 +271,12 @@ class Opposition:
             own = Duels(*(np.asarray(x)[r] for x in duels))
             rows = self.met(int(self.built.seeds_R[r]), league, decision, own)
             results = tuple(
-                Result(row.block, row.player, row.probability, row.games, row.won, row.drawn, row.lost)
+                Result(
+                    row.block, row.player, row.probability, row.games, row.won, row.drawn, row.lost, row.weakened
+                )
                 for row in rows
                 if row.player != LEARNER
-            )
+            )  # fmt: skip
             league.report(LeagueReport(iteration, results, tuple(bool(x) for x in own.drained_B)))
             faced += rows
         return faced
@@ -282,15 +286,20 @@ class Opposition:
         home_B, learners = self.built.plan.seating.home_B, self.built.lineup.names
         each = len(home_B) // len(learners)
         names = {m.player.id: m.player.name for m in league.members()}
-        slots = ((decision.old_B, decision.old_probability_B), (decision.next_B, decision.probability_B))
+        slots = (
+            (decision.old_B, decision.old_probability_B, decision.old_weakened_B),
+            (decision.next_B, decision.probability_B, decision.weakened_B),
+        )
 
         def faced(s: int, block: int) -> Faced:
-            learner, player = block // each, int(slots[s][0][block])
+            player_B, probability_B, weakened_B = slots[s]
+            learner, player = block // each, int(player_B[block])
             kind = "self" if player == RIVAL + learner else kind_of(player)
             name = learners[learner] if player == LEARNER else names[player]
             return Faced(
-                seed, learners[learner], block, home_B[block], player, name, kind, float(slots[s][1][block]),
+                seed, learners[learner], block, home_B[block], player, name, kind, float(probability_B[block]),
                 *(int(x[s, block]) for x in duels[:5]), *(float(x[s, block]) for x in duels[5:7]),
+                weakened=bool(weakened_B[block]),
             )  # fmt: skip
 
         return [faced(s, block) for s in range(2) for block in range(len(home_B)) if duels.games_2B[s, block]]

@@ -105,7 +105,7 @@ def result_rows(built: Built, iteration: int, report: Report, faced: Sequence[Fa
         return [
             ResultRow(
                 iteration, row.seed, "train", row.side, row.learner, row.name, row.games, row.won, row.drawn,
-                row.lost, row.return_sum, row.return_square_sum, row.length_sum,
+                row.lost, row.return_sum, row.return_square_sum, row.length_sum, row.player, row.weakened,
             )
             for row in faced
         ]  # fmt: skip

@@ -18,6 +18,7 @@ from sparring.learn.learner import trainable
 from sparring.store.checkpoints import Checkpoint, load, newest_first
 from sparring.store.manifest import manifest_facts
 from sparring.store.run_dir import RunDir
+from sparring.training.audit import audited
 from sparring.training.build import Built, build, first_state, with_origin
 from sparring.training.config import RunConfig
 from sparring.training.guests import as_saved, guests_of, invite
@@ -92,6 +93,8 @@ def resume(
             raise ConfigError(
                 f"{path} has done {done:,} steps; {asked:,} were asked for. Ask for more with --total-steps to go on."
             )
+        if opposition is not None:
+            audited(run, opposition, begin)  # first of all: a run that is refused stays as it was
         run.forget_from(begin)
         if total_steps is not None:
             run.write_text(run.config_path, to_toml(built.config))

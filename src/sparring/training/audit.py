@@ -1,0 +1,52 @@
+"""The leagues of a checkpoint against the run's results: what a league believes must follow from what was played."""
+
+from collections.abc import Iterable
+
+from sparring.core.errors import RunError
+from sparring.league.abreast import Abreast
+from sparring.league.derived import Difference, Played, differences
+from sparring.store.results import ResultRow, read_results
+from sparring.store.run_dir import RunDir
+from sparring.training.opposition import AnyLeague, Opposition
+
+
+def audited(run: RunDir, opposition: Opposition, done: int) -> int:
+    """How many rows of results the leagues after `done` iterations follow from; refuses those that do not."""
+    rows = read_results(run.results_path, "train") if run.results_path.exists() else []
+    rows = [row for row in rows if row.iteration < done]
+    names = opposition.built.lineup.names
+    for seed, league in zip(map(int, opposition.built.seeds_R), opposition.leagues, strict=True):
+        found = differences(league, played(rows, seed, names))
+        if found:
+            raise RunError(sentence(run, league, seed, names, done, found))
+    return len(rows) if opposition.leagues else 0
+
+
+def played(rows: Iterable[ResultRow], seed: int, names: tuple[str, ...]) -> list[Played]:
+    """The games of one seed that may say something about a player."""
+    place = {name: learner for learner, name in enumerate(names)}
+    return [
+        Played(row.iteration, place[row.player], row.opponent_id, row.wins, row.draws, row.losses)
+        for row in rows
+        if row.seed == seed and row.player in place and not row.weakened
+    ]
+
+
+def sentence(
+    run: RunDir, league: AnyLeague, seed: int, names: tuple[str, ...], done: int, found: list[Difference]
+) -> str:
+    """The first difference with both figures, how many there are, and what to do."""
+    known = {member.player.id: member.player.name for member in league.members()}
+    first, forget = found[0], (league.leagues[0] if isinstance(league, Abreast) else league).opponents.forget
+    if first.score[0] != first.score[1]:
+        counts, hint = [f"{won} won, {drawn} drawn, {lost} lost" for won, drawn, lost in first.score], ""
+    else:
+        counts = ["fading counts {:.7g}, {:.7g}, {:.7g}".format(*fading) for fading in first.fading]
+        hint = f" If forget (now {forget:g}) was changed in {run.config_path}, put it back."
+    more = f", and {len(found) - 1} more differ" if len(found) > 1 else ""
+    return (
+        f"The checkpoint of iteration {done} does not follow from {run.results_path}: seed {seed}, "
+        f"{names[first.learner]} against {known.get(first.player, f'player {first.player}')}: the checkpoint has "
+        f"{counts[0]}; the results give {counts[1]}{more}. One of the two was changed or lost.{hint} Restore both from "
+        f"one copy, or begin again from the weights: sparring train --from {run.path}"
+    )
