@@ -129,7 +129,8 @@ def listed(names: Sequence[str]) -> str:
 
 def strength_table(comparison: Comparison) -> Table:
     columns = measures(comparison)
-    table = Table("candidate", box=None, title=f"Regimes on {comparison.game}, {seeds_text(comparison.seeds)}")
+    title = f"Regimes on {comparison.game}, {seeds_text(comparison.seeds)}"
+    table = Table("candidate", box=None, min_width=60, title=title)
     for measure in columns:
         table.add_column(measure.name, justify="right", no_wrap=True)
     if comparison.games:
@@ -176,7 +177,7 @@ def explanation(comparison: Comparison) -> list[str]:
 def interval_text(interval: Interval | None, digits: int) -> str:
     if interval is None:
         return ""
-    mean, low, high = (f"{x + 0.0:.{digits}f}" for x in (interval.mean, interval.low, interval.high))
+    mean, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in (interval.mean, interval.low, interval.high))
     return mean if isnan(interval.low) else f"{mean} [{low}, {high}]"
 
 
@@ -237,7 +238,7 @@ def comparison_picture(comparison: Comparison) -> bytes:
             if interval is None:
                 continue
             values = one.figures[measure.name]
-            axis.plot(values, np.full(len(values), row), ".", color="0.6", zorder=1)
+            axis.plot(values, np.full(len(values), row), ".", color="C1", zorder=3)
             reach = np.nan_to_num([[interval.mean - interval.low], [interval.high - interval.mean]])
             axis.errorbar([interval.mean], [row], xerr=reach, fmt="o", capsize=3, color="C0", zorder=2)
         arrow = {"low": ", less is better", "high": ", more is better", "": ""}[measure.better]
