@@ -5,12 +5,12 @@ import signal
 
 import pytest
 
-from sparring.cli.child import run_child
+from sparring.cli.child import Ended, run_child
 from sparring.cli.compare import settled, split
 
 GAME = "matrix:rock_paper_scissors"
 TINY = ("--worlds", 8, "--steps", 10, "--blocks", 2, "--minibatches", 2, "--hidden", 8, "--eval-games", 8)
-LENGTH = ("--total-steps", 300 * 8 * 10 * 2, "--seeds", 2)
+LENGTH = ("--total-steps", 150 * 8 * 10 * 2, "--seeds", 2)
 
 pytest.importorskip("resource", reason="signals of POSIX")
 
@@ -35,7 +35,8 @@ def test_a_comparison_is_stopped_gone_on_with_and_called_again(sparring, launch,
     said = sparring("compare", "--out", out, "--games", 4)
     assert said.code == 0, said.err
     assert "naive: resume, 1 of 3" in said.err and "shadow: train, 2 of 3" in said.err
-    assert "alphastar: failed: A league of 4 learners needs" in said.err and "alphastar: A league of 4" in said.out
+    assert "alphastar: failed: " in said.err and "for each of 4 learners" in said.err, "two blocks are too few for four"
+    assert "for each of 4 learners" in next(line for line in said.out.splitlines() if line.startswith("failed"))
     rows = [line.split()[0] for line in said.out.splitlines() if "[" in line]
     assert rows[:3] == ["naive", "shadow", "shadow.shadow"]
     assert (out / "compare.png").read_bytes() == b"blank"
@@ -68,6 +69,8 @@ def test_a_comparison_is_stopped_gone_on_with_and_called_again(sparring, launch,
         ((GAME, "--options", "round=3"), "Did you mean 'rounds'?"),
         ((GAME, "--self-play", "pool"), "compare sets --self-play itself"),
         ((GAME, "--name=x"), "compare sets --name itself"),
+        ((GAME, "--regime", "naive"), "Did you mean --regimes?"),
+        ((GAME, "--regimes"), "--regimes names nobody"),
         ((GAME, "--games", "5"), "games must be even"),
         ((GAME, "--worlds", "0"), "worlds must be at least 1"),
         (("--recipe", "khun"), "Did you mean 'kuhn'?"),
@@ -88,9 +91,15 @@ def test_other_settings_or_other_files_in_the_folder_are_refused(sparring, tmp_p
     assert "cannot be read as part of a comparison" in sparring("compare", "--out", tmp_path).sentence()
 
 
-def test_all_that_fail_leave_one_sentence(sparring, tmp_path):
-    said = sparring("compare", "particles:spread", "--regimes", "pool", "--quiet", "--out", tmp_path / "out")
-    assert said.code == 3 and said.out == "" and "No regime reached its end. pool: " in said.err.splitlines()[-1]
+def test_all_that_fail_leave_one_sentence_and_their_costs(sparring, tmp_path, monkeypatch):
+    ends = iter([Ended(2, "No room.", 1.5, 100.0, False), Ended(-9, "", 2.0, None, False)])
+    monkeypatch.setattr("sparring.cli.compare.run_child", lambda *_, **__: next(ends))
+    said = sparring("compare", "kuhn", "--regimes", "naive", "pool", "--out", tmp_path / "out")
+    assert said.code == 3 and said.out == ""
+    last = said.err.splitlines()[-1]
+    assert "No regime reached its end. naive: No room. (exit code 2); pool: (killed by signal 9)" in last
+    costs = json.loads((tmp_path / "out" / "costs.json").read_text())
+    assert costs == {"naive": {"seconds": 1.5, "peak_mib": 100.0}, "pool": {"seconds": 2.0, "peak_mib": None}}
 
 
 def test_words_are_shared_but_for_those_of_the_command_itself():

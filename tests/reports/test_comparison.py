@@ -101,8 +101,13 @@ def test_the_judgement_says_what_is_sure_and_what_is_not():
     ]
     first, second, third, fourth = mixed().candidates
     assert judgement(replace(mixed(), candidates=(third, second, first, fourth)))[0].startswith(
-        "pool is surely better than pool.shadow in worst"
+        "pool and naive are surely better than pool.shadow in worst, and surely worse"
     ), "the first is the yardstick"
+    same = (mixed().candidates[0], *(replace(mixed().candidates[1], name=name) for name in ("a", "b", "c")))
+    assert judgement(replace(mixed(), candidates=same)) == [
+        "a, b and c are surely better than naive in exploitability.",
+        "In worst nobody can be told apart from naive.",
+    ]
     even = of("rating", naive=(1.0, 2.0), pool=(1.0, 3.0), league=(0.0, 2.0))
     assert judgement(even) == ["pool and league cannot be told apart from naive here by 2 seeds."]
 

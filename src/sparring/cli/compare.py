@@ -39,9 +39,15 @@ from sparring.store.durable import replace_file
 USUAL = tuple(name for name in ("naive", "shadow", "pool", "alphastar", "pbt") if name in SELF_PLAY)
 SEEDS = "3"
 PLAN, COSTS, RESULT, PICTURE = "plan.json", "costs.json", "compare.json", "compare.png"
-OURS = ("--self-play", "--name", "--runs", "--force")
-"""Flags of training that this command sets itself."""
-LINE = 100
+OURS = {
+    "--self-play": "compare sets --self-play itself: name those who oppose with --regimes.",
+    "--name": "compare sets --name itself: the folder is --out.",
+    "--runs": "compare sets --runs itself: the folder is --out.",
+    "--force": "compare never replaces a run: remove the folder, or choose another --out.",
+    "--regime": "There is no flag --regime. Did you mean --regimes?",
+}
+"""Flags that are no use here, and what is."""
+LINE = 120
 """Columns of the tables where the output is no terminal."""
 
 
@@ -76,6 +82,8 @@ class Plan:
 def command(words: list[str]) -> None:
     own, shared = split(words)
     arguments = parse(Compare, own, command="compare")
+    if "--regimes" in own and not arguments.regimes:
+        raise ConfigError(f"--regimes names nobody. Leave it out, or name some of {', '.join(SELF_PLAY)}.")
     plan = agreed(arguments, shared)
     try:
         failures = train_all(plan, arguments)
@@ -145,9 +153,9 @@ def check_names(regimes: tuple[str, ...], shared: list[str]) -> None:
             raise ConfigError(unknown("regime", name, SELF_PLAY) + hint)
         if regimes.count(name) > 1:
             raise ConfigError(f"The regime {name} is named twice. Leave one out.")
-    for flag in OURS:
-        if any(word.partition("=")[0] == flag for word in shared):
-            raise ConfigError(f"compare sets {flag} itself: --regimes names who opposes, --out the folder.")
+    for word in shared:
+        if (flag := word.partition("=")[0]) in OURS:
+            raise ConfigError(OURS[flag])
 
 
 def game_of(shared: list[str], regime: str) -> str:
@@ -205,7 +213,7 @@ def train_all(plan: Plan, arguments: Compare) -> dict[str, str]:
             raise KeyboardInterrupt
         if not finished(path):
             how = f"killed by signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}"
-            failures[regime] = f"{ended.reason} ({how})" if ended.code else "stopped before its end"
+            failures[regime] = f"{ended.reason} ({how})".strip() if ended.code else "stopped before its end"
             print(f"{regime}: failed: {failures[regime]}", file=sys.stderr)
     return failures
 
@@ -261,10 +269,14 @@ def say(line: str, arguments: Compare) -> None:
 
 
 def read(path: Path) -> dict[str, Any] | None:
+    """A file of a comparison; None where there is none."""
     if not path.is_file():
         return None
     try:
-        return dict(json_text.loads(path.read_text(encoding="utf-8")))
+        found = dict(json_text.loads(path.read_text(encoding="utf-8")))
+        if path.name == PLAN and not {"words", "regimes"} <= found.keys():
+            raise ValueError("words or regimes are missing")
+        return found
     except (OSError, ValueError, TypeError) as error:
         raise RunError(
             f"{path} cannot be read as part of a comparison: {error}. Remove it, or choose another --out."

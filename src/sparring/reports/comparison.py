@@ -8,7 +8,7 @@ from math import inf, isnan
 from typing import Any, Literal
 
 import numpy as np
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from sparring.evaluation.regimes import AGAINST_BOTS, EXPLOITABILITY, RATING, RETURN, WORST, Candidate, Comparison
@@ -16,6 +16,7 @@ from sparring.statistics.intervals import Interval, mean_interval
 from sparring.statistics.sequential import welch
 
 Verdict = Literal["better", "worse", "unknown"]
+SURE: tuple[Verdict, ...] = ("better", "worse")
 CONFIDENCE = 0.95
 
 
@@ -106,20 +107,18 @@ def judgement(comparison: Comparison) -> list[str]:
     yardstick = comparison.candidates[0].name
     judged = [measure for measure in measures(comparison) if measure.better]
     by_measure = {measure.name: verdicts(comparison, measure) for measure in judged}
-    lines, open_ones = [], []
+    said: dict[str, list[str]] = {}
     for one in comparison.candidates[1:]:
-        better, worse = (
-            [name for name, found in by_measure.items() if found[one.name] == verdict]
-            for verdict in ("better", "worse")
-        )
-        parts = [f"surely {word} than {yardstick} in {listed(names)}" for word, names in
-                 (("better", better), ("worse", worse)) if names]  # fmt: skip
-        if parts:
-            lines.append(f"{one.name} is {', and '.join(parts)}.")
-        else:
-            open_ones.append(one.name)
-    if open_ones:
-        lines.append(f"{listed(open_ones)} cannot be told apart from {yardstick} here by {comparison.seeds} seeds.")
+        found = {word: [name for name, own in by_measure.items() if own[one.name] == word] for word in SURE}
+        parts = [f"surely {word} than {yardstick} in {listed(names)}" for word, names in found.items() if names]
+        said.setdefault(", and ".join(parts), []).append(one.name)
+    undecided = said.pop("", [])
+    lines = [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}." for what, names in said.items()]
+    if undecided:
+        lines.append(f"{listed(undecided)} cannot be told apart from {yardstick} here by {comparison.seeds} seeds.")
+    nowhere = [name for name, own in by_measure.items() if "better" not in own.values() and "worse" not in own.values()]
+    if nowhere and said:
+        lines.append(f"In {listed(nowhere)} nobody can be told apart from {yardstick}.")
     return lines
 
 
@@ -130,9 +129,9 @@ def listed(names: Sequence[str]) -> str:
 def strength_table(comparison: Comparison) -> Table:
     columns = measures(comparison)
     title = f"Regimes on {comparison.game}, {seeds_text(comparison.seeds)}"
-    table = Table("candidate", box=None, min_width=60, title=title)
+    table = Table(Column("candidate", no_wrap=True), box=None, min_width=60, title=title)
     for measure in columns:
-        table.add_column(measure.name, justify="right", no_wrap=True)
+        table.add_column(measure.name, justify="right")
     if comparison.games:
         table.add_column("against")
     for one in comparison.candidates:
