@@ -78,6 +78,7 @@ def test_more_candidates_ask_for_more_certainty_but_clear_ones_take_nothing_from
     assert verdict(of("rating", naive=naive, a=perhaps)) == {"a": "better"}
     crowd = verdict(of("rating", naive=naive, a=perhaps, b=same, c=same))
     assert crowd == {"a": "unknown", "b": "unknown", "c": "unknown"}, "0.0213 x 3 is above 0.05"
+    assert verdict(of("rating", naive=naive, a=perhaps, b=perhaps, c=same)) == crowd, "the first that fails ends it"
     cleared = verdict(of("rating", naive=naive, a=perhaps, b=same, c=clear))
     assert cleared == {"a": "better", "b": "unknown", "c": "better"}, "0.0213 x 2 is below 0.05"
 
