@@ -101,7 +101,7 @@ def two_sided(a: Sequence[float] | None, b: Sequence[float] | None, least: float
 def judgement(comparison: Comparison) -> list[str]:
     """Sentences on what these seeds show, and no more."""
     if len(comparison.candidates) < 2:
-        return ["There is nothing to compare with: name more regimes."]
+        return ["Only one candidate reached its end: there is nothing to compare with."]
     if comparison.seeds < 2:
         return ["One seed says nothing about the spread between seeds: nobody is judged. Use --seeds 3 or more."]
     yardstick = comparison.candidates[0].name
