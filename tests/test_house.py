@@ -184,6 +184,11 @@ def test_documents_show_only_commands_that_parse(where, line):
         from sparring.cli.train import Train, starting_point
 
         options = {"default": Train(run=starting_point([word for word in rest if "--config" not in word]))}
+    if command == "compare":
+        from sparring.cli.compare import game_of, split
+
+        rest, shared = split(rest)
+        assert "--out" in rest or game_of(shared, "naive"), where
     try:
         parse(kind, [word for word in rest if word != "--debug"], command=command, **options)
     except SystemExit:

@@ -13,6 +13,7 @@ COMMANDS = {
     "resume": "go on with a run from its newest checkpoint",
     "eval": "play complete games with a run's learners and print the table",
     "tournament": "let runs, packages and bots meet each other, and rank them",
+    "compare": "train several regimes with one budget, let all meet, and say which helps",
     "pool": "list whom a run's learner meets, add guests, remove members",
     "shares": "show or set how often a run's learner meets whom",
     "defeats": "list the defeats that a run tries again, and draw one as a GIF",

@@ -18,10 +18,13 @@ class Interval:
     """Values or games behind it."""
 
 
-def mean_interval(values: Sequence[float] | np.ndarray, confidence: float = 0.95) -> Interval:
+def mean_interval(
+    values: Sequence[float] | np.ndarray, confidence: float = 0.95, *, least_variance: float = 0.0
+) -> Interval:
     """Student's t interval of the mean of independent values, one per seed (Student 1908, doi:10.2307/2331554).
 
     One value says nothing about the spread: its bounds are nan, which a figure leaves out and a table shows as unknown.
+    `least_variance`: what measuring one value spreads by itself; values that agree by chance are not surer than that.
     """
     _check_confidence(confidence)
     values_N = np.asarray(values, dtype=np.float64)
@@ -34,7 +37,7 @@ def mean_interval(values: Sequence[float] | np.ndarray, confidence: float = 0.95
     if count == 1:
         return Interval(mean, nan, nan, 1)
     quantile = float(stdtrit(count - 1, 0.5 + confidence / 2.0))
-    half = quantile * float(values_N.std(ddof=1)) / sqrt(count)
+    half = quantile * sqrt(max(float(values_N.var(ddof=1)), least_variance) / count)
     return Interval(mean, mean - half, mean + half, count)
 
 

@@ -1,0 +1,291 @@
+"""sparring compare GAME: several regimes of self-play with the same budget and seeds, side by side.
+
+DIR/plan.json      what is compared: the words for every training, and the regimes
+DIR/REGIME/        an ordinary run each
+DIR/costs.json     wall-clock and peak memory of its processes
+DIR/compare.json   DIR/compare.png    what came out
+"""
+
+import json as json_text
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import tyro
+from rich.console import Console
+
+from sparring.cli.child import Ended, run_child
+from sparring.cli.flags import parse, value_of
+from sparring.cli.machine import MachineConfig, prepare
+from sparring.cli.train import Train, starting_point
+from sparring.core.errors import ConfigError, RunError, unknown
+from sparring.evaluation.regimes import Comparison, Cost
+from sparring.games.registry import available, parse_options
+from sparring.recipes.self_play import SELF_PLAY
+from sparring.reports.comparison import (
+    comparison_json,
+    comparison_picture,
+    cost_table,
+    explanation,
+    judgement,
+    strength_table,
+)
+from sparring.store.durable import replace_file
+
+USUAL = tuple(name for name in ("naive", "shadow", "pool", "alphastar", "pbt") if name in SELF_PLAY)
+SEEDS = "3"
+PLAN, COSTS, RESULT, PICTURE = "plan.json", "costs.json", "compare.json", "compare.png"
+OURS = {
+    "--self-play": "compare sets --self-play itself: name those who oppose with --regimes.",
+    "--name": "compare sets --name itself: the folder is --out.",
+    "--runs": "compare sets --runs itself: the folder is --out.",
+    "--force": "compare never replaces a run: remove the folder, or choose another --out.",
+    "--regime": "There is no flag --regime. Did you mean --regimes?",
+}
+"""Flags that are no use here, and what is."""
+LINE = 120
+"""Columns of the tables where the output is no terminal."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare:
+    """Train several regimes of self-play with the same steps and seeds, let all of them meet, and say what helps.
+
+    The game comes first, as with `sparring train`; every other flag of `sparring train` goes to all regimes.
+    """
+
+    regimes: Annotated[tuple[str, ...], tyro.conf.arg(metavar="|".join(SELF_PLAY), help_behavior_hint="")] = ()
+    """Names of --self-play; the first is what the others are measured against. Default: naive and four others."""
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    out: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: in runs/)")] = None
+    """Folder of the comparison; one that was begun goes on, and then needs no other words."""
+    games: int = 32
+    """Games of each pair when all meet, an even number: each start is played from both sides."""
+    quiet: bool = False
+    """Print no progress."""
+    json: bool = False
+    """Print the result as one JSON object."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    out: Path
+    regimes: tuple[str, ...]
+    words: tuple[str, ...]
+    """For `sparring train`, the same for every regime."""
+
+
+def command(words: list[str]) -> None:
+    own, shared = split(words)
+    arguments = parse(Compare, own, command="compare")
+    if "--regimes" in own and not arguments.regimes:
+        raise ConfigError(f"--regimes names nobody. Leave it out, or name some of {', '.join(SELF_PLAY)}.")
+    plan = agreed(arguments, shared)
+    try:
+        failures = train_all(plan, arguments)
+        comparison = meet(plan, arguments, failures)
+    except KeyboardInterrupt:
+        print(f"Stopped; nothing is lost. Go on: sparring compare --out {plan.out}", file=sys.stderr)
+        raise
+    found = comparison_json(comparison)
+    write(plan.out / RESULT, json_text.dumps(found, indent=2).encode())
+    write(plan.out / PICTURE, comparison_picture(comparison))
+    print(json_text.dumps({**found, "out": str(plan.out)})) if arguments.json else tell(comparison, plan.out)
+
+
+def split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words of this command's own flags, and those that every training gets."""
+    kinds = {**get_type_hints(Compare), **get_type_hints(MachineConfig)}
+    own: tuple[list[str], list[str]] = ([], [])
+    takes, to = 0.0, 1
+    for word in words:
+        if word.startswith("-") and not word[1:2].isdigit():
+            name = word.partition("=")[0].lstrip("-").replace("-", "_")
+            kind = kinds.get(name.removeprefix("no_"))
+            to = 0 if kind is not None or name in ("help", "h") else 1
+            takes = 0 if kind is bool or "=" in word or kind is None else float("inf") if name == "regimes" else 1
+            own[to].append(word)
+            continue
+        if to == 0 and takes <= 0:
+            to = 1
+        takes -= 1
+        own[to].append(word)
+    return own
+
+
+def agreed(arguments: Compare, shared: list[str]) -> Plan:
+    """What is to be compared and where, written down; what can be known to be wrong is told before any training."""
+    from sparring.evaluation.tournament import check_counts
+
+    check_counts(arguments.games, None, max(arguments.games, 2))
+    check_names(arguments.regimes, shared)
+    begun = read(arguments.out / PLAN) if arguments.out else None
+    if begun is not None and not shared:
+        shared, out = begun["words"], arguments.out
+    else:
+        game = game_of(shared, (arguments.regimes or USUAL)[0])
+        shared = shared if value_of(shared, "--seeds") else [*shared, "--seeds", SEEDS]
+        out = arguments.out or usual_folder(game, shared)
+    assert out is not None
+    begun = begun or read(out / PLAN)
+    if begun is not None and settled(shared) != settled(begun["words"]):
+        raise ConfigError(
+            f"{out} compares with `{shlex.join(begun['words'])}`, found `{shlex.join(shared)}`. "
+            "Give the same words or none to go on, or choose another --out."
+        )
+    if begun is None and out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise ConfigError(
+            f"Expected a new folder or a comparison at {out}, found something else. Choose another --out."
+        )
+    regimes = arguments.regimes or tuple(begun["regimes"] if begun else USUAL)
+    write(out / PLAN, json_text.dumps({"words": shared, "regimes": regimes}, indent=2).encode())
+    return Plan(out, regimes, tuple(shared))
+
+
+def check_names(regimes: tuple[str, ...], shared: list[str]) -> None:
+    for name in regimes:
+        if name not in SELF_PLAY:
+            hint = " A game is named before --regimes." if name in available() else ""
+            raise ConfigError(unknown("regime", name, SELF_PLAY) + hint)
+        if regimes.count(name) > 1:
+            raise ConfigError(f"The regime {name} is named twice. Leave one out.")
+    for word in shared:
+        if (flag := word.partition("=")[0]) in OURS:
+            raise ConfigError(OURS[flag])
+
+
+def game_of(shared: list[str], regime: str) -> str:
+    """The game, if `sparring train` understands these words."""
+    words = [*shared, "--self-play", regime]
+    arguments = parse(Train, words, command="compare", default=Train(run=starting_point(words)))
+    if arguments.word is None and not any(value_of(shared, flag) for flag in ("--recipe", "--config", "--game")):
+        raise ConfigError(
+            f"Which game? Name one, for example: sparring compare kuhn. There are {', '.join(available())}."
+        )
+    game = arguments.run.game if arguments.word is None else arguments.word
+    parse_options(game, arguments.run.options)
+    return game
+
+
+def usual_folder(game: str, shared: list[str]) -> Path:
+    """The comparison of these words in runs/, or the first number that is free."""
+    for number in count(1):
+        folder = Path("runs") / f"compare-{game.replace(':', '-')}-{number}"
+        begun = read(folder / PLAN)
+        if not folder.exists() or (begun is not None and settled(begun["words"]) == settled(shared)):
+            return folder
+    raise AssertionError("numbers do not end")
+
+
+def settled(words: Sequence[str]) -> list[list[str]]:
+    """Flags with their values in one order, so that comparisons of the same settings are found to be the same."""
+    groups: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("--"):
+            groups.append(word.split("=", 1))
+        else:
+            groups[-1].append(word)
+    return sorted(groups)
+
+
+def train_all(plan: Plan, arguments: Compare) -> dict[str, str]:
+    """Train or go on with every regime that is not finished; those that fail, and why."""
+    from sparring.training.compare import finished
+
+    machine, failures = machine_words(arguments.machine), {}
+    for number, regime in enumerate(plan.regimes, start=1):
+        path = plan.out / regime
+        if finished(path):
+            say(f"{regime}: finished before", arguments)
+            continue
+        if begun(path):
+            words = ["resume", str(path)]
+        else:
+            words = ["train", *plan.words, "--self-play", regime, "--runs", str(plan.out), "--name", regime, "--force"]
+        say(f"{regime}: {words[0]}, {number} of {len(plan.regimes)}", arguments)
+        ended = run_child([*words, *machine], prefix=regime, quiet=arguments.quiet or arguments.json)
+        add_cost(plan.out, regime, ended)
+        if ended.stopped:
+            raise KeyboardInterrupt
+        if not finished(path):
+            how = f"killed by signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}"
+            failures[regime] = f"{ended.reason} ({how})".strip() if ended.code else "stopped before its end"
+            print(f"{regime}: failed: {failures[regime]}", file=sys.stderr)
+    return failures
+
+
+def begun(path: Path) -> bool:
+    """Whether there is enough of a run to go on with; settings are written first, and then the manifest in full."""
+    from sparring.store.run_dir import RunDir
+
+    return (path / "manifest.json").is_file() and "iterations" in RunDir.open(path).read_manifest()
+
+
+def machine_words(machine: MachineConfig) -> list[str]:
+    found = asdict(machine)
+    words = [f"--{name}={found[name]}" for name in ("device", "threads", "precision")]
+    return [*words, "--compile-cache" if machine.compile_cache else "--no-compile-cache"]
+
+
+def meet(plan: Plan, arguments: Compare, failures: dict[str, str]) -> Comparison:
+    runs = {regime: plan.out / regime for regime in plan.regimes if regime not in failures}
+    if not runs:
+        told = "; ".join(f"{regime}: {reason}" for regime, reason in failures.items())
+        raise RunError(f"No regime reached its end. {told}")
+    say("all meet", arguments)
+    prepare(arguments.machine)  # not before: an accelerator's memory was for those who trained
+    from sparring.training.compare import compared
+
+    costs = {regime: Cost(**cost) for regime, cost in (read(plan.out / COSTS) or {}).items()}
+    return compared(runs, games=arguments.games, costs=costs, failures=failures)
+
+
+def add_cost(out: Path, regime: str, ended: Ended) -> None:
+    """Wall-clock adds up over the processes of a regime that was interrupted; of memory the highest peak counts."""
+    costs = read(out / COSTS) or {}
+    old = costs.get(regime, {"seconds": 0.0, "peak_mib": None})
+    peaks = [peak for peak in (old["peak_mib"], ended.peak_mib) if peak is not None]
+    costs[regime] = {"seconds": old["seconds"] + ended.seconds, "peak_mib": max(peaks, default=None)}
+    write(out / COSTS, json_text.dumps(costs, indent=2).encode())
+
+
+def tell(comparison: Comparison, out: Path) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=LINE)
+    console.print(strength_table(comparison))
+    console.print(cost_table(comparison))
+    print("\n".join([*explanation(comparison), "", *judgement(comparison)]))
+    print(f"picture  {out / PICTURE}\nfigures  {out / RESULT}")
+
+
+def say(line: str, arguments: Compare) -> None:
+    if not (arguments.quiet or arguments.json):
+        print(line, file=sys.stderr, flush=True)
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """A file of a comparison; None where there is none."""
+    if not path.is_file():
+        return None
+    try:
+        found = dict(json_text.loads(path.read_text(encoding="utf-8")))
+        if path.name == PLAN and not {"words", "regimes"} <= found.keys():
+            raise ValueError("words or regimes are missing")
+        return found
+    except (OSError, ValueError, TypeError) as error:
+        raise RunError(
+            f"{path} cannot be read as part of a comparison: {error}. Remove it, or choose another --out."
+        ) from error
+
+
+def write(path: Path, data: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, data)
+    except OSError as error:
+        raise RunError(f"Cannot write {path}: {error.strerror or error}. Choose another --out.") from error

@@ -1,0 +1,256 @@
+"""What a comparison of regimes says, for people and for scripts: tables, a judgement, a picture."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from io import BytesIO
+from math import inf, isnan
+from typing import Any, Literal
+
+import numpy as np
+from rich.table import Column, Table
+from rich.text import Text
+
+from sparring.evaluation.regimes import AGAINST_BOTS, EXPLOITABILITY, RATING, RETURN, WORST, Candidate, Comparison
+from sparring.statistics.intervals import Interval, mean_interval
+from sparring.statistics.sequential import welch
+
+Verdict = Literal["better", "worse", "unknown"]
+SURE: tuple[Verdict, ...] = ("better", "worse")
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Measure:
+    name: str
+    better: Literal["low", "high", ""]
+    """Which end is the good one; empty: neither is, so it is shown and judges nobody."""
+    digits: int
+    meaning: str
+    least: float = -inf
+    most: float = inf
+    """What the figure can be at all: an interval ends there."""
+
+
+MEASURES = (
+    Measure(EXPLOITABILITY, "low", 3, "what the best answer to it wins, exactly; 0 is a Nash equilibrium.", least=0.0),
+    Measure(RATING, "high", 0, "Bradley-Terry on the Elo scale, random is 0; 100 more win 64 % of the points."),
+    Measure(
+        WORST, "high", 2, "points against whom it did worst against of all there; the least of many is too low.",
+        least=0.0, most=1.0,
+    ),
+    Measure(RETURN, "", 2, "mean return of a game among its own kind; more need not be better."),
+    Measure(AGAINST_BOTS, "high", 2, "mean return over all bots of the game."),
+)  # fmt: skip
+
+
+def measures(comparison: Comparison) -> list[Measure]:
+    """Those that some candidate has, in a fixed order; a side's own figures carry its name."""
+    names = dict.fromkeys(name for one in comparison.candidates for name in one.figures)
+    found = []
+    for kind in MEASURES:
+        for name in names:
+            if name == kind.name or (name.startswith(f"{kind.name} ") and kind.name in (RETURN, AGAINST_BOTS)):
+                found.append(Measure(name, kind.better, kind.digits, kind.meaning, kind.least, kind.most))
+    return found
+
+
+def least_variance(measure: Measure, games: int) -> float:
+    """Of one seed's figure by the luck of its games: rates of few games are often equal without being the same."""
+    return 0.25 / games if measure.name == WORST and games else 0.0
+
+
+def interval_of(candidate: Candidate, measure: Measure, games: int) -> Interval | None:
+    """Mean over seeds with Student's interval, cut where the figure itself ends."""
+    values = candidate.figures.get(measure.name)
+    if values is None:
+        return None
+    found = mean_interval(values, CONFIDENCE, least_variance=least_variance(measure, games))
+    if isnan(found.low):
+        return found
+    return Interval(found.mean, max(found.low, measure.least), min(found.high, measure.most), found.count)
+
+
+def verdicts(comparison: Comparison, measure: Measure) -> dict[str, Verdict]:
+    """Each candidate against the yardstick, the first of them: by Welch's test of two sides at 5 %, corrected for the
+    number of candidates (Holm 1979), since of twenty equal ones one would otherwise look better."""
+    yardstick, *others = comparison.candidates
+    base = yardstick.figures.get(measure.name)
+    least = least_variance(measure, comparison.games)
+    p = {one.name: two_sided(one.figures.get(measure.name), base, least) for one in others}
+    found: dict[str, Verdict] = dict.fromkeys(p, "unknown")
+    if base is None or not measure.better:
+        return found
+    for passed, (name, value) in enumerate(sorted(p.items(), key=lambda item: item[1])):
+        if value * (len(p) - passed) >= 1 - CONFIDENCE:
+            break
+        own = next(one.figures[measure.name] for one in others if one.name == name)
+        higher = np.mean(own) > np.mean(base)
+        found[name] = "better" if higher == (measure.better == "high") else "worse"
+    return found
+
+
+def two_sided(a: Sequence[float] | None, b: Sequence[float] | None, least: float = 0.0) -> float:
+    """p-value of Welch's test; 1 where one side has fewer than two values."""
+    if a is None or b is None or min(len(a), len(b)) < 2:
+        return 1.0
+    spread = [(float(np.mean(x)), max(float(np.var(x, ddof=1)), least), len(x)) for x in (a, b)]
+    return min(1.0, 2 * min(welch(*spread[0], *spread[1]), welch(*spread[1], *spread[0])))
+
+
+def judgement(comparison: Comparison) -> list[str]:
+    """Sentences on what these seeds show, and no more."""
+    if len(comparison.candidates) < 2:
+        return ["Only one candidate reached its end: there is nothing to compare with."]
+    if comparison.seeds < 2:
+        return ["One seed says nothing about the spread between seeds: nobody is judged. Use --seeds 3 or more."]
+    yardstick = comparison.candidates[0].name
+    judged = [measure for measure in measures(comparison) if measure.better]
+    by_measure = {measure.name: verdicts(comparison, measure) for measure in judged}
+    said: dict[str, list[str]] = {}
+    for one in comparison.candidates[1:]:
+        found = {word: [name for name, own in by_measure.items() if own[one.name] == word] for word in SURE}
+        parts = [f"surely {word} than {yardstick} in {listed(names)}" for word, names in found.items() if names]
+        said.setdefault(", and ".join(parts), []).append(one.name)
+    undecided = said.pop("", [])
+    lines = [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}." for what, names in said.items()]
+    if undecided:
+        lines.append(f"{listed(undecided)} cannot be told apart from {yardstick} here by {comparison.seeds} seeds.")
+    nowhere = [name for name, own in by_measure.items() if "better" not in own.values() and "worse" not in own.values()]
+    if nowhere and said:
+        lines.append(f"In {listed(nowhere)} nobody can be told apart from {yardstick}.")
+    return lines
+
+
+def listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def strength_table(comparison: Comparison) -> Table:
+    columns = measures(comparison)
+    title = f"Regimes on {comparison.game}, {seeds_text(comparison.seeds)}"
+    table = Table(Column("candidate", no_wrap=True), box=None, min_width=60, title=title)
+    for measure in columns:
+        table.add_column(measure.name, justify="right")
+    if comparison.games:
+        table.add_column("against")
+    for one in comparison.candidates:
+        cells = [interval_text(interval_of(one, measure, comparison.games), measure.digits) for measure in columns]
+        cells += [Counter(one.worst).most_common(1)[0][0] if one.worst else ""] * bool(comparison.games)
+        table.add_row(*map(Text, (one.name, *cells)))
+    return table
+
+
+def cost_table(comparison: Comparison) -> Table:
+    table = Table("regime", box=None, title="What it cost, all seeds together", min_width=40)
+    for column in ("seconds", "first iteration", "steps/s", "peak MiB"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for regime, cost in comparison.costs.items():
+        figures = (cost.seconds, cost.first_seconds, cost.steps_per_second, cost.peak_mib)
+        cells = ["" if x is None else f"{x:,.{digits}f}" for x, digits in zip(figures, (1, 1, 0, 0), strict=True)]
+        table.add_row(*map(Text, (regime, *cells)))
+    return table
+
+
+def explanation(comparison: Comparison) -> list[str]:
+    """A line on each column, and what is missing."""
+    notes = [(measure.name, measure.meaning) for measure in measures(comparison)]
+    if comparison.games:
+        notes.append(("against", f"the most frequent such opponent. {comparison.games} games a pair, from both sides."))
+    if comparison.cyclic_share is not None and comparison.noise_floor is not None:
+        share, floor = f"{comparison.cyclic_share:.1%}", f"{comparison.noise_floor:.1%}"
+        notes.append(("cyclic", f"{share} of the differences between candidates fit no ranking; noise shows {floor}."))
+    notes += [
+        ("seconds", "of the whole process: start, compiling, training, evaluations, report."),
+        ("first iteration", "seconds of it: mostly compiling, and less where programs were kept from before."),
+        ("steps/s", "of all other iterations; steps are those that a learner learns from, of all seeds and learners."),
+        ("peak MiB", "most memory of the host that the process held; an accelerator's own is not in it."),
+        ("brackets", "95 % interval of the mean over seeds (Student). Surely: Welch's test at 5 %, after Holm."),
+    ]
+    width = max(len(name) for name, _ in notes)
+    lines = [f"{name:<{width}}  {meaning}" for name, meaning in notes]
+    lines += [f"{'missing':<{width}}  {remark}" for remark in comparison.remarks]
+    return lines + [f"{'failed':<{width}}  {regime}: {reason}" for regime, reason in comparison.failures.items()]
+
+
+def interval_text(interval: Interval | None, digits: int) -> str:
+    if interval is None:
+        return ""
+    mean, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in (interval.mean, interval.low, interval.high))
+    return mean if isnan(interval.low) else f"{mean} [{low}, {high}]"
+
+
+def seeds_text(seeds: int) -> str:
+    return "1 seed" if seeds == 1 else f"{seeds} seeds"
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """Plain data; what is unknown is null."""
+    columns = measures(comparison)
+
+    def figures(one: Candidate) -> dict[str, Any]:
+        found = {measure.name: interval_of(one, measure, comparison.games) for measure in columns}
+        return {name: {**plain(x), "seeds": list(one.figures[name])} for name, x in found.items() if x is not None}
+
+    judged = comparison.candidates[1:] and comparison.seeds > 1
+    return {
+        "game": comparison.game,
+        "seeds": comparison.seeds,
+        "candidates": [
+            {"name": one.name, "regime": one.regime, "figures": figures(one), "worst_against": list(one.worst)}
+            for one in comparison.candidates
+        ],
+        "costs": {regime: asdict(cost) for regime, cost in comparison.costs.items()},
+        "failures": dict(comparison.failures),
+        "games": comparison.games,
+        "cyclic_share": comparison.cyclic_share,
+        "noise_floor": comparison.noise_floor,
+        "yardstick": comparison.candidates[0].name if comparison.candidates else None,
+        "verdicts": {measure.name: verdicts(comparison, measure) for measure in columns} if judged else {},
+        "judgement": judgement(comparison),
+        "remarks": list(comparison.remarks),
+    }
+
+
+def plain(interval: Interval) -> Mapping[str, float | None]:
+    return {
+        key: None if isnan(value) else value
+        for key, value in (("mean", interval.mean), ("low", interval.low), ("high", interval.high))
+    }
+
+
+def comparison_picture(comparison: Comparison) -> bytes:
+    """A panel for each measure, a row for each candidate: every seed as a dot, the mean with its interval; and what
+    each regime cost in seconds. PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    columns, candidates = measures(comparison), comparison.candidates
+    rows = np.arange(len(candidates))
+    size = (2.2 + 2.6 * (len(columns) + 1), 1.6 + 0.35 * len(candidates))
+    figure, axes = plt.subplots(1, len(columns) + 1, figsize=size, sharey=True, layout="constrained", squeeze=False)
+    for axis, measure in zip(axes[0], columns, strict=False):
+        for row, one in enumerate(candidates):
+            interval = interval_of(one, measure, comparison.games)
+            if interval is None:
+                continue
+            values = one.figures[measure.name]
+            axis.plot(values, np.full(len(values), row), ".", color="C1", zorder=3)
+            reach = np.nan_to_num([[interval.mean - interval.low], [interval.high - interval.mean]])
+            axis.errorbar([interval.mean], [row], xerr=reach, fmt="o", capsize=3, color="C0", zorder=2)
+        arrow = {"low": ", less is better", "high": ", more is better", "": ""}[measure.better]
+        axis.set_xlabel(measure.name + arrow)
+        axis.grid(alpha=0.3)
+    cost = axes[0][-1]
+    seconds = [comparison.costs[one.regime].seconds if one.regime in comparison.costs else None for one in candidates]
+    shown = [x if x is not None and one.name == one.regime else 0.0 for x, one in zip(seconds, candidates, strict=True)]
+    cost.barh(rows, shown, color="0.75")
+    cost.set_xlabel("seconds of the whole process")
+    axes[0][0].set(yticks=rows, yticklabels=[one.name for one in candidates], ylim=(len(rows) - 0.5, -0.5))
+    figure.suptitle(f"{comparison.game}, {seeds_text(comparison.seeds)}: mean and 95 % interval, seeds as dots")
+    data = BytesIO()
+    figure.savefig(data, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})
+    plt.close(figure)
+    return data.getvalue()

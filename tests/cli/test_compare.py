@@ -1,0 +1,123 @@
+"""sparring compare: interrupted, gone on with, called again; with a regime that fails; and what it refuses."""
+
+import json
+import signal
+
+import pytest
+
+from sparring.cli.child import Ended, run_child
+from sparring.cli.compare import settled, split
+
+GAME = "matrix:rock_paper_scissors"
+TINY = ("--worlds", 8, "--steps", 10, "--blocks", 2, "--minibatches", 2, "--hidden", 8, "--eval-games", 8)
+LENGTH = ("--total-steps", 150 * 8 * 10 * 2, "--seeds", 2)
+
+pytest.importorskip("resource", reason="signals of POSIX")
+
+
+@pytest.fixture(autouse=True)
+def blank_pictures(monkeypatch):
+    monkeypatch.setattr("sparring.cli.compare.comparison_picture", lambda _: b"blank")
+
+
+def test_a_comparison_is_stopped_gone_on_with_and_called_again(sparring, launch, tmp_path):
+    out = tmp_path / "out"
+    process = launch("compare", GAME, *TINY, *LENGTH, "--regimes", "naive", "shadow", "alphastar", "--out", out)
+    for line in process.stderr:
+        if line.startswith("naive: iteration 1/"):
+            break
+    process.send_signal(signal.SIGINT)
+    _, complaints = process.communicate()
+    assert process.returncode == 130 and f"Go on: sparring compare --out {out}" in complaints
+    assert "Traceback" not in complaints and not (out / "shadow").exists()
+    before = json.loads((out / "costs.json").read_text())["naive"]
+
+    said = sparring("compare", "--out", out, "--games", 4)
+    assert said.code == 0, said.err
+    assert "naive: resume, 1 of 3" in said.err and "shadow: train, 2 of 3" in said.err
+    assert "alphastar: failed: " in said.err and "for each of 4 learners" in said.err, "two blocks are too few for four"
+    assert "for each of 4 learners" in next(line for line in said.out.splitlines() if line.startswith("failed"))
+    rows = [line.split()[0] for line in said.out.splitlines() if "[" in line]
+    assert rows[:3] == ["naive", "shadow", "shadow.shadow"]
+    assert (out / "compare.png").read_bytes() == b"blank"
+    told = json.loads((out / "compare.json").read_text())
+    assert told["judgement"][-1] in said.out
+    naive, *_ = told["candidates"]
+    assert len(naive["figures"]["exploitability"]["seeds"]) == len(naive["worst_against"]) == 2
+    assert 0 <= naive["figures"]["worst"]["mean"] <= 0.5 < told["games"] == 4
+    cost = told["costs"]["naive"]
+    assert cost["seconds"] > before["seconds"] > 0 and cost["peak_mib"] > 50 and cost["steps_per_second"] > 0
+
+    marks = {path: path.stat().st_mtime_ns for path in out.glob("*/metrics.jsonl")}
+    again = sparring("compare", "--out", out, "--games", 4, "--regimes", "shadow", "naive", "--json")
+    assert again.code == 0 and again.err == "", "both had finished, and nothing is said beside JSON"
+    other = json.loads(again.out)
+    assert other["yardstick"] == "shadow" and other["failures"] == {} and other["out"] == str(out)
+    figures = {one["name"]: one["figures"]["exploitability"] for one in other["candidates"]}
+    assert figures["naive"] == naive["figures"]["exploitability"], "nothing was trained again"
+    assert marks == {path: path.stat().st_mtime_ns for path in out.glob("*/metrics.jsonl")} and len(marks) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((GAME, "--regimes", "naiv", "pool"), "Unknown regime 'naiv'. Did you mean 'naive'?"),
+        (("--regimes", "naive", "kuhn"), "A game is named before --regimes."),
+        ((GAME, "--regimes", "pool", "pool"), "The regime pool is named twice"),
+        (("kuhnn",), "Did you mean 'kuhn'?"),
+        ((), "Which game?"),
+        ((GAME, "--options", "round=3"), "Did you mean 'rounds'?"),
+        ((GAME, "--self-play", "pool"), "compare sets --self-play itself"),
+        ((GAME, "--name=x"), "compare sets --name itself"),
+        ((GAME, "--regime", "naive"), "Did you mean --regimes?"),
+        ((GAME, "--regimes"), "--regimes names nobody"),
+        ((GAME, "--games", "5"), "games must be even"),
+        ((GAME, "--worlds", "0"), "worlds must be at least 1"),
+        (("--recipe", "khun"), "Did you mean 'kuhn'?"),
+    ],
+)
+def test_what_cannot_be_compared_is_told_before_anything_is_trained(sparring, tmp_path, words, told):
+    said = sparring("compare", *words, "--out", tmp_path / "out")
+    assert told in said.sentence() and not (tmp_path / "out").exists()
+
+
+def test_other_settings_or_other_files_in_the_folder_are_refused(sparring, tmp_path):
+    (tmp_path / "plan.json").write_text(json.dumps({"words": ["kuhn", "--seeds", "3"], "regimes": ["naive"]}))
+    said = sparring("compare", "kuhn", "--seeds", "4", "--out", tmp_path)
+    assert "compares with `kuhn --seeds 3`, found `kuhn --seeds 4`" in said.sentence()
+    (tmp_path / "plan.json").rename(tmp_path / "other.json")
+    assert "found something else" in sparring("compare", "kuhn", "--out", tmp_path).sentence()
+    (tmp_path / "plan.json").write_text("[")
+    assert "cannot be read as part of a comparison" in sparring("compare", "--out", tmp_path).sentence()
+
+
+def test_all_that_fail_leave_one_sentence_and_their_costs(sparring, tmp_path, monkeypatch):
+    ends = iter([Ended(2, "No room.", 1.5, 100.0, False), Ended(-9, "", 2.0, None, False)])
+    monkeypatch.setattr("sparring.cli.compare.run_child", lambda *_, **__: next(ends))
+    said = sparring("compare", "kuhn", "--regimes", "naive", "pool", "--out", tmp_path / "out")
+    assert said.code == 3 and said.out == ""
+    last = said.err.splitlines()[-1]
+    assert "No regime reached its end. naive: No room. (exit code 2); pool: (killed by signal 9)" in last
+    costs = json.loads((tmp_path / "out" / "costs.json").read_text())
+    assert costs == {"naive": {"seconds": 1.5, "peak_mib": 100.0}, "pool": {"seconds": 2.0, "peak_mib": None}}
+
+
+def test_words_are_shared_but_for_those_of_the_command_itself():
+    own, shared = split(
+        ["kuhn", "--regimes", "naive", "pool", "--worlds", "8", "--json", "--games=4", "--eval-first", "--out", "a",
+         "--no-compile-cache", "--guests", "x", "y", "--threads", "1", "--survival", "-5"]
+    )  # fmt: skip
+    assert own == ["--regimes", "naive", "pool", "--json", "--games=4", "--out", "a", "--no-compile-cache",
+                   "--threads", "1"]  # fmt: skip
+    assert shared == ["kuhn", "--worlds", "8", "--eval-first", "--guests", "x", "y", "--survival", "-5"]
+    assert split(["--json", "kuhn", "--out", "a", "b"]) == (["--json", "--out", "a"], ["kuhn", "b"])
+    assert settled(["kuhn", "--a=1", "--b", "2", "3"]) == settled(["kuhn", "--b", "2", "3", "--a", "1"])
+    assert settled(["kuhn", "--a", "1"]) != settled(["kuhn", "--a", "2"])
+
+
+def test_a_child_tells_why_it_failed_and_what_it_took(capsys):
+    ended = run_child(["games", "kuhnn"], prefix="x", quiet=False)
+    assert ended.code == 2 and "Did you mean 'kuhn'?" in ended.reason and not ended.reason.startswith("sparring")
+    assert f"x: sparring: {ended.reason}" in capsys.readouterr().err
+    assert ended.seconds > 0 and ended.peak_mib is not None and 5 < ended.peak_mib < 100_000 and not ended.stopped
+    assert run_child(["games"], prefix="x", quiet=True).code == 0 and capsys.readouterr().err == ""

@@ -1,0 +1,166 @@
+"""What is said about regimes: intervals, verdicts and sentences from figures worked out by hand. No JAX."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from sparring.evaluation.regimes import Candidate, Comparison, Cost
+from sparring.reports.comparison import (
+    comparison_json,
+    comparison_picture,
+    cost_table,
+    explanation,
+    interval_of,
+    judgement,
+    measures,
+    strength_table,
+    two_sided,
+    verdicts,
+)
+
+T2 = 4.302653
+"""Student's 97.5 % quantile of two degrees of freedom."""
+
+
+def of(measure: str, games: int = 0, **values: tuple[float, ...]) -> Comparison:
+    """One measure of some regimes, by seeds."""
+    seeds = min(map(len, values.values()))
+    return Comparison("toy", seeds, tuple(Candidate(n, n, {measure: v}) for n, v in values.items()), games=games)
+
+
+def verdict(comparison: Comparison) -> dict[str, str]:
+    (measure,) = measures(comparison)
+    return dict(verdicts(comparison, measure))
+
+
+def printed(table) -> list[str]:
+    console = Console(width=100)
+    with console.capture() as captured:
+        console.print(table)
+    return [" ".join(line.split()) for line in captured.get().splitlines()]
+
+
+def test_a_mean_has_students_interval_and_ends_where_the_figure_ends():
+    comparison = of("exploitability", naive=(0.1, 0.2, 0.3))
+    (measure,) = measures(comparison)
+    found = interval_of(comparison.candidates[0], measure, 0)
+    assert found is not None and found.mean == pytest.approx(0.2) and found.low == 0.0
+    assert found.high == pytest.approx(0.2 + T2 * 0.1 / 3**0.5)
+
+
+def test_equal_rates_of_few_games_are_not_certain():
+    comparison = of("worst", 16, naive=(0.5, 0.5, 0.5), pool=(0.25, 0.25, 0.25))
+    (measure,) = measures(comparison)
+    found = interval_of(comparison.candidates[0], measure, 16)
+    half = T2 * 0.125 / 3**0.5  # one rate of 16 games deviates by 1/8
+    assert found is not None and (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half))
+    assert verdict(comparison) == {"pool": "unknown"}
+    assert verdict(replace(comparison, games=1600)) == {"pool": "worse"}
+
+
+def test_the_p_value_is_welchs_of_both_sides():
+    low, high = (0.0, 1.0, 2.0), (3.0, 4.0, 5.0)
+    assert two_sided(low, high) == two_sided(high, low) == pytest.approx(0.02131, abs=1e-5)  # t = 3.674, 4 degrees
+    assert two_sided(low, low) == 1.0 and two_sided((1.0,), high) == 1.0 and two_sided(None, high) == 1.0
+
+
+def test_less_exploitability_and_more_rating_are_better():
+    values = {"naive": (10.0, 11.0, 12.0), "pool": (1.0, 2.0, 3.0)}
+    assert verdict(of("exploitability", **values)) == {"pool": "better"}
+    assert verdict(of("rating", **values)) == {"pool": "worse"}
+    assert verdict(of("return", **values)) == {"pool": "unknown"}, "among its own kind more need not be better"
+
+
+def test_more_candidates_ask_for_more_certainty_but_clear_ones_take_nothing_from_the_others():
+    naive, perhaps, same, clear = (0.0, 1.0, 2.0), (3.0, 4.0, 5.0), (0.0, 1.0, 2.0), (13.0, 14.0, 15.0)
+    assert verdict(of("rating", naive=naive, a=perhaps)) == {"a": "better"}
+    crowd = verdict(of("rating", naive=naive, a=perhaps, b=same, c=same))
+    assert crowd == {"a": "unknown", "b": "unknown", "c": "unknown"}, "0.0213 x 3 is above 0.05"
+    assert verdict(of("rating", naive=naive, a=perhaps, b=perhaps, c=same)) == crowd, "the first that fails ends it"
+    cleared = verdict(of("rating", naive=naive, a=perhaps, b=same, c=clear))
+    assert cleared == {"a": "better", "b": "unknown", "c": "better"}, "0.0213 x 2 is below 0.05"
+
+
+def mixed() -> Comparison:
+    candidates = (
+        Candidate("naive", "naive", {"exploitability": (0.5, 0.6, 0.7), "worst": (0.4, 0.5, 0.6)}, ("b", "a", "b")),
+        Candidate("pool", "pool", {"exploitability": (0.02, 0.03, 0.04), "worst": (0.4, 0.5, 0.6)}, ("a", "c", "c")),
+        Candidate("pool.shadow", "pool", {"exploitability": (0.0, 0.0, 0.01), "worst": (0.0, 0.0, 0.01)}, ("d",) * 3),
+        Candidate("[b]league", "[b]league", {"exploitability": (0.3, 0.5, 1.0), "worst": (0.1, 0.5, 0.6)}, ("a",) * 3),
+    )
+    costs = {"naive": Cost(12.34, 5.0, 1234.5, 400.0), "pool": Cost()}
+    return Comparison("toy", 3, candidates, costs, {"pbt": "no room"}, 1000, 0.25, 0.125, ("Something.",))
+
+
+def test_the_judgement_says_what_is_sure_and_what_is_not():
+    assert judgement(mixed()) == [
+        "pool is surely better than naive in exploitability.",
+        "pool.shadow is surely better than naive in exploitability, and surely worse than naive in worst.",
+        "[b]league cannot be told apart from naive here by 3 seeds.",
+    ]
+    first, second, third, fourth = mixed().candidates
+    assert judgement(replace(mixed(), candidates=(third, second, first, fourth)))[0].startswith(
+        "pool and naive are surely better than pool.shadow in worst, and surely worse"
+    ), "the first is the yardstick"
+    same = (mixed().candidates[0], *(replace(mixed().candidates[1], name=name) for name in ("a", "b", "c")))
+    assert judgement(replace(mixed(), candidates=same)) == [
+        "a, b and c are surely better than naive in exploitability.",
+        "In worst nobody can be told apart from naive.",
+    ]
+    even = of("rating", naive=(1.0, 2.0), pool=(1.0, 3.0), league=(0.0, 2.0))
+    assert judgement(even) == ["pool and league cannot be told apart from naive here by 2 seeds."]
+
+
+def test_one_seed_or_one_candidate_judges_nobody():
+    assert "One seed says nothing" in judgement(of("rating", naive=(1.0,), pool=(9.0,)))[0]
+    assert "nothing to compare with" in judgement(of("rating", naive=(1.0, 2.0)))[0]
+
+
+def test_the_tables_show_means_with_intervals_the_usual_worst_opponent_and_blanks_for_what_is_not_known():
+    lines = printed(strength_table(mixed()))
+    assert lines[0] == "Regimes on toy, 3 seeds" and lines[1] == "candidate exploitability worst against"
+    assert lines[2] == "naive 0.600 [0.352, 0.848] 0.50 [0.25, 0.75] b"
+    assert lines[3].endswith(" c") and lines[5].startswith("[b]league "), "a name is not markup"
+    assert printed(cost_table(mixed()))[2:] == ["naive 12.3 5.0 1,234 400", "pool"]
+    one = printed(strength_table(of("rating", naive=(-0.2,), pool=(9.0,))))
+    assert one[2:] == ["naive 0", "pool 9"], "no minus before a zero, no brackets of one seed"
+
+
+def test_every_column_is_explained_and_what_is_missing_or_failed_is_told():
+    text = "\n".join(explanation(mixed()))
+    header = " ".join(printed(strength_table(mixed()))[1:2] + printed(cost_table(mixed()))[1:2])
+    for column in ("exploitability", "worst", "against", "seconds", "first iteration", "steps/s", "peak MiB"):
+        assert column in header and f"\n{column} " in f"\n{text}"
+    assert "25.0% of the differences" in text and "noise shows 12.5%" in text and "1000 games a pair" in text
+    assert "Something." in text and "pbt: no room" in text
+    assert "cyclic" not in "\n".join(explanation(replace(mixed(), cyclic_share=None)))
+
+
+def test_scripts_get_the_same_numbers_and_null_for_what_is_unknown():
+    told = json.loads(json.dumps(comparison_json(mixed()), allow_nan=False))
+    first = told["candidates"][0]
+    assert first["figures"]["exploitability"]["seeds"] == [0.5, 0.6, 0.7]
+    assert first["figures"]["exploitability"]["mean"] == pytest.approx(0.6) and told["yardstick"] == "naive"
+    assert told["verdicts"]["worst"] == {"pool": "unknown", "pool.shadow": "worse", "[b]league": "unknown"}
+    assert told["judgement"] == judgement(mixed()) and told["failures"] == {"pbt": "no room"}
+    assert told["costs"]["pool"]["seconds"] is None
+    single = json.loads(json.dumps(comparison_json(of("rating", naive=(1.0,), pool=(2.0,))), allow_nan=False))
+    assert single["candidates"][1]["figures"]["rating"] == {"mean": 2.0, "low": None, "high": None, "seeds": [2.0]}
+    assert single["verdicts"] == {}
+
+
+def test_a_sides_own_figures_are_columns_of_their_own():
+    candidates = (
+        Candidate("naive", "naive", {"return prey": (1.0, 2.0), "return predator": (3.0, 4.0)}),
+        Candidate("pool", "pool", {"against bots prey": (1.0, 2.0)}),
+    )  # fmt: skip
+    comparison = Comparison("tag", 2, candidates)
+    assert [m.name for m in measures(comparison)] == ["return prey", "return predator", "against bots prey"]
+    assert printed(strength_table(comparison))[3].startswith("pool 1.50 [")
+
+
+def test_the_picture_is_drawn_also_with_one_seed_and_without_costs():
+    assert comparison_picture(mixed()).startswith(b"\x89PNG")
+    assert comparison_picture(of("rating", naive=(1.0,), pool=(2.0,))).startswith(b"\x89PNG")
