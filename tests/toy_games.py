@@ -193,3 +193,42 @@ def flip_flop(cut: bool = True) -> FlipFlop:
         shortest=3,
     )
     return FlipFlop(spec, jnp.asarray(cut))
+
+
+class OddOneOut(Game):
+    """Each of three seats chooses 0 or 1; who is alone with its choice wins, the other two lose; all alike: a draw."""
+
+    spec: GameSpec = eqx.field(static=True)
+    rules: tuple = ()
+
+    def start(self, key: Array) -> Array:
+        del key
+        return jnp.zeros(())
+
+    def observe(self, state: Array) -> Observation:
+        here = jnp.ones(3, bool)
+        return Observation(jnp.broadcast_to(state, (3, 1)), jnp.ones((3, 2), bool), here, here)
+
+    def central(self, state: Array) -> Array:
+        return jnp.broadcast_to(state, (3, 1))
+
+    def step(self, state: Array, action: Action, chance: Chance) -> tuple[Array, Step]:
+        del chance
+        chosen_S = action.discrete_SD[:, 0]
+        alone_S = (chosen_S[:, None] == chosen_S).sum(1) == 1
+        outcome_K = jnp.where(alone_S.any(), jnp.where(alone_S, 1.0, -1.0), 0.0)
+        return state, Step(outcome_K, jnp.zeros(3, bool), jnp.ones((), bool), jnp.zeros((), bool), outcome_K)
+
+
+def odd_one_out() -> OddOneOut:
+    spec = GameSpec(
+        seats=3,
+        side_of_seat=(0, 1, 2),
+        action=ActionSpec(heads=(2,)),
+        layout=(Feature("nothing", (1,)),),
+        central=Central("seat", 1),
+        longest=1,
+        exchangeable=((0, 1, 2),),
+        score="outcome",
+    )
+    return OddOneOut(spec)
