@@ -31,8 +31,8 @@ def test_the_learner_is_at_home_on_every_side_in_turn_and_others_drive_all_the_r
 
 @pytest.fixture(scope="module")
 def played():
-    """Two rollouts. In block 0 the learner meets itself, or a player of 0s; in block 1 a player of 0s; in block 2 one of
-    0s before and 1s after the first restart of each world. The learner always chooses 1."""
+    """Two rollouts. In block 0 the learner meets itself, or a player of 0s; in block 1 a player of 0s; in block 2 one
+    of 0s before and 1s after the first restart of each world. The learner always chooses 1."""
     learner = learners_of(GAME, NetConfig(hidden=(4,)), [0])
     own = driver_of(learner)._replace(policy=stack([Always.make(GAME, 1)]))
     old, new = ([Always.make(GAME, choice) for choice in choices] for choices in ((0, 0, 0), (0, 0, 1)))
