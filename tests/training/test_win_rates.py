@@ -22,16 +22,16 @@ KUHN = replace(STAG, game="kuhn")
 MIXED = {"opponents": {"history": "0.5", "bots": "0.2"}}
 GATED = {"opponents": {"current": "0", "history": "1"}, "gates": {"gate": "rate"}}
 RULES_OF_WINNING = [
-    *(({"opponents": {**MIXED["opponents"], setting: rule}}, f"{setting}={rule}", f"Use {setting}=uniform")
+    *(({"opponents": {**MIXED["opponents"], setting: rule}}, f"{setting}={rule}", "Use uniform, as --self-play")
       for setting in ("sampler", "late_sampler", "bot_sampler")
       for rule in get_args(Sampler)
       if rule not in BY_AGE and (setting, rule) != ("bot_sampler", "nash")),
-    ({**MIXED, "pool": {"snapshot_mark": 0.7}}, "snapshot_mark=0.7", "by steps alone"),
-    ({**MIXED, "pool": {"eviction": "redundant"}}, "eviction=redundant", "Use log_spaced or oldest"),
+    ({**MIXED, "pool": {"snapshot_mark": 0.7}}, "snapshot_mark=0.7", "Set it to 0, as --self-play sparring"),
+    ({**MIXED, "pool": {"eviction": "redundant"}}, "eviction=redundant", "Use log_spaced, as --self-play"),
     ({**MIXED, "curriculum": {"curriculum": True}}, "curriculum=true", "Leave it out"),
     ({**MIXED, "defeats": {"defeat_share": 0.1}}, "defeat_share=0.1", "Set it to 0"),
     (GATED, "gate=rate", "Set it to none"),
-    ({"roles": {"mains": 1}}, "mains=1", "train a population"),
+    ({"roles": {"mains": 1}}, "mains=1", "give shadow and history a share"),
     ({"population": {"population": 2, "pbt_against": "bots"}}, "pbt_against=bots", "Use each_other"),
 ]  # fmt: skip
 
@@ -106,6 +106,6 @@ def test_where_nobody_wins_metrics_tell_what_the_learner_earned_with_each_kind()
 
     rows = [faced("past", 2, 2, 3.0), faced("past", 2, 1, 5.0), faced("self", 4, 2, 16.0)]
     assert opponent_metrics(rows, won=False) == {
-        "games/past": 4, "return/past": 2.0, "games/self": 4, "return/self": 4.0
+        "games/past": 4, "earned/past": 2.0, "games/self": 4, "earned/self": 4.0
     }  # fmt: skip
     assert opponent_metrics(rows) == {"games/past": 4, "points/past": 0.75, "games/self": 4}

@@ -161,7 +161,7 @@ def game_for(arguments: Tournament) -> "tuple[str, Game]":
 
     found = game_of(arguments.players)
     if found is None and not arguments.game:
-        for text in (text for text in arguments.players if "/" in text or Path(text).suffix):
+        for text in (text for text in arguments.players if set("/:@#") & set(text) or Path(text).suffix):
             raise no_player(text)
         raise ConfigError("No run or package is among the players. Name the game of the bots: --game GAME")
     name = arguments.game or found[0]  # pyright: ignore[reportOptionalSubscript]

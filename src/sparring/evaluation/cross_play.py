@@ -30,7 +30,9 @@ def cross_play(
     """
     check_game(game.spec)
     if len(entrants) < 2:
-        raise ConfigError(f"Cross-play needs two players or more, found {len(entrants)}. Name another one.")
+        raise ConfigError(
+            f"Cross-play needs two players or more, found {len(entrants)}. Name more; RUN#all is every seed of a run."
+        )
     if precision is not None and not 0 < precision < np.inf:
         raise ConfigError(f"precision must be above 0, in units of return, found {precision}.")
     names = tuple(entrants)

@@ -71,19 +71,17 @@ def conventions_table(found: Conventions) -> Table:
 
 def explanation(found: Conventions) -> list[str]:
     """A line on each figure, and what could not be measured."""
-    cross, fewest, most = found.cross, found.cross.starts_MM.min(), found.cross.starts_MM.max()
+    fewest, most = found.cross.starts_MM.min(), found.cross.starts_MM.max()
     games = f"{2 * fewest}" if fewest == most else f"{2 * fewest} to {2 * most}"
     last = f"games       {games} a pair, each start from both sides. ± and brackets are 95 % intervals."
     if found.groups is None:
         return ["zero-sum    one side gains what the other loses: there is no gap, and there are no conventions.", last]
-    best, worst = (extreme([one.mean for one in found.to_others]) for extreme in (np.argmax, np.argmin))
     lines = [
         f"self-play   {found.self_play:.2f}, what players earn with their own copies, on average.",
         f"cross-play  {found.cross_play:.2f}, what they earn with each other.",
         *gap_lines(found),
         "loss        " + loss_text(found),
-        f"partners    others earn most with {cross.names[best]} ({found.to_others[best].mean:.2f}), "
-        f"least with {cross.names[worst]} ({found.to_others[worst].mean:.2f}).",
+        "partners    " + partners_text(found),
         f"convention  links those of whom neither surely earns {found.near:.2g} less with the other than with itself.",
     ]
     for number, group in enumerate(found.groups, start=1):
@@ -111,6 +109,16 @@ def loss_text(found: Conventions) -> str:
     if found.loss is None:
         return "is a share of self-play, which must be above 0 for that."
     return f"{found.loss:.0%} of self-play is lost with strangers (joint-policy correlation)."
+
+
+def partners_text(found: Conventions) -> str:
+    """With whom the others do best and worst; nobody where it makes no difference."""
+    given = [one.mean for one in found.to_others]
+    best, worst = int(np.argmax(given)), int(np.argmin(given))
+    if given[best] - given[worst] <= found.near:
+        return f"others earn nearly the same with everybody, {np.mean(given):.2f}."
+    names = found.cross.names
+    return f"others earn most with {names[best]} ({given[best]:.2f}), least with {names[worst]} ({given[worst]:.2f})."
 
 
 def cross_play_json(found: Conventions) -> dict[str, Any]:

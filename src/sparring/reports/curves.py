@@ -98,7 +98,7 @@ def draw_training(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None
     axis.set_title("training games")
     keys = {key for line in lines for key in line}
     met = sorted(key for key in keys if key.startswith("points/"))
-    earned = sorted(key for key in keys if key.startswith("return/") and key.split("/")[1] in KINDS)
+    earned = sorted(key for key in keys if key.startswith("earned/"))
     if met or earned:
         axis.set_ylabel("points in a game (1 = all won)" if met else "return of the learner's seat in a game")
         if met:

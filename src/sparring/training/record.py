@@ -96,7 +96,7 @@ def opponent_metrics(faced: Sequence[Faced], whose: str = "", *, won: bool = Tru
         games = sum(row.games for row in rows)
         metrics[f"games/{kind}{whose}"] = games
         if not won:
-            metrics[f"return/{kind}{whose}"] = sum(row.return_sum for row in rows) / games if games else None
+            metrics[f"earned/{kind}{whose}"] = sum(row.return_sum for row in rows) / games if games else None
         elif kind != "self":
             points = sum(row.won + row.drawn / 2 for row in rows)
             metrics[f"points/{kind}{whose}"] = points / games if games else None
