@@ -157,6 +157,12 @@ def test_where_opponents_change_training_is_shown_by_points_against_each_kind():
     assert found == ["main against bots", "against the past"]
 
 
+def test_where_nobody_wins_the_picture_shows_what_the_learner_earned_with_each_kind():
+    line = {"kind": "train", "seed": 0, "steps": 1, "return/a": 0.0, "earned/past": 3.0, "earned/self": 2.0}
+    found = labels(draw_training, [line, {**line, "steps": 2}], {"seats": ["a"], "sides": ["a"]})
+    assert found == ["with the past", "with itself"]
+
+
 def test_where_sides_are_alike_bots_are_met_on_both_and_the_shadow_is_none_of_them():
     points = {"straight": 1.0, "ace": 0.2, "shadow": 0.5, "learned": 0.5}
     line = {f"points/{side}/learned vs {bot}": value for side in "ab" for bot, value in points.items()}

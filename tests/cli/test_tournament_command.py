@@ -146,6 +146,21 @@ def test_a_run_its_past_and_a_package_meet(sparring, own_run, tmp_path):
     assert said.code == 0 and "note: random joins" in said.err and picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_in_a_game_of_returns_everyone_meets_everyone_and_itself(sparring, tmp_path):
+    words = ("tournament", "always_0", "always_1", "--game", "matrix:stag_hunt", *FEW)
+    said = sparring(*words, "--out", tmp_path / "pairs.csv")
+    assert (said.code, said.err) == (0, "") and "Cross-play of 2: 12 games" in said.out
+    assert "gap         1.50 ±0.00" in said.out and "50% of self-play is lost" in said.out
+    rows = list(csv.DictReader((tmp_path / "pairs.csv").read_text().splitlines()))
+    assert {(row["player"], row["partner"]): row["return"] for row in rows} == {
+        ("always_0", "always_0"): "4.0000", ("always_0", "always_1"): "0.0000",
+        ("always_1", "always_0"): "3.0000", ("always_1", "always_1"): "2.0000",
+    }  # fmt: skip
+    told = json.loads(sparring(*words, "--json", "--near", 5).out)
+    assert told["game"] == "matrix:stag_hunt" and told["near"] == 5
+    assert [one["players"] for one in told["conventions"]] == [["always_0", "always_1"]]
+
+
 def test_another_anchor_joins_and_a_precision_asks_for_more_games(sparring, trained):
     words = ("tournament", trained, "always_0", *FEW, "--anchor", "random", "--within", 0.2, "--most-games", 20)
     told = json.loads(sparring(*words, "--json").out)
@@ -160,6 +175,7 @@ def test_another_anchor_joins_and_a_precision_asks_for_more_games(sparring, trai
     [
         (("random", "always_0"), "Name the game of the bots: --game GAME"),
         (("random", "--game", GAME), "two players or more, found 1"),
+        (("trained#all", "random"), "Unknown player 'trained#all'"),
         (("random", "alwys_0", "--game", GAME), "Did you mean 'always_0'?"),
         (("random", "{run}e"), "Did you mean {run}?"),
         (("random", "{run}@5"), "It has: 4, 8, 10."),
@@ -169,7 +185,11 @@ def test_another_anchor_joins_and_a_precision_asks_for_more_games(sparring, trai
         (("{run}", "random", "--within", "0.7"), "precision must lie between 0 and 0.5"),
         (("{run}", "random", "--out", "x.pdf"), "out must end in .png or .csv"),
         (("{run}", "random", "--seed", "-1"), "seed must be from 0"),
-        (("random", "always_0", "--game", "matrix:stag_hunt"), "judged by returns"),
+        (("{run}", "random", "--near", "0.1"), "near is a difference of returns"),
+        (("random", "always_0", "--game", "matrix:stag_hunt", "--anchor", "random"), "anchor is the zero of ratings"),
+        (("random", "always_0", "--game", "matrix:stag_hunt", "--near", "-1"), "not negative, found -1"),
+        (("random", "--game", "matrix:stag_hunt"), "two players or more, found 1"),
+        (("{run}#al", "random"), "every seed RUN#all"),
         (("random", "always_0", "--game", "particles:spread"), "found one side"),
     ],
 )

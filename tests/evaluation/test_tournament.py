@@ -16,7 +16,7 @@ from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec
 from sparring.evaluation import match
 from sparring.evaluation import tournament as room
-from sparring.evaluation.tournament import due, half_width, play_pairs, tournament
+from sparring.evaluation.tournament import Met, due, half_width_of, play_pairs, tournament
 from sparring.games.matrix import matching_pennies, rock_paper_scissors, stag_hunt
 from sparring.games.particles.spread import spread
 from sparring.games.registry import make
@@ -191,26 +191,30 @@ def test_play_stops_when_the_last_game_is_over(monkeypatch):
     assert payoff.games_MM[0, 1] == 4 and payoff.drawn_MM.sum() == 0
 
 
+def counted(*counts: int) -> Met:
+    return room.NEVER._replace(counts_3=np.array(counts))
+
+
 def test_pairs_play_on_until_they_are_known_those_with_the_fewest_games_first():
     clear, close, closer = ("a", "b"), ("a", "c"), ("b", "c")
-    tally = {clear: np.array([100, 0, 0]), close: np.array([60, 0, 40]), closer: np.array([24, 2, 24])}
-    assert half_width(100, 0, 0) < 0.05 < half_width(60, 0, 40) < half_width(24, 2, 24)
-    wanted = due(tally, 100, 50, 0.05, 250)
+    tally = {clear: counted(100, 0, 0), close: counted(60, 0, 40), closer: counted(24, 2, 24)}
+    assert half_width_of(100, 0, 0) < 0.05 < half_width_of(60, 0, 40) < half_width_of(24, 2, 24)
+    wanted = due(tally, room.half_width, 100, 50, 0.05, 250)
     # closer has played 1 round of 50, close 2; both may play 5
     assert wanted == [(closer, 1), (close, 2), (closer, 2), (close, 3), (closer, 3), (close, 4), (closer, 4)]
-    assert due(tally, 2, 50, 0.05, 250) == wanted[:2]
-    assert due(tally, 100, 50, None, 250) == [] == due(tally, 100, 50, 0.2, 250)
-    tally[close] = np.zeros(3, int)
-    assert due(tally, 100, 50, 0.05, 250) == [(close, 0)]
-    tally[clear] = np.zeros(3, int)
-    assert due(tally, 1, 50, None, 250) == [(clear, 0)]
+    assert due(tally, room.half_width, 2, 50, 0.05, 250) == wanted[:2]
+    assert due(tally, room.half_width, 100, 50, None, 250) == [] == due(tally, room.half_width, 100, 50, 0.2, 250)
+    tally[close] = room.NEVER
+    assert due(tally, room.half_width, 100, 50, 0.05, 250) == [(close, 0)]
+    tally[clear] = room.NEVER
+    assert due(tally, room.half_width, 1, 50, None, 250) == [(clear, 0)]
 
 
 def test_with_a_precision_every_rate_is_known_to_it_or_was_played_as_often_as_allowed(rps):
     payoff = tournament(rps, bots(rps, "random", "always_0", "always_1"), games=16, precision=0.1, most_games=64)
-    half = {(i, j): half_width(*counts_of(payoff, i, j)) for i, j in ((0, 1), (0, 2), (1, 2))}
+    half = {(i, j): half_width_of(*counts_of(payoff, i, j)) for i, j in ((0, 1), (0, 2), (1, 2))}
     # 16 of 16 leave 0.103, 32 of 32 do not; 4 places for 3 pairs give one pair a round more
-    assert half_width(16, 0, 0) > 0.1 >= half[1, 2] and payoff.games_MM[1, 2] in (32, 48)
+    assert half_width_of(16, 0, 0) > 0.1 >= half[1, 2] and payoff.games_MM[1, 2] in (32, 48)
     assert half[0, 1] > 0.1 and payoff.games_MM[0, 1] == 64
 
 

@@ -115,6 +115,21 @@ def test_a_learner_of_a_run_has_the_weights_of_its_checkpoint_seed_and_row(
     assert_plays(player, duel[iteration], index)
 
 
+def test_all_seeds_of_a_run_take_part_at_one_checkpoint_or_at_all(runs, duel, rps):
+    found = entrants([f"{runs / 'duel'}#all"], rps, RPS)
+    assert list(found) == ["duel#7", "duel#8"]
+    for row, player in enumerate(found.values()):
+        assert_plays(player, duel[200], (row, 0))
+    assert list(entrants([f"{runs / 'duel'}:learner@100#all"], rps, RPS)) == [
+        "duel:learner@100#7", "duel:learner@100#8"
+    ]  # fmt: skip
+    everything = entrants([f"{runs / 'duel'}@all#all"], rps, RPS)
+    assert set(everything) == {"duel@100#7", "duel@100#8", "duel@200#7", "duel@200#8"}
+    assert game_of([f"{runs / 'duel'}#all"]) == (RPS, ())
+    with pytest.raises(RunError, match=r"Did you mean .*duel"):
+        entrants([f"{runs / 'duell'}#all"], rps, RPS)
+
+
 def test_learners_of_unlike_sides_are_told_apart_and_know_their_side(runs, pennies):
     game = matching_pennies()
     for row, name in enumerate(("seat_0", "seat_1")):

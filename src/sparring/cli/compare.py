@@ -121,7 +121,7 @@ def agreed(arguments: Compare, shared: list[str]) -> Plan:
     """What is to be compared and where, written down; what can be known to be wrong is told before any training."""
     from sparring.evaluation.tournament import check_counts
 
-    check_counts(arguments.games, None, max(arguments.games, 2))
+    check_counts(arguments.games, max(arguments.games, 2))
     check_names(arguments.regimes, shared)
     begun = read(arguments.out / PLAN) if arguments.out else None
     if begun is not None and not shared:

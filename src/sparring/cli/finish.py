@@ -25,6 +25,9 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> None:
     print(f"picture  {files.curves}\nreport   {files.page}")
     if summary.finished:
         print(f"next     sparring eval {path} --games 500")
+        facts = run.read_manifest()
+        if facts.get("alike") and facts["score"] == "return" and facts["seeds"] > 1:
+            print(f"         sparring tournament {path}#all")  # whether the seeds found one convention
         if summary.scores and summary.scores[0].causes:  # a game that tells how it ended can be watched as well
             print(f"         sparring replay {path}")
     else:

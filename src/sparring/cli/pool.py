@@ -42,7 +42,8 @@ def command(words: list[str]) -> None:
     if arguments.add or arguments.remove:
         change(arguments, run, known)
     elif arguments.json:
-        members = [plain(seed, member) for seed, member in everybody(known)]
+        won = known.opposition.built.game.spec.has_winners
+        members = [plain(seed, member, won=won) for seed, member in everybody(known)]
         print(json_text.dumps({"run": str(arguments.run), "iteration": known.iteration, "members": members}))
     else:
         Console().print(table(known))
@@ -84,8 +85,10 @@ def everybody(known: "LastKnown") -> "list[tuple[int, Member]]":
     ]
 
 
-def plain(seed: int, member: "Member") -> dict[str, Any]:
-    low, high = (member.interval.low, member.interval.high) if member.games else (None, None)
+def plain(seed: int, member: "Member", *, won: bool) -> dict[str, Any]:
+    """A rate and a rating are null without games, and where games are not `won` or lost."""
+    rated = won and member.games > 0
+    low, high = (member.interval.low, member.interval.high) if rated else (None, None)
     return {
         "seed": seed,
         "name": member.player.name,
@@ -93,10 +96,10 @@ def plain(seed: int, member: "Member") -> dict[str, Any]:
         "born": member.player.born,
         "row": member.row,
         "games": member.games,
-        "rate": member.rate if member.games else None,
+        "rate": member.rate if rated else None,
         "low": low,
         "high": high,
-        "elo": member.rating,
+        "elo": member.rating if won else None,
     }
 
 
@@ -104,32 +107,27 @@ def table(known: "LastKnown") -> Table:
     several = len(known.opposition.leagues) > 1
     learner = known.opposition.built.lineup.names[0]
     whom = "the learner meets" if learner == "learner" else f"{learner} has met"
+    won = known.opposition.built.game.spec.has_winners
     found = Table(title=f"Whom {whom}, before iteration {known.iteration}")
-    for column in (
-        *(["seed"] if several else []),
-        "name",
-        "kind",
-        "born",
-        "games",
-        "rate",
-        "over all games",
-        "Elo",
-        "row",
-    ):
+    judged = ["rate", "over all games", "Elo"] if won else []
+    for column in (*["seed"] * several, "name", "kind", "born", "games", *judged, "row"):
         # A name is typed elsewhere, so it is shown whole.
         found.add_column(column, justify="left" if column in ("name", "kind") else "right", no_wrap=column == "name",
                          overflow="fold" if column == "name" else "ellipsis")  # fmt: skip
     for seed, member in everybody(known):
         games = member.games
+        rates = (
+            f"{member.rate:.2f}" if games else "",
+            f"{member.interval.low:.2f} to {member.interval.high:.2f}" if games else "",
+            f"{member.rating:.0f}" if games else "",
+        )
         found.add_row(
             *([str(seed)] if several else []),
             member.player.name,
             member.player.kind,
             f"{member.player.born:,}" if member.player.kind in ("past", "guest") else "",
             f"{games:,}",
-            f"{member.rate:.2f}" if games else "",
-            f"{member.interval.low:.2f} to {member.interval.high:.2f}" if games else "",
-            f"{member.rating:.0f}" if games else "",
+            *(rates if won else ()),
             "" if member.row is None else str(member.row),
         )
     return found

@@ -1,32 +1,30 @@
-"""sparring tournament PLAYER PLAYER ...: every pair meets, and the table says who is best, by how much, and surely."""
+"""sparring tournament PLAYER PLAYER ...: every pair meets, and the table says who is best, by how much, and surely.
+
+Where a game is judged by returns, it says who earns what with whom instead.
+"""
 
 import json as json_text
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import tyro
 from rich.console import Console
+from rich.table import Table
 
 from sparring.cli.flags import parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note
 from sparring.core.errors import ConfigError, RunError
-from sparring.ratings.summary import Summary, summarise
-from sparring.reports.standings import (
-    WIDEST_MATRIX,
-    explanation,
-    matrix_table,
-    standings_csv,
-    standings_json,
-    standings_picture,
-    standings_table,
-)
+from sparring.ratings.conventions import conventions
+from sparring.ratings.summary import summarise
+from sparring.reports import cross_play as earnings
+from sparring.reports import standings
 from sparring.store.durable import replace_file
 
 if TYPE_CHECKING:  # the machine is prepared before JAX starts
     from sparring.games.game import Game
-    from sparring.ratings.payoff import Payoff
     from sparring.training.entrants import Entrant
 
 Players = Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...")]
@@ -35,10 +33,11 @@ PICTURE, TABLE = ".png", ".csv"
 
 @dataclass(frozen=True, kw_only=True)
 class Tournament:
-    """Let players of one game meet, every pair from both sides, and rank them."""
+    """Let players of one game meet, every pair from both sides, and rank them; or see who earns what with whom."""
 
     players: Players = ()
-    """Bots, runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors); RUN@all is all that a run has kept."""
+    """Bots, runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors); RUN@all is all that a run has kept, RUN#all the
+    learners of all its seeds."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     game: str = ""
     """The game; only needed where all players are bots."""
@@ -47,11 +46,15 @@ class Tournament:
     games: int = 32
     """Games of each pair at first, an even number: each start is played from both sides."""
     within: float | None = None
-    """Play on until each rate is known to within this, to either side, with 95 % confidence. Usual: 0.05."""
+    """Play on until each rate, or mean return, is known to within this, to either side, with 95 % confidence. Usual for
+    rates: 0.05."""
     most_games: int = 1024
     """Most games of a pair."""
     anchor: str = ""
     """The bot whose rating is 0; else random or the first bot, and random joins where there is none."""
+    near: float | None = None
+    """Where returns are counted: what a player may earn less with another than with itself before the two are of
+    different conventions; else a twentieth of the largest return."""
     deterministic: bool = False
     """Take the most likely action instead of sampling."""
     seed: int = 0
@@ -62,6 +65,16 @@ class Tournament:
     """Print the result as one JSON object."""
 
 
+class Result(NamedTuple):
+    """What was found, in every form."""
+
+    tables: list[Table]
+    lines: list[str]
+    plain: dict[str, Any]
+    picture: Callable[[], bytes]
+    csv: Callable[[], str]
+
+
 def command(words: list[str]) -> None:
     arguments = parse(Tournament, words, command="tournament")
     if not 0 <= arguments.seed < 2**31:
@@ -69,25 +82,77 @@ def command(words: list[str]) -> None:
     if arguments.out is not None and arguments.out.suffix not in (PICTURE, TABLE):
         raise ConfigError(f"out must end in {PICTURE} or {TABLE}, found {arguments.out.name}.")
     prepare(arguments.machine)
-    from sparring.evaluation.tournament import check_game, tournament
+    from sparring.evaluation.tournament import check_game
 
     name, game = game_for(arguments)
     check_game(game.spec)
+    result = (by_points if game.spec.score == "outcome" else by_returns)(arguments, game, name)
+    if arguments.out is not None:
+        write(arguments.out, result)
+    if arguments.json:
+        print(json_text.dumps({"game": name, **result.plain}))
+        return
+    console = Console()
+    for table in result.tables:
+        console.print(table)
+    print("\n".join(result.lines))
+
+
+def by_points(arguments: Tournament, game: "Game", name: str) -> Result:
+    from sparring.evaluation.tournament import tournament
+
+    if arguments.near is not None:
+        raise ConfigError(f"near is a difference of returns, and {name} is won or lost. Leave it out.")
     players = everybody(arguments, game, name)
     anchor = anchor_of(arguments, players)
+    payoff = tournament(game, policies(players), **how(arguments))
+    summary = summarise(payoff, anchor, seed=arguments.seed)
+    tables = [standings.standings_table(payoff, summary)]
+    if len(payoff.names) <= standings.WIDEST_MATRIX:
+        tables.append(standings.matrix_table(payoff, summary))
+    return Result(
+        tables, standings.explanation(payoff, summary), standings.standings_json(payoff, summary),
+        lambda: standings.standings_picture(payoff, summary), lambda: standings.standings_csv(payoff),
+    )  # fmt: skip
+
+
+def by_returns(arguments: Tournament, game: "Game", name: str) -> Result:
+    from sparring.evaluation.cross_play import cross_play
+    from sparring.training.entrants import entrants
+
+    if arguments.anchor:
+        raise ConfigError(f"anchor is the zero of ratings, and {name} is judged by returns. Leave it out.")
+    if arguments.near is not None and not 0 <= arguments.near < float("inf"):
+        raise ConfigError(f"near is a difference of returns and not negative, found {arguments.near}.")
+    players = entrants(arguments.players, game, name)
+    cross = cross_play(game, policies(players), **how(arguments))
+    found = conventions(cross, zero_sum=game.spec.zero_sum, near=arguments.near, seed=arguments.seed)
+    tables = [earnings.earnings_table(found)]
+    if len(cross.names) <= earnings.WIDEST_MATRIX:
+        tables.append(earnings.returns_table(found))
+    if found.groups is not None:
+        tables.append(earnings.conventions_table(found))
+    return Result(
+        tables, earnings.explanation(found), earnings.cross_play_json(found),
+        lambda: earnings.cross_play_picture(found), lambda: earnings.cross_play_csv(found),
+    )  # fmt: skip
+
+
+def policies(players: "dict[str, Entrant]") -> dict[str, Any]:
+    """Those who play; whoever uses them hears what there is to know about them."""
     for remark in (remark for player in players.values() for remark in player.remarks):
         note(remark)
-    payoff = tournament(
-        game, {name: player.policy for name, player in players.items()}, games=arguments.games, seed=arguments.seed,
-        precision=arguments.within, most_games=arguments.most_games, deterministic=arguments.deterministic,
-    )  # fmt: skip
-    summary = summarise(payoff, anchor, seed=arguments.seed)
-    if arguments.out is not None:
-        write(arguments.out, payoff, summary)
-    if arguments.json:
-        print(json_text.dumps({"game": name, **standings_json(payoff, summary)}))
-    else:
-        tell(payoff, summary)
+    return {name: player.policy for name, player in players.items()}
+
+
+def how(arguments: Tournament) -> dict[str, Any]:
+    return {
+        "games": arguments.games,
+        "seed": arguments.seed,
+        "precision": arguments.within,
+        "most_games": arguments.most_games,
+        "deterministic": arguments.deterministic,
+    }
 
 
 def game_for(arguments: Tournament) -> "tuple[str, Game]":
@@ -96,7 +161,7 @@ def game_for(arguments: Tournament) -> "tuple[str, Game]":
 
     found = game_of(arguments.players)
     if found is None and not arguments.game:
-        for text in (text for text in arguments.players if "/" in text or Path(text).suffix):
+        for text in (text for text in arguments.players if set("/:@#") & set(text) or Path(text).suffix):
             raise no_player(text)
         raise ConfigError("No run or package is among the players. Name the game of the bots: --game GAME")
     name = arguments.game or found[0]  # pyright: ignore[reportOptionalSubscript]
@@ -125,17 +190,8 @@ def anchor_of(arguments: Tournament, players: "dict[str, Entrant]") -> str:
     return anchor
 
 
-def tell(payoff: "Payoff", summary: Summary) -> None:
-    console = Console()
-    console.print(standings_table(payoff, summary))
-    if len(payoff.names) <= WIDEST_MATRIX:
-        console.print(matrix_table(payoff, summary))
-    for line in explanation(payoff, summary):
-        print(line)
-
-
-def write(path: Path, payoff: "Payoff", summary: Summary) -> None:
-    data = standings_picture(payoff, summary) if path.suffix == PICTURE else standings_csv(payoff).encode()
+def write(path: Path, result: Result) -> None:
+    data = result.picture() if path.suffix == PICTURE else result.csv().encode()
     try:
         replace_file(path, data)
     except OSError as error:

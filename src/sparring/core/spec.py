@@ -117,6 +117,12 @@ class GameSpec:
         return max(self.side_of_seat) + 1
 
     @property
+    def has_winners(self) -> bool:
+        """Whether rates of winning mean anything: games are judged by their outcome, or one side gains what the other
+        loses. Elsewhere, as in a stag hunt, the one that earns more than the other may earn little."""
+        return self.score == "outcome" or self.zero_sum
+
+    @property
     def features(self) -> int:
         return sum(block.size for block in self.layout)
 

@@ -2,10 +2,10 @@
 
 Two players of given architectures meet in one program, whoever they are: it is mapped over a chunk of pairs whose
 policies are rows of rosters. Random numbers follow the names of a pair and its round, so the order of players, and who
-else is there, changes no game.
+else is there, changes no game. `cross_play.py` plays the same meetings for what players earn.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from heapq import nsmallest
@@ -46,6 +46,21 @@ class Tasks(NamedTuple):
     pair_C: Array
     """A word of the two names and the seed."""
     round_C: Array
+
+
+class Met(NamedTuple):
+    """What meetings of a pair brought, home first. Letter G: starts, each played from both sides."""
+
+    counts_3: Any
+    """Games that home won, drew and lost."""
+    return_2G: Any
+    """What a seat of home and of away earned, the mean of the two games of a start."""
+
+    def and_then(self, later: "Met") -> "Met":
+        return Met(self.counts_3 + later.counts_3, np.concatenate([self.return_2G, later.return_2G], axis=1))
+
+
+NEVER = Met(np.zeros(3, int), np.zeros((2, 0)))
 
 
 @dataclass(frozen=True)
@@ -94,43 +109,74 @@ def play_pairs(
 ) -> Payoff:
     """The games of some pairs of a tournament: the same as they would play in the whole of it, but for how many."""
     check_game(game.spec)
-    check_counts(games, precision, most_games)
-    policies = {name: ready(name, policy, game.spec) for name, policy in entrants.items()}
+    check_outcomes(game.spec)
+    if precision is not None and not 0 < precision < 0.5:
+        raise ConfigError(f"precision must lie between 0 and 0.5, found {precision}: 0.05 is 5 points to either side.")
     payoff = Payoff.empty(tuple(entrants))
-    for fixture in fixtures(policies, pairs):
-        tally = {pair: np.zeros(3, int) for pair in fixture.pairs}
-        size = chunk_size(fixture, games)
-        while wanted := due(tally, size, games, precision, most_games):
-            chunk = tasks(fixture, wanted, size, seed)
-            home, away = take(fixture.home_roster, chunk.home_C), take(fixture.away_roster, chunk.away_C)
-            counts_C3 = sweep(
-                game, home, away, chunk.pair_C, chunk.round_C, starts=games // 2, deterministic=deterministic
-            )
-            for (pair, _), counts in zip(wanted, np.asarray(counts_C3), strict=False):  # the rest only fills the chunk
-                tally[pair] += counts
-        for pair, counts in tally.items():
-            payoff = payoff.with_games(*pair, *(int(count) for count in counts))
+    for pair, met in meetings(
+        game, entrants, pairs, half_width, games=games, seed=seed, precision=precision, most_games=most_games,
+        deterministic=deterministic,
+    ):  # fmt: skip
+        payoff = payoff.with_games(*pair, *(int(count) for count in met.counts_3))
     return payoff
 
 
+def meetings(
+    game: Game,
+    entrants: Mapping[str, Any],
+    pairs: Sequence[Pair],
+    width: Callable[[Met], float],
+    *,
+    games: int,
+    seed: int,
+    precision: float | None,
+    most_games: int,
+    deterministic: bool,
+) -> Iterator[tuple[Pair, Met]]:
+    """What some pairs, home first, did in all their games. `width` says how uncertain a pair is, to either side."""
+    check_counts(games, most_games)
+    policies = {name: ready(name, policy, game.spec) for name, policy in entrants.items()}
+    for fixture in fixtures(policies, pairs):
+        tally = dict.fromkeys(fixture.pairs, NEVER)
+        size = chunk_size(fixture, games)
+        while wanted := due(tally, width, size, games, precision, most_games):
+            chunk = tasks(fixture, wanted, size, seed)
+            home, away = take(fixture.home_roster, chunk.home_C), take(fixture.away_roster, chunk.away_C)
+            met = sweep(game, home, away, chunk.pair_C, chunk.round_C, starts=games // 2, deterministic=deterministic)
+            counts_C3, return_C2G = np.asarray(met.counts_3), np.asarray(met.return_2G, np.float64)
+            for c, (pair, _) in enumerate(wanted):  # the rest only fills the chunk
+                tally[pair] = tally[pair].and_then(Met(counts_C3[c], return_C2G[c]))
+        yield from tally.items()
+
+
 def due(
-    tally: Mapping[Pair, np.ndarray], size: int, games: int, precision: float | None, most_games: int
+    tally: Mapping[Pair, Met],
+    width: Callable[[Met], float],
+    size: int,
+    games: int,
+    precision: float | None,
+    most_games: int,
 ) -> list[tuple[Pair, int]]:
     """The next meetings, at most `size`: pairs and the number of their round. First come those who have not met.
 
     Where fewer pairs than places are open, they play several rounds at once: empty places would cost as much.
     """
-    rounds = {pair: int(counts.sum()) // games for pair, counts in tally.items()}
+    rounds = {pair: int(met.counts_3.sum()) // games for pair, met in tally.items()}
     new = [(pair, 0) for pair, played in rounds.items() if played == 0]
     if new or precision is None:
         return new[:size]
-    wide = [pair for pair, (won, drawn, lost) in tally.items() if half_width(won, drawn, lost) > precision]
+    wide = [pair for pair, met in tally.items() if width(met) > precision]
     open_rounds = ((pair, r) for pair in wide for r in range(rounds[pair], most_games // games))
     return nsmallest(size, open_rounds, key=lambda meeting: (meeting[1], meeting[0]))
 
 
+def half_width(met: Met) -> float:
+    """Of the interval of a rate of winning."""
+    return half_width_of(*map(int, met.counts_3))
+
+
 @cache
-def half_width(won: int, drawn: int, lost: int) -> float:
+def half_width_of(won: int, drawn: int, lost: int) -> float:
     interval = Payoff.empty("ab").with_games("a", "b", won, drawn, lost).interval("a", "b")
     return (interval.high - interval.low) / 2
 
@@ -171,15 +217,13 @@ def chunk_size(fixture: Fixture, games: int) -> int:
 
 
 @partial(jax.jit, static_argnames=("starts", "deterministic"))
-def sweep(
-    game: Game, home: Any, away: Any, pair_C: Array, round_C: Array, *, starts: int, deterministic: bool
-) -> Array:
-    """counts_C3: games that the home players won, drew and lost. Policies are stacked [C, ...]."""
+def sweep(game: Game, home: Any, away: Any, pair_C: Array, round_C: Array, *, starts: int, deterministic: bool) -> Met:
+    """What C meetings brought, its arrays stacked [C, ...] as the policies are."""
     meet = partial(meeting, game, starts=starts, deterministic=deterministic)
     return jax.vmap(meet)(home, away, pair_C, round_C)
 
 
-def meeting(game: Game, home: Any, away: Any, pair: Array, number: Array, *, starts: int, deterministic: bool) -> Array:
+def meeting(game: Game, home: Any, away: Any, pair: Array, number: Array, *, starts: int, deterministic: bool) -> Met:
     """Each of some starts is played twice, by home and away as sides 0 and 1 in block 0 and as 1 and 0 in block 1.
 
     Chance and the noise of actions belong to start and side, the same in both blocks: a player against its copy gets
@@ -201,7 +245,9 @@ def meeting(game: Game, home: Any, away: Any, pair: Array, number: Array, *, sta
     found = play_out(game, seating, drivers, cursor._replace(state=state), stream(key, "play"), random)
     lead_BW = jnp.sign(found.outcome_BWK[..., 0] - found.outcome_BWK[..., 1])
     lead_BW = lead_BW * jnp.array([[1.0], [-1.0]])
-    return jnp.stack([(lead_BW == sign).sum() for sign in (1, 0, -1)])
+    counts_3 = jnp.stack([(lead_BW == sign).sum() for sign in (1, 0, -1)])
+    first, second = (found.return_BWS[..., list(seats)].mean(-1) for seats in game.spec.seats_of_side)
+    return Met(counts_3, jnp.stack([first[0] + second[1], second[0] + first[1]]) / 2)
 
 
 def swapped_sides(spec: GameSpec, worlds: int) -> Seating:
@@ -251,17 +297,18 @@ def check_game(spec: GameSpec) -> None:
         raise ConfigError(
             f"A tournament needs a game of two sides that are alike, found {found}. Use `sparring eval RUN --against`."
         )
+
+
+def check_outcomes(spec: GameSpec) -> None:
     if spec.score != "outcome":
         raise ConfigError(
-            "A tournament counts wins, draws and losses; this game is judged by returns. "
-            "Compare them with `sparring eval RUN --against`."
+            "A tournament of points counts wins, draws and losses; this game is judged by returns. "
+            "Use `cross_play`, which measures what players earn with each other."
         )
 
 
-def check_counts(games: int, precision: float | None, most_games: int) -> None:
+def check_counts(games: int, most_games: int) -> None:
     if games < 2 or games % 2:
         raise ConfigError(f"games must be even and at least 2: each start is played from both sides, found {games}.")
-    if precision is not None and not 0 < precision < 0.5:
-        raise ConfigError(f"precision must lie between 0 and 0.5, found {precision}: 0.05 is 5 points to either side.")
     if most_games < games:
         raise ConfigError(f"most_games must be at least games={games}, found {most_games}.")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
+from sparring.games import registry
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
 from sparring.league.gates import GateConfig
 from sparring.league.population import PopulationConfig
@@ -80,17 +81,22 @@ def sparring(config: RunConfig) -> SelfPlay:
     Ours. AlphaStar (Nature 575:350) gives its main agents 35 % self-play and 50 % PFSP over the whole league, all the
     time; here the past keeps at least a tenth, and its 30 spread-out members are those of the whole run. f_hard alone
     would give a beaten opponent no weight, so it comes in the second half. A bot keeps 2 % where the game has any,
-    all together at most a fifth.
+    all together at most a fifth. In a game that is not won or lost (a stag hunt) no rate of winning says who is hard to
+    play with: there the past is drawn uniformly, and copies are made by steps alone.
     """
-    bots = bot_count(config)
+    game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+    bots = len(game.bots().names)
     opponents = OpponentsConfig(
         current=schedule(0.5), shadow=schedule(0.2), history=schedule(0.3), history_floor=0.1,
         bot_floor=min(0.02, MOST_FOR_BOTS / bots) if bots else 0.0,
         sampler="pfsp_var", late_sampler="pfsp_hard", late_from=0.5, shrink=2.0,
     )  # fmt: skip
+    mark = 0.7
+    if not game.spec.has_winners:
+        opponents, mark = replace(opponents, sampler="uniform", late_sampler=""), 0.0
     return SelfPlay(
         opponents,
-        PoolConfig(pool_size=30, snapshot_mark=0.7, eviction="log_spaced"),
+        PoolConfig(pool_size=30, snapshot_mark=mark, eviction="log_spaced"),
         shadow_half_life=memory(pace(config, opponents)),
     )
 
@@ -228,12 +234,6 @@ def league_of(config: RunConfig, roles: RolesConfig) -> SelfPlay:
 def hundred(config: RunConfig) -> PoolConfig:
     """A hundred past selves over the whole run, the oldest out."""
     return PoolConfig(pool_size=100, snapshot_every=max(1, config.total_steps // 100), eviction="oldest")
-
-
-def bot_count(config: RunConfig) -> int:
-    from sparring.training.build import build
-
-    return len(build(config).game.bots().names)
 
 
 SELF_PLAY: dict[str, Callable[[RunConfig], SelfPlay]] = {

@@ -25,7 +25,14 @@ HEALTH = {
     "approx_kl": "KL of an update, nats",
 }
 
-KINDS = {"past": "the past", "bot": "bots", "shadow": "its shadow", "rival": "rivals", "guest": "guests"}
+KINDS = {
+    "self": "itself",
+    "past": "the past",
+    "bot": "bots",
+    "shadow": "its shadow",
+    "rival": "rivals",
+    "guest": "guests",
+}
 
 Lines = Sequence[Mapping[str, Any]]
 
@@ -86,15 +93,19 @@ def draw_curves(lines: Lines, manifest: Mapping[str, Any]) -> bytes:
 
 
 def draw_training(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None:
-    """Where opponents change, points against each kind of them; else returns, which between equals say nothing."""
+    """Where opponents change, points against each kind of them, or returns with each where nobody wins; else returns of
+    the seats, which between equals say nothing."""
     axis.set_title("training games")
-    met = sorted({key for line in lines for key in line if key.startswith("points/")})
-    if met:
-        axis.set_ylabel("points in a game (1 = all won)")
-        axis.axhline(0.5, color="0.6", linewidth=1)
-        for key in met[:MOST_LINES]:
-            kind, _, learner = key.removeprefix("points/").partition("/")
-            plot(axis, curve(lines, [key]), f"{learner} against {KINDS.get(kind, kind)}".strip())
+    keys = {key for line in lines for key in line}
+    met = sorted(key for key in keys if key.startswith("points/"))
+    earned = sorted(key for key in keys if key.startswith("earned/"))
+    if met or earned:
+        axis.set_ylabel("points in a game (1 = all won)" if met else "return of the learner's seat in a game")
+        if met:
+            axis.axhline(0.5, color="0.6", linewidth=1)
+        for key in (met or earned)[:MOST_LINES]:
+            kind, _, learner = key.partition("/")[2].partition("/")
+            plot(axis, curve(lines, [key]), f"{learner} {'against' if met else 'with'} {KINDS.get(kind, kind)}".strip())
         legend(axis)
         return
     axis.set_ylabel("return of a seat in a game")

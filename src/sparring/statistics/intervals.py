@@ -33,11 +33,15 @@ def mean_interval(
     count = len(values_N)
     if count == 0:
         return Interval(nan, nan, nan, 0)
-    mean = float(values_N.mean())
-    if count == 1:
-        return Interval(mean, nan, nan, 1)
-    quantile = float(stdtrit(count - 1, 0.5 + confidence / 2.0))
-    half = quantile * sqrt(max(float(values_N.var(ddof=1)), least_variance) / count)
+    variance = max(float(values_N.var(ddof=1)), least_variance) if count > 1 else nan
+    return student(float(values_N.mean()), variance, count, confidence)
+
+
+def student(mean: float, variance: float, count: int, confidence: float = 0.95) -> Interval:
+    """The same interval from the mean and the variance of the values, which is divided by count - 1."""
+    if count < 2:
+        return Interval(mean, nan, nan, count)
+    half = float(stdtrit(count - 1, 0.5 + confidence / 2.0)) * sqrt(variance / count)
     return Interval(mean, mean - half, mean + half, count)
 
 

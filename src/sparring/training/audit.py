@@ -16,17 +16,19 @@ def audited(run: RunDir, opposition: Opposition, done: int) -> int:
     rows = [row for row in rows if row.iteration < done]
     names = opposition.built.lineup.names
     for seed, league in zip(map(int, opposition.built.seeds_R), opposition.leagues, strict=True):
-        found = differences(league, played(rows, seed, names))
+        found = differences(league, played(rows, seed, names, winners=opposition.built.game.spec.has_winners))
         if found:
             raise RunError(sentence(run, league, seed, names, done, found))
     return len(rows) if opposition.leagues else 0
 
 
-def played(rows: Iterable[ResultRow], seed: int, names: tuple[str, ...]) -> list[Played]:
-    """The games of one seed that may say something about a player."""
+def played(rows: Iterable[ResultRow], seed: int, names: tuple[str, ...], *, winners: bool = True) -> list[Played]:
+    """The games of one seed that may say something about a player; where nobody wins, they are draws to the league."""
     place = {name: learner for learner, name in enumerate(names)}
     return [
-        Played(row.iteration, place[row.player], row.opponent_id, row.wins, row.draws, row.losses)
+        Played(
+            row.iteration, place[row.player], row.opponent_id, row.wins, row.draws if winners else row.games, row.losses
+        )
         for row in rows
         if row.seed == seed and row.player in place and not row.weakened
     ]

@@ -29,6 +29,7 @@ from sparring.play.seating import Group, Seating
 from sparring.training.config import RunConfig, check_learning, nearest_divisor
 from sparring.training.line_up import BOTS, LineUp, has_bots, has_pool, line_up
 from sparring.training.program import Frozen, Orders, Plan, TrainState, seat_players
+from sparring.training.win_rates import check_win_rates
 
 FILMED = 8
 """Most steps from one state that is kept for defeats to the next."""
@@ -109,6 +110,7 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
     if game is None:
         game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     lineup = line_up(game.spec, config, len(ladder_of(game, config)) if has_bots(config) else 0)
+    check_win_rates(game.spec, config)
     keep = (config.ppo.burn_in or config.ppo.sequence) if config.recurrent else config.play.steps
     if config.defeats.defeat_share and not config.recurrent:  # states before defeats are kept as often
         keep = next(steps for steps in range(FILMED, 0, -1) if config.play.steps % steps == 0)

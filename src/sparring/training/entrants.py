@@ -4,6 +4,7 @@ random                      a bot of the game
 runs/a                      the learner of a run, newest weights
 runs/a:prey                 one of several learners; runs/a:prey.shadow its shadow, runs/a:past-900 a past self
 runs/a@100   runs/a#3       as it was after iteration 100; of seed 3. All go together: runs/a:prey@100#3
+runs/a@all   runs/a#all     at every kept checkpoint; of every seed
 players/old.safetensors     a player package
 """
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:  # whoever builds a run may ask for guests by name
     from sparring.training.build import Built
     from sparring.training.program import TrainState
 
-ALL = "@all"
+ALL, ALL_SEEDS = "@all", "#all"
 PLAYERS = "players"
 """The folder of a run with packages of its past selves."""
 
@@ -115,7 +116,11 @@ def game_of(texts: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
 
 
 def expanded(text: str) -> list[str]:
-    """RUN@all: each learner at every kept checkpoint, and the packages in the run's folder `players`: past selves."""
+    """RUN@all: each learner at every kept checkpoint, and the packages in the run's folder `players`: past selves.
+    RUN#all: the learner of every seed; RUN@all#all: both, the packages once."""
+    if text.endswith(ALL_SEEDS):
+        found = expanded(text.removesuffix(ALL_SEEDS))
+        return [one for text in found for one in ([text] if Path(text).is_file() else of_every_seed(text))]
     if not text.endswith(ALL):
         return [text]
     run = RunDir.open(text.removesuffix(ALL))
@@ -125,6 +130,13 @@ def expanded(text: str) -> list[str]:
         own = [""] if len(players) == 1 else [f":{player}" for player in players]
     packages = sorted((run.path / PLAYERS).glob(f"*{SUFFIX}"))
     return [f"{run.path}{player}@{number}" for player in own for number in sorted(kept)] + [*map(str, packages)]
+
+
+def of_every_seed(text: str) -> list[str]:
+    place = folder_of(text)
+    if not place:
+        raise no_player(text)
+    return [f"{text}#{seed}" for seed in load(RunDir.open(place).checkpoints_path).meta["seeds"]]
 
 
 def folder_of(text: str) -> str:
@@ -145,7 +157,8 @@ def source_of(text: str, game: Game) -> Source:
             parts[sign] += letter
     if not all(parts[sign].isdecimal() for sign in "@#" if sign in parts):
         raise ConfigError(
-            f"A learner is written RUN:PLAYER@ITERATION#SEED, found {text!r}. Leave out what is not needed."
+            f"A learner is written RUN:PLAYER@ITERATION#SEED, found {text!r}. Leave out what is not needed; every "
+            "checkpoint is RUN@all, every seed RUN#all."
         )
     number = {sign: int(parts[sign]) for sign in "@#" if sign in parts}
     return Source(Path(place), parts.get(":", ""), number.get("@"), number.get("#"))

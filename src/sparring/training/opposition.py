@@ -271,15 +271,18 @@ class Opposition:
             own = Duels(*(np.asarray(x)[r] for x in duels))
             rows = self.met(int(self.built.seeds_R[r]), league, decision, own)
             results = tuple(
-                Result(
-                    row.block, row.player, row.probability, row.games, row.won, row.drawn, row.lost, row.weakened
-                )
+                Result(row.block, row.player, row.probability, row.games, *self.counted(row), row.weakened)
                 for row in rows
                 if row.player != LEARNER
-            )  # fmt: skip
+            )
             league.report(LeagueReport(iteration, results, tuple(bool(x) for x in own.drained_B)))
             faced += rows
         return faced
+
+    def counted(self, faced: Faced) -> tuple[int, int, int]:
+        """Won, drawn, lost: where nobody wins, all are draws to the league, which then knows how many there were."""
+        winners = self.built.game.spec.has_winners
+        return (faced.won, faced.drawn, faced.lost) if winners else (0, faced.games, 0)
 
     def met(self, seed: int, league: AnyLeague, decision: Decisions, duels: Duels) -> list[Faced]:
         """Every player that completed games with the learner in each block."""

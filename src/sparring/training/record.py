@@ -27,7 +27,8 @@ def metric_lines(built: Built, iteration: int, report: Report, faced: Sequence[F
         line.update(shaping_metrics(built, iteration, tally))
         for name in built.lineup.names if faced else ():
             own = [row for row in faced if (row.seed, row.learner) == (seed, name)]
-            line.update(opponent_metrics(own, f"/{name}" if len(built.lineup.names) > 1 else ""))
+            whose = f"/{name}" if len(built.lineup.names) > 1 else ""
+            line.update(opponent_metrics(own, whose, won=built.game.spec.has_winners))
         if report.second_tries is not None:
             games, won, drawn, _ = (int(x) for x in np.asarray(report.second_tries)[r])
             line.update(
@@ -86,14 +87,17 @@ def shaping_metrics(built: Built, iteration: int, tally: Tally) -> dict[str, Any
     return {f"shaping/{term}": float(by_name[term]) / games if games else None for term in used}
 
 
-def opponent_metrics(faced: Sequence[Faced], whose: str = "") -> dict[str, Any]:
-    """A learner's games and points of this iteration against each kind of opponent, where opponents change."""
+def opponent_metrics(faced: Sequence[Faced], whose: str = "", *, won: bool = True) -> dict[str, Any]:
+    """A learner's games of this iteration against each kind of opponent, where opponents change, and its points in
+    them; where games are not `won` or lost its mean return, also with itself."""
     metrics: dict[str, Any] = {}
     for kind in dict.fromkeys(row.kind for row in faced):
         rows = [row for row in faced if row.kind == kind]
         games = sum(row.games for row in rows)
         metrics[f"games/{kind}{whose}"] = games
-        if kind != "self":
+        if not won:
+            metrics[f"earned/{kind}{whose}"] = sum(row.return_sum for row in rows) / games if games else None
+        elif kind != "self":
             points = sum(row.won + row.drawn / 2 for row in rows)
             metrics[f"points/{kind}{whose}"] = points / games if games else None
     return metrics
@@ -101,15 +105,17 @@ def opponent_metrics(faced: Sequence[Faced], whose: str = "") -> dict[str, Any]:
 
 def result_rows(built: Built, iteration: int, report: Report, faced: Sequence[Faced]) -> list[ResultRow]:
     """Completed training games of every side that a learner drives, block by block."""
-    if built.plan.seating.changing:
+    seating = built.plan.seating
+    if seating.changing:
+        won = seating.spec.has_winners
         return [
             ResultRow(
-                iteration, row.seed, "train", row.side, row.learner, row.name, row.games, row.won, row.drawn,
-                row.lost, row.return_sum, row.return_square_sum, row.length_sum, row.player, row.weakened,
+                iteration, row.seed, "train", row.side, row.learner, row.name, row.games, row.won * won,
+                row.drawn * won, row.lost * won, row.return_sum, row.return_square_sum, row.length_sum, row.player,
+                row.weakened,
             )
             for row in faced
         ]  # fmt: skip
-    seating = built.plan.seating
     owner = {
         lane: name
         for i, names in zip(seating.learning, built.lineup.learners, strict=True)
