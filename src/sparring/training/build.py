@@ -115,7 +115,12 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
             f"Members of a population are ranked by games won, or by returns that all share; {config.game} is zero-sum "
             "and judged by returns, which are 0 on average. Use a game that is won or lost."
         )
-    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=config.roles.mains > 0)
+    if config.roles.oracles and not game.spec.zero_sum and game.spec.score == "return":
+        raise ConfigError(
+            f"The meta-game of PSRO is zero-sum: what one past player gains the other loses; {config.game} is not, and "
+            "is not won or lost either. Use another game, or leave oracles out."
+        )
+    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=config.roles.active)
     return Built(config, game, lineup, plan, rosters_of(game, config), settings)
 
 
@@ -193,7 +198,8 @@ def state_of_seed(built: Built, seed: int) -> TrainState:
 
 def with_origin(built: Built, state: TrainState) -> TrainState:
     """The state that also remembers how its learners are now, where some will begin anew from there."""
-    anew = built.config.roles.main_exploiters + built.config.roles.league_exploiters > 0
+    roles = built.config.roles
+    anew = roles.main_exploiters + roles.league_exploiters + roles.oracles > 0
     return state._replace(origin=jax.tree.map(jnp.copy, state.learners[0])) if anew else state
 
 

@@ -119,7 +119,7 @@ def check_changing(config: RunConfig) -> None:
 def check_by_hand(config: RunConfig) -> None:
     """Refuse wishes that a run cannot meet, whatever they are."""
     check_changing(config)
-    if config.roles.mains:
+    if config.roles.active:
         raise ConfigError("The roles of this league say who meets whom; shares and pool cannot be changed by hand.")
 
 

@@ -60,7 +60,7 @@ def layout_of(spec: GameSpec, config: RunConfig, bots: int) -> Layout:
     if config.seats.opponent:
         raise ConfigError("opponent names the one and only bot to meet. Use bots and ladder for a mixture with bots.")
     blocks = block_count(config)
-    if config.roles.mains:
+    if config.roles.active:
         return Layout((False,) * blocks, (True,) * blocks)
     low, high = current_range(config, bots)
     always, ever = floor(low * blocks + 1e-6), ceil(high * blocks - 1e-6)
@@ -115,7 +115,7 @@ def has_selves(config: RunConfig) -> bool:
 def has_pool(config: RunConfig) -> bool:
     """Whether past selves are ever met, or weakened for a beginner."""
     opponents = config.opponents
-    met = opponents.history != NONE or opponents.history_floor > 0 or config.pool.guests or config.roles.mains
+    met = opponents.history != NONE or opponents.history_floor > 0 or config.pool.guests or config.roles.active
     return bool(met) or (config.curriculum.curriculum and not config.ppo.has_shadow)
 
 

@@ -281,7 +281,7 @@ class Opposition:
 
 def begun(built: Built, seed: int) -> League | RoleLeague:
     """The league of one seed before anything was played."""
-    return role_league(built, seed) if built.config.roles.mains else new_league(built, seed)
+    return role_league(built, seed) if built.config.roles.active else new_league(built, seed)
 
 
 def role_league(built: Built, seed: int) -> RoleLeague:
