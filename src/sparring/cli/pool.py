@@ -97,11 +97,13 @@ def plain(seed: int, member: "Member") -> dict[str, Any]:
         "low": low,
         "high": high,
         "elo": member.rating,
+        "weight": member.weight,
     }
 
 
 def table(known: "LastKnown") -> Table:
     several = len(known.opposition.leagues) > 1
+    mixed = any(member.weight is not None for _, member in everybody(known))
     learner = known.opposition.built.lineup.names[0]
     whom = "the learner meets" if learner == "learner" else f"{learner} has met"
     found = Table(title=f"Whom {whom}, before iteration {known.iteration}")
@@ -113,11 +115,12 @@ def table(known: "LastKnown") -> Table:
         "games",
         "rate",
         "over all games",
-        "Elo",
+        "weight" if mixed else "Elo",  # an oracle begins anew and anew, so its rating says nothing
         "row",
     ):
         # A name is typed elsewhere, so it is shown whole.
-        found.add_column(column, justify="left" if column in ("name", "kind") else "right", no_wrap=column == "name",
+        found.add_column(column, justify="left" if column in ("name", "kind") else "right",
+                         no_wrap=column in ("name", "weight"),
                          overflow="fold" if column == "name" else "ellipsis")  # fmt: skip
     for seed, member in everybody(known):
         games = member.games
@@ -129,7 +132,9 @@ def table(known: "LastKnown") -> Table:
             f"{games:,}",
             f"{member.rate:.2f}" if games else "",
             f"{member.interval.low:.2f} to {member.interval.high:.2f}" if games else "",
-            f"{member.rating:.0f}" if games else "",
+            ("" if member.weight is None else f"{member.weight:.3f}")
+            if mixed
+            else (f"{member.rating:.0f}" if games else ""),
             "" if member.row is None else str(member.row),
         )
     return found

@@ -109,8 +109,12 @@ class RoleLeague:
         return block // self.blocks_each
 
     def members(self) -> tuple[Member, ...]:
-        """All learners, then all past players: what the first main's games against them showed."""
-        return desk.described((*self.rivals, *self.past), self.ledgers[0], self.row_of)
+        """All learners, then all past players: what the first learner's games against them showed."""
+        found = desk.described((*self.rivals, *self.past), self.ledgers[0], self.row_of)
+        known = {player.id for player in self.past[: len(self.meta.weight_M)]}
+        return tuple(
+            one._replace(weight=self.weight(one.player.id)) if one.player.id in known else one for one in found
+        )
 
     # What was played.
 

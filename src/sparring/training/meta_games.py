@@ -99,7 +99,12 @@ def mixture_exploitability(run: RunDir, opposition: Opposition) -> list[float] |
     built = opposition.built
     measure = registry.mixture_exploitability_of(built.game)
     leagues = list(of_oracles(opposition))
-    if measure is None or built.config.recurrent or not leagues or any(not len(own.meta.weight_M) for _, own in leagues):
+    if (
+        measure is None
+        or built.config.recurrent
+        or not leagues
+        or any(not len(own.meta.weight_M) for _, own in leagues)
+    ):
         return None
     found = []
     for r, league in leagues:
