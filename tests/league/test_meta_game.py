@@ -2,6 +2,7 @@
 
 import json
 from math import nan
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,7 +147,7 @@ def run(found: RoleLeague, iterations: range, earned=circling) -> list:
     return orders
 
 
-def told(orders: list, kind: type) -> list[tuple[int, object]]:
+def told(orders: list, kind: type) -> list[tuple[int, Any]]:
     return [(i, event) for i, order in enumerate(orders) for event in order.events if isinstance(event, kind)]
 
 

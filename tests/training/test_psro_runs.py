@@ -24,6 +24,7 @@ from sparring.training.build import build
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.training.control import last_known
 from sparring.training.examine import probabilities_of
+from sparring.training.meta_games import of_oracles
 from sparring.training.opposition import Opposition
 from sparring.training.players import read_past
 from sparring.training.runs import resume, start
@@ -55,7 +56,7 @@ def test_the_mixture_settles_and_is_harder_to_beat_than_each_of_its_players(sett
     """Against the untrained player, which is nearly even, rock gains (1 - 0.5) / 3."""
     path, summary = settled
     run, opposition = RunDir.open(path), last_known(RunDir.open(path)).opposition
-    for r, league in enumerate(opposition.leagues):
+    for r, league in of_oracles(opposition):
         found = summary.exploitability["mixture"][r]
         assert found < 0.05
         policies = [probabilities_of(read_past(run, opposition.built, r, player)) for player in league.past]
@@ -84,7 +85,7 @@ def test_every_pair_of_past_players_meets_once_from_both_sides(settled):
 
 
 def test_the_payoffs_of_the_meta_game_are_those_of_the_games(settled):
-    league = last_known(RunDir.open(settled[0])).opposition.leagues[1]
+    (_, league) = list(of_oracles(last_known(RunDir.open(settled[0])).opposition))[1]
     rows = [row for row in read_results(settled[0] / "results.db", "meta") if row.seed == 1]
     names = [player.name for player in league.past]
     earned_MM, won_MM = np.zeros((2, 6, 6))
@@ -142,7 +143,8 @@ def told(path) -> list[dict]:
 
 def saved_league(path):
     built = build(TWO, game=echo())
-    (league,) = Opposition.restored(built, load(RunDir.open(path).checkpoints_path).meta["opposition"], {}).leagues
+    saved = load(RunDir.open(path).checkpoints_path).meta["opposition"]
+    ((_, league),) = of_oracles(Opposition.restored(built, saved, {}))
     return league
 
 

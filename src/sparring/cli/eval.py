@@ -47,8 +47,8 @@ def command(words: list[str]) -> None:
     prepare(arguments.machine)
     from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, score_sides
     from sparring.store.run_dir import RunDir
-    from sparring.training.examine import examination, exploitability
     from sparring.training.control import last_known
+    from sparring.training.examine import examination, exploitability
     from sparring.training.meta_games import mixture_exploitability
     from sparring.training.runs import newest, trained_state
 

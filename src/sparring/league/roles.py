@@ -1,8 +1,8 @@
 """Roles in a league of several learners (AlphaStar, Nature 575:350): who meets whom, is copied, or begins anew.
 
 Main agents shall beat everybody, main exploiters find weaknesses of the main agents, league exploiters those of the
-whole league. Where the paper says nothing, the pseudocode published with it fills in; comments say where. In a league of
-another kind, PSRO (arXiv:1711.00832), all are oracles: each learns a response to the meta-strategy over the past.
+whole league. Where the paper says nothing, the pseudocode published with it fills in; comments say where. In a league
+of another kind, PSRO (arXiv:1711.00832), all are oracles: each learns a response to the meta-strategy over the past.
 Decisions only: no state, no weights. All chance comes in as numbers of [0, 1).
 """
 
