@@ -51,7 +51,7 @@ class MetaGames:
 
     def meet(self, built: Built, pair: tuple[Any, Any], seed: int) -> list[MatchGames]:
         """Games with the older on side 0, and as many on side 1."""
-        players = dict(zip((OLDER, YOUNGER), pair, strict=True))
+        players: dict[str, Any] = {OLDER: pair[0], YOUNGER: pair[1]}
         if self.match is None:
             lineups = [(OLDER, YOUNGER), (YOUNGER, OLDER)]
             self.match = prepare_match(built.game, lineups, players, games=built.config.roles.meta_games // 2)
@@ -83,10 +83,10 @@ def result_rows(
     for side, games in enumerate(played):
         return_G = games.return_GS[:, list(spec.seats_of_side[side])].mean(axis=1)
         judged = spec.score == "outcome"  # elsewhere nothing is won, drawn or lost
-        counts = [int((np.sign(games.outcome_GK[:, side]) == sign).sum()) * judged for sign in (1, 0, -1)]
+        won, drawn, lost = (int((np.sign(games.outcome_GK[:, side]) == sign).sum()) * judged for sign in (1, 0, -1))
         rows.append(
             ResultRow(
-                iteration, seed, META, side, pair[0].name, pair[1].name, len(return_G), *counts,
+                iteration, seed, META, side, pair[0].name, pair[1].name, len(return_G), won, drawn, lost,
                 float(return_G.sum()), float((return_G**2).sum()), int(games.length_G.sum()),
             )
         )  # fmt: skip
