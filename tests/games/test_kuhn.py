@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from itertools import permutations
+from itertools import permutations, product
 
 import equinox as eqx
 import jax
@@ -124,6 +124,35 @@ def test_with_random_positions_the_gap_is_the_mean_of_both_seatings() -> None:
     policy = table_policy(balanced, flipper)
     assert kuhn.policy_exploitability(kuhn.kuhn(), policy) == pytest.approx(np.mean(expected))
     assert kuhn.policy_exploitability(kuhn.kuhn(positions="fixed"), policy) == pytest.approx(expected[0])
+
+
+def test_a_mixture_of_policies_is_as_exploitable_as_by_all_games_of_its_members() -> None:
+    """A best response earns the mean of what it earns against each member, whatever it may infer from play."""
+    bet_MI, weight_M = np.random.default_rng(3).random((3, 12)) ** 3, np.array([0.5, 0.3, 0.2])
+    pure = [np.array(choice, float) for choice in product((0.0, 1.0), repeat=6)]
+
+    def earned(first_I: np.ndarray, second_I: np.ndarray) -> float:
+        return kuhn.first_player_value(np.concatenate([first_I, second_I]))
+
+    best = max(weight_M @ [earned(strategy, bet_I[6:]) for bet_I in bet_MI] for strategy in pure)
+    worst = min(weight_M @ [earned(bet_I[:6], strategy) for bet_I in bet_MI] for strategy in pure)
+    members = [table_policy(bet_I, bet_I) for bet_I in bet_MI]
+    found = kuhn.mixture_exploitability(kuhn.kuhn(), members, weight_M)
+    assert found == pytest.approx((best - worst) / 2)
+    assert abs(kuhn.exploitability(weight_M @ bet_MI) - found) > 0.005  # situation by situation it is another player
+
+
+def test_a_member_that_never_comes_to_a_situation_says_nothing_about_it() -> None:
+    """One always bets first and would fold after a pass; the equilibrium of no bluffs never bets first. Its answers
+    after a pass are all that count there, so the second player gains nothing from bets that the bettor would fear."""
+    bettor = np.concatenate([np.ones(3), np.zeros(3), kuhn.equilibrium(0.0)[6:]])
+    same = np.concatenate([np.ones(3), kuhn.equilibrium(0.0)[3:]])
+    calm = table_policy(*[kuhn.equilibrium(0.0)] * 2)
+    mixed = [
+        kuhn.mixture_exploitability(kuhn.kuhn(), [table_policy(first, first), calm], np.array([0.5, 0.5]))
+        for first in (bettor, same)
+    ]
+    assert mixed[0] == pytest.approx(mixed[1]) and mixed[0] > 0.01
 
 
 def test_exploitability_follows_the_stakes_in_the_rules() -> None:

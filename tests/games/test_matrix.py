@@ -229,6 +229,15 @@ def test_a_policy_may_play_each_seat_differently() -> None:
     assert matrix.policy_exploitability(matrix.matching_pennies(), pure) == pytest.approx(1.0)
 
 
+def test_a_mixture_of_pure_players_is_the_mixed_strategy_and_with_rounds_it_is_refused() -> None:
+    """Half rock and half paper: paper then wins half of the games and loses none."""
+    pure = [lambda *_, move=move: np.eye(3)[[move]] for move in range(3)]
+    game = matrix.rock_paper_scissors()
+    assert matrix.mixture_exploitability(game, pure, np.array([0.5, 0.5, 0.0])) == pytest.approx(0.5)
+    assert matrix.mixture_exploitability(game, pure, np.full(3, 1 / 3)) == pytest.approx(0.0, abs=1e-6)
+    assert matrix.mixture_exploitability(matrix.rock_paper_scissors(rounds=2), pure, np.full(3, 1 / 3)) is None
+
+
 def test_probabilities_outside_the_legal_choices_are_refused() -> None:
     game = matrix.matrix_game(np.zeros((2, 2, 3)))
     with pytest.raises(GameError, match="must sum to 1"):

@@ -532,6 +532,9 @@ def test_the_defaults_are_allowed_and_are_those_of_the_paper_and_its_pseudocode(
         "reset_share": 0.25,
         "league_rule": "pfsp_hard",
         "judge": "rate",
+        "oracles": 0,
+        "meta": "nash",
+        "meta_games": 1024,
     }
     assert from_dict(RolesConfig, to_dict(BOUND), where="test") == BOUND
 

@@ -56,6 +56,7 @@ SOURCES: dict[str, dict[str, Any]] = {
         "reset_share": 0.25, "pfsp_power": 2, "judge": "rate", "forget": 0.99,
     },
     "alphastar_safe": {"mains": 1, "main_exploiters": 1, "league_exploiters": 2, "judge": "bound"},
+    "psro": {"mains": 0, "oracles": 1, "meta": "nash", "role_steps": 0, "shadow_half_life": 0},  # arXiv:1711.00832
 }  # fmt: skip
 
 
@@ -86,8 +87,8 @@ def test_a_preset_fits_a_small_game_and_survives_a_file(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", SELF_PLAY)
-def test_every_preset_but_naive_keeps_a_shadow_to_deploy(name):
-    assert apply(TINY, name).ppo.has_shadow == (name != "naive")
+def test_every_preset_but_naive_and_psro_keeps_a_shadow_to_deploy(name):
+    assert apply(TINY, name).ppo.has_shadow == (name not in ("naive", "psro"))
 
 
 def test_a_preset_replaces_opponents_and_shadow_and_nothing_else():

@@ -45,9 +45,11 @@ def command(words: list[str]) -> None:
     if not 0 <= arguments.seed < 2**31:
         raise ConfigError(f"seed must be from 0 to {2**31 - 1}, found {arguments.seed}.")
     prepare(arguments.machine)
-    from sparring.evaluation.scoring import LEARNED, SHADOW, score_sides
+    from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, score_sides
     from sparring.store.run_dir import RunDir
+    from sparring.training.control import last_known
     from sparring.training.examine import examination, exploitability
+    from sparring.training.meta_games import mixture_exploitability
     from sparring.training.runs import newest, trained_state
 
     run = RunDir.open(arguments.run)
@@ -57,8 +59,10 @@ def command(words: list[str]) -> None:
         return play_against(arguments, built, state)
     examine = examination(built, games=arguments.games, deterministic=arguments.deterministic, with_bots_alone=True)
     scores = score_sides(built.game.spec, examine.teams, examine.play(state, seed=arguments.seed))
-    both = {LEARNED: exploitability(built, state), SHADOW: exploitability(built, state, shadow=True)}
-    exact = {team: values for team, values in both.items() if values is not None}
+    known = {LEARNED: exploitability(built, state), SHADOW: exploitability(built, state, shadow=True)}
+    if built.config.roles.oracles:
+        known[MIXTURE] = mixture_exploitability(run, last_known(run).opposition)
+    exact = {team: values for team, values in known.items() if values is not None}
     if arguments.json:
         print(json_text.dumps({"run": str(arguments.run), "scores": scores_json(scores), "exploitability": exact}))
         return None

@@ -100,26 +100,32 @@ def plain(seed: int, member: "Member", *, won: bool) -> dict[str, Any]:
         "low": low,
         "high": high,
         "elo": member.rating if won else None,
+        "weight": member.weight,
     }
 
 
 def table(known: "LastKnown") -> Table:
     several = len(known.opposition.leagues) > 1
-    learner = known.opposition.built.lineup.names[0]
-    whom = "the learner meets" if learner == "learner" else f"{learner} has met"
-    won = known.opposition.built.game.spec.has_winners
+    mixed = any(member.weight is not None for _, member in everybody(known))
+    built = known.opposition.built
+    first, *others = built.lineup.names
+    whom = f"{first} has met" if built.config.roles.active else "the learners meet" if others else "the learner meets"
+    won = built.game.spec.has_winners
     found = Table(title=f"Whom {whom}, before iteration {known.iteration}")
-    judged = ["rate", "over all games", "Elo"] if won else []
+    # An oracle begins anew and anew, so its rating says nothing.
+    judged = ["rate", "over all games", "weight" if mixed else "Elo"] if won else []
     for column in (*["seed"] * several, "name", "kind", "born", "games", *judged, "row"):
         # A name is typed elsewhere, so it is shown whole.
-        found.add_column(column, justify="left" if column in ("name", "kind") else "right", no_wrap=column == "name",
+        found.add_column(column, justify="left" if column in ("name", "kind") else "right",
+                         no_wrap=column in ("name", "weight"),
                          overflow="fold" if column == "name" else "ellipsis")  # fmt: skip
     for seed, member in everybody(known):
         games = member.games
+        weight = "" if member.weight is None else f"{member.weight:.3f}"
         rates = (
             f"{member.rate:.2f}" if games else "",
             f"{member.interval.low:.2f} to {member.interval.high:.2f}" if games else "",
-            f"{member.rating:.0f}" if games else "",
+            weight if mixed else f"{member.rating:.0f}" if games else "",
         )
         found.add_row(
             *([str(seed)] if several else []),

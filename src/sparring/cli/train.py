@@ -162,17 +162,17 @@ def starting_point(words: list[str]) -> RunConfig:
     name = value_of(words, "--preset")
     config = with_preset(config, name) if name else config
     preset = value_of(words, "--self-play")
-    return standing_in(config, league=preset in LEAGUES) if preset in SELF_PLAY else config
+    return standing_in(config, LEAGUES.get(preset)) if preset in SELF_PLAY else config
 
 
-def standing_in(config: RunConfig, *, league: bool) -> RunConfig:
+def standing_in(config: RunConfig, league: RolesConfig | None) -> RunConfig:
     """What stands in until the preset of self-play is put in its place, so that flags which need others to meet, as
     --defeat-share, --anchor, --gate-floor or --league-exploiters, are not refused before."""
     half, slow, some = Schedule.parse(0.5), Schedule.parse(1.0), copy(config)
     parts = {
         "opponents": OpponentsConfig() if league else OpponentsConfig(current=half, history=half),
         "gates": GateConfig() if league else GateConfig(gate="rate"),
-        "roles": RolesConfig(mains=1 if league else 0),
+        "roles": league or RolesConfig(),
         "ppo": replace(config.ppo, shadow_half_life=slow, shadow_tau=Schedule.parse(0.0)),
     }
     for name, part in parts.items():

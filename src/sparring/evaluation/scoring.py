@@ -14,6 +14,8 @@ LEARNED = "learned"
 """The team of a run's own learners in a line-up; every other team is a bot."""
 SHADOW = "shadow"
 """The slow averages of the learners, where they have any."""
+MIXTURE = "mixture"
+"""The meta-strategy of PSRO: before each game one of the past players is drawn."""
 
 
 COUNTS = ("games", "wins", "draws", "losses")

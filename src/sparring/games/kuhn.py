@@ -6,7 +6,7 @@ or calls. One player decides at a time: the other has entry 0 alone. Letter I: t
 with jack, queen, king.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import permutations, product
 from typing import Literal, NamedTuple
 
@@ -20,6 +20,9 @@ from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.games.game import Bots, Chance, Game
+
+Probabilities = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
+"""(seat, features_IF, legal_IA) -> probability_IA."""
 
 START, PASSED, BET, PASSED_BET, ENDED = range(5)
 SITUATIONS = ((START, PASSED_BET), (PASSED, BET))
@@ -156,8 +159,8 @@ def information_sets(game: Kuhn) -> tuple[np.ndarray, np.ndarray]:
     return _information_rows(), np.ones((12, game.spec.action.entries), bool)
 
 
-def policy_exploitability(game: Kuhn, probabilities: Callable[[int, np.ndarray, np.ndarray], np.ndarray]) -> float:
-    """NashConv / 2 of a policy, exact; `probabilities(seat, features_RF, legal_RA)` gives probability_RA.
+def policy_exploitability(game: Kuhn, probabilities: Probabilities) -> float:
+    """NashConv / 2 of a policy, exact: it is asked once for every information set of each seat.
 
     With random positions each seat is first half of the time, and a deviation may differ by position: the gap is the
     mean over the two ways to sit.
@@ -168,6 +171,24 @@ def policy_exploitability(game: Kuhn, probabilities: Callable[[int, np.ndarray, 
     seatings = ((0, 1), (1, 0)) if game.spec.exchangeable else ((0, 1),)
     tables = [np.concatenate([bet_SI[first][:6], bet_SI[second][6:]]) for first, second in seatings]
     return float(np.mean([exploitability(bet_I, **stakes) for bet_I in tables]))
+
+
+def mixture_exploitability(game: Kuhn, members: Sequence[Probabilities], weight_M: np.ndarray) -> float:
+    """NashConv / 2 of a player that draws one of these policies before each game, exact.
+
+    Where a policy comes to decide by what it did before, it counts by how likely it came there: only a first player
+    that passed decides once more. With perfect memory the mixture is that one behaviour (Kuhn 1953).
+    """
+
+    def mixed(seat: int, features_IF: np.ndarray, legal_IA: np.ndarray) -> np.ndarray:
+        bet_MI = np.stack([np.asarray(member(seat, features_IF, legal_IA))[:, 1] for member in members]).astype(float)
+        share_MI = np.broadcast_to(np.asarray(weight_M, float)[:, None], bet_MI.shape).copy()
+        share_MI[:, 3:6] *= 1.0 - bet_MI[:, :3]
+        total_I = share_MI.sum(axis=0)
+        bet_I = (share_MI * bet_MI).sum(axis=0) / np.where(total_I > 0.0, total_I, 1.0)  # 0 where nobody ever comes
+        return np.stack([1.0 - bet_I, bet_I], axis=1)
+
+    return policy_exploitability(game, mixed)
 
 
 def _deciding(state: KuhnState) -> Array:

@@ -254,6 +254,21 @@ def policy_exploitability(game: MatrixGame, probabilities: Probabilities) -> flo
     return iterated_exploitability(payoff, strategies, game.spec.longest)
 
 
+def mixture_exploitability(game: MatrixGame, members: Sequence[Probabilities], weight_M: np.ndarray) -> float | None:
+    """NashConv / S of a player that draws one of these policies before each game, exact; None where there are rounds.
+
+    Over several rounds, who plays shows in all that was chosen: the mixture remembers more than the last round.
+    """
+    if game.spec.longest > 1:
+        return None
+
+    def mixed(seat: int, features_RF: np.ndarray, legal_RA: np.ndarray) -> np.ndarray:
+        probability_MRA = np.stack([np.asarray(member(seat, features_RF, legal_RA)) for member in members])
+        return np.tensordot(np.asarray(weight_M, float), probability_MRA.astype(float), axes=1)
+
+    return policy_exploitability(game, mixed)
+
+
 def _symmetric(own: Sequence[Sequence[float]] | np.ndarray) -> np.ndarray:
     """The payoff array of two equal seats, from what a seat earns by (own choice, choice of the other)."""
     return np.stack([np.asarray(own, float), np.asarray(own, float).T])

@@ -103,8 +103,19 @@ def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
 
 def exploitability_of(game: "Game") -> Callable[[Any, Callable], float] | None:
     """The exact `policy_exploitability(game, probabilities)` of the module that defines the game, or None."""
+    return _in_module_of(game, "policy_exploitability")
+
+
+def mixture_exploitability_of(game: "Game") -> Callable[[Any, Sequence[Callable], Any], float | None] | None:
+    """The same of a mixture, `mixture_exploitability(game, members, weight_M)`: a policy is drawn before each game and
+    kept to its end. None where the game has none; it gives None where that cannot be told from single situations."""
+    return _in_module_of(game, "mixture_exploitability")
+
+
+def _in_module_of(game: "Game", name: str) -> Callable | None:
+    """A function of the module that defines the game."""
     modules = (sys.modules.get(kind.__module__) for kind in type(game).__mro__)
-    found = (getattr(module, "policy_exploitability", None) for module in modules)
+    found = (getattr(module, name, None) for module in modules)
     return next((function for function in found if function is not None), None)
 
 

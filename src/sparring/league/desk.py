@@ -28,6 +28,8 @@ class Member(NamedTuple):
     interval: Interval
     """Of the learner's rate over all games."""
     rating: float
+    weight: float | None = None
+    """In the meta-strategy of PSRO; None where there is none, or it does not know the player."""
 
 
 def described(players: Iterable[Player], ledger: Ledger, row_of: Callable[[int], int | None]) -> tuple[Member, ...]:

@@ -1,4 +1,4 @@
-"""A league of several learners with roles, after AlphaStar: one pool of past players, and whom each learner meets.
+"""A league of learners with roles, after AlphaStar or PSRO: one pool of past players, and whom each learner meets.
 
 It has the same doors as the league of one learner (league.py): `assign` reads reports of iterations up to i - 2, takes
 snapshots, resets, and gives every drained block its next player; `report` takes what was played. Learners are ids from
@@ -8,7 +8,7 @@ RIVAL up. All past players stay on disk; at most `pool_size` of them are in memo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,11 +21,14 @@ from sparring.league.config import OpponentsConfig
 from sparring.league.desk import Member
 from sparring.league.events import Counted, Event, Recalled, Reset, Snapshot
 from sparring.league.ledger import Ledger, Score
+from sparring.league.meta_game import MetaGame, MetaStrategy, Pair, meta_strategy, uniform
 from sparring.league.orders import Block, Draw, Orders, Report, orders_of
 from sparring.league.player import PAST, RIVAL, Player, past_rival
 from sparring.league.pool import Pool
 from sparring.league.roles import Chosen, Rival, RolesConfig, Verdict, View, base_steps, choose, role_of, roles, verdict
+from sparring.ratings.payoff import RatingError
 
+UNSOLVED = "the meta-game could not be solved, so past players are met alike"
 CROWDED = "a past player could not be brought back, because all rows of the pool are playing"
 
 
@@ -46,7 +49,7 @@ class RoleLeague:
     pool_size: int
     """Past players in memory at once."""
     names: tuple[str, ...]
-    """Of the learners: mains, main exploiters, league exploiters."""
+    """Of the learners: mains, main exploiters, league exploiters; or oracles."""
     blocks_each: int
     """Blocks of each learner, one learner after another."""
     seed: Seed
@@ -67,6 +70,8 @@ class RoleLeague:
     anew: list[int] = field(default_factory=list)
     """The iteration in which each learner last began anew: earlier games are not its own."""
     counts: Counter[str] = field(default_factory=Counter)
+    meta: MetaGame = field(default_factory=MetaGame)
+    """PSRO: what games between past players showed."""
 
     def __post_init__(self) -> None:
         learners = range(len(self.names))
@@ -86,13 +91,13 @@ class RoleLeague:
     def assign(self, iteration: int, progress: float, steps: int) -> Orders:
         del progress  # shares of roles do not change over the run
         reports, self.inbox = desk.due(self.inbox, iteration, self.iteration)
-        self._news = []
         for report in reports:
             self._learn_from(report)
         self._judge(iteration, steps)
         changed_B = self._give(iteration)
         self.iteration = iteration
-        return orders_of(self.blocks, changed_B, self._news)
+        events, self._news = self._news, []
+        return orders_of(self.blocks, changed_B, events)
 
     def report(self, report: Report) -> None:
         self.inbox = desk.received(self.inbox, report, blocks=len(self.blocks), last=self.iteration)
@@ -104,8 +109,12 @@ class RoleLeague:
         return block // self.blocks_each
 
     def members(self) -> tuple[Member, ...]:
-        """All learners, then all past players: what the first main's games against them showed."""
-        return desk.described((*self.rivals, *self.past), self.ledgers[0], self.row_of)
+        """All learners, then all past players: what the first learner's games against them showed."""
+        found = desk.described((*self.rivals, *self.past), self.ledgers[0], self.row_of)
+        known = {player.id for player in self.past[: len(self.meta.weight_M)]}
+        return tuple(
+            one._replace(weight=self.weight(one.player.id)) if one.player.id in known else one for one in found
+        )
 
     # What was played.
 
@@ -138,17 +147,46 @@ class RoleLeague:
         ledger, shrink = self.ledgers[learner], self.opponents.shrink
 
         def rivals(players: Sequence[Player]) -> tuple[Rival, ...]:
-            return tuple(Rival(p, ledger.rate(p.id, shrink), ledger.recent(p.id)) for p in players)
+            return tuple(Rival(p, ledger.rate(p.id, shrink), ledger.recent(p.id), self.weight(p.id)) for p in players)
 
         me = self.rivals[learner]
         return View(me.id, role_of(self.roles, learner), rivals(self.rivals), rivals(self.past))
+
+    # The meta-game of PSRO.
+
+    @property
+    def unsolved(self) -> bool:
+        """Whether past players have joined since the meta-strategy was found."""
+        return self.roles.oracles > 0 and len(self.meta.weight_M) < len(self.past)
+
+    def missing(self) -> tuple[tuple[Player, Player], ...]:
+        """Pairs of an older and a younger past player whose games are needed for the next meta-strategy."""
+        known = {player.id: player for player in self.past}
+        return tuple((known[older], known[younger]) for older, younger in self.meta.missing(self.past))
+
+    def learn_payoffs(self, payoffs: Mapping[Pair, float]) -> None:
+        """What the older of each missing pair earned in a game. The next orders follow the new meta-strategy."""
+        payoff_MM = self.meta.with_payoffs(self.past, payoffs)
+        try:
+            weight_M = meta_strategy(self.roles.meta, payoff_MM)
+        except RatingError:
+            self._count(UNSOLVED)
+            weight_M = uniform(len(self.past))
+        self.meta = MetaGame(payoff_MM, weight_M)
+        weights = {player.name: float(weight) for player, weight in zip(self.past, weight_M, strict=True)}
+        self._news.append(MetaStrategy(self.roles.meta, weights))
+
+    def weight(self, player: int) -> float:
+        """Of a past player in the meta-strategy; 0 where that does not know it yet."""
+        place = player - PAST
+        return float(self.meta.weight_M[place]) if 0 <= place < len(self.meta.weight_M) else 0.0
 
     # Snapshots and resets.
 
     def _judge(self, iteration: int, steps: int) -> None:
         """Copy those who are due, then put those back who begin anew: the copy is of what was learned.
 
-        The untrained mains are the first past players, so that there is a past from the start.
+        The untrained mains or oracles are the first past players, so that there is a past from the start.
         """
         learners = len(self.names)
         base = base_steps(self.roles, self.total_steps // learners)
@@ -157,7 +195,7 @@ class RoleLeague:
             number = (self.seed / "resets" / iteration / learner).generator().random()
             own = (steps - self.since[learner]) // learners  # all learners go at one pace
             found = verdict(view, self.roles, steps=own, base=base, number=float(number))
-            if self.iteration is None and view.role == "main":
+            if self.iteration is None and view.role in ("main", "oracle"):
                 found = Verdict(snapshot=True, reset=False, why="")
             for deed in found.deeds:
                 if deed == "snapshot":
@@ -269,6 +307,7 @@ class RoleLeague:
             "since": list(self.since),
             "anew": list(self.anew),
             "counts": dict(self.counts),
+            "meta": self.meta.to_dict(),
         }
 
     def restored(self, state: dict[str, Any]) -> RoleLeague:
@@ -289,4 +328,5 @@ class RoleLeague:
             since=list(state["since"]),
             anew=list(state["anew"]),
             counts=Counter(state["counts"]),
+            meta=MetaGame.from_dict(state["meta"]) if "meta" in state else MetaGame(),
         )

@@ -1,7 +1,8 @@
 """Roles in a league of several learners (AlphaStar, Nature 575:350): who meets whom, is copied, or begins anew.
 
 Main agents shall beat everybody, main exploiters find weaknesses of the main agents, league exploiters those of the
-whole league. Where the paper says nothing, the pseudocode published with it fills in; comments say where.
+whole league. Where the paper says nothing, the pseudocode published with it fills in; comments say where. In a league
+of another kind, PSRO (arXiv:1711.00832), all are oracles: each learns a response to the meta-strategy over the past.
 Decisions only: no state, no weights. All chance comes in as numbers of [0, 1).
 """
 
@@ -16,18 +17,19 @@ import numpy as np
 
 from sparring.core.errors import ConfigError
 from sparring.league.config import OpponentsConfig
+from sparring.league.meta_game import MetaSolver
 from sparring.league.player import Player
 from sparring.league.sampling import Field, cleaned, pick, probabilities, weights
 from sparring.statistics.intervals import Interval
 
-Role = Literal["main", "main_exploiter", "league_exploiter"]
+Role = Literal["main", "main_exploiter", "league_exploiter", "oracle"]
 Judge = Literal["rate", "bound"]
-Branch = Literal["self-play", "pfsp", "exploiter", "forgotten", "history", "main", "alone"]
+Branch = Literal["self-play", "pfsp", "exploiter", "forgotten", "history", "main", "meta", "alone"]
 """Why an opponent was chosen; `alone`: there was nobody to draw, so the learner meets itself."""
 
 PAPER = OpponentsConfig()
 """Its pfsp_power is the paper's."""
-PATIENCE = {"main": 1, "main_exploiter": 2, "league_exploiter": 1}
+PATIENCE = {"main": 1, "main_exploiter": 2, "league_exploiter": 1, "oracle": 1}
 """Learner steps after which a copy is due in any case, in units of role_steps (the paper: 2, 4 and 2 billion)."""
 
 
@@ -40,7 +42,7 @@ class RolesConfig:
     league_exploiters: int = 0
     """Learners that look for weaknesses of the whole league. AlphaStar: 2 for each main."""
     role_steps: int = 0
-    """A learner's steps between two copies of a main; 0: a tenth of the run. Main exploiters may take twice as many."""
+    """A learner's steps between two copies of a main or oracle; 0: a tenth of the run. Main exploiters: up to twice."""
     league_self_play: float = 0.35
     """Mains: share of games against the current mains, themselves included."""
     league_pfsp: float = 0.5
@@ -63,10 +65,21 @@ class RolesConfig:
     """League exploiters: how past players are drawn."""
     judge: Judge = "rate"
     """What must pass these marks: the rate (AlphaStar; a few lucky games suffice), or a bound of its interval."""
+    oracles: int = 0
+    """PSRO: learners that each respond to the meta-strategy over past players, join them and begin anew; 0: none."""
+    meta: MetaSolver = "nash"
+    """PSRO: how the meta-strategy follows from games between past players."""
+    meta_games: int = 1024
+    """PSRO: games of each pair of past players, half from each side."""
+
+    @property
+    def active(self) -> bool:
+        """Whether there is a league of roles at all."""
+        return self.mains > 0 or self.oracles > 0
 
 
 def check_roles(config: RolesConfig) -> None:
-    for name in ("mains", "main_exploiters", "league_exploiters", "role_steps"):
+    for name in ("mains", "main_exploiters", "league_exploiters", "role_steps", "oracles"):
         if getattr(config, name) < 0:
             raise ConfigError(f"{name} must be at least 0, found {getattr(config, name)}.")
     for name in (
@@ -78,6 +91,14 @@ def check_roles(config: RolesConfig) -> None:
     total = config.league_self_play + config.league_pfsp
     if total > 1:
         raise ConfigError(f"league_self_play and league_pfsp come to {total:g}, more than all. Lower them.")
+    others = config.mains + config.main_exploiters + config.league_exploiters
+    if config.oracles and others:
+        raise ConfigError(
+            f"A league has mains and exploiters, or oracles (PSRO), found oracles={config.oracles} beside {others} "
+            "others. Leave one kind out."
+        )
+    if config.meta_games < 2 or config.meta_games % 2:
+        raise ConfigError(f"meta_games must be even and at least 2, half from each side, found {config.meta_games}.")
     if not config.mains and (config.main_exploiters or config.league_exploiters):
         raise ConfigError("main_exploiters and league_exploiters need somebody to exploit, found mains=0. Raise it.")
 
@@ -88,6 +109,7 @@ def roles(config: RolesConfig) -> tuple[Role, ...]:
         *("main" for _ in range(config.mains)),
         *("main_exploiter" for _ in range(config.main_exploiters)),
         *("league_exploiter" for _ in range(config.league_exploiters)),
+        *("oracle" for _ in range(config.oracles)),
     )
 
 
@@ -96,7 +118,7 @@ def role_of(config: RolesConfig, learner: int) -> Role:
 
 
 def base_steps(config: RolesConfig, total_steps: int) -> int:
-    """Steps between two copies of a main; `total_steps` are those of one learner."""
+    """Steps between two copies of a main or an oracle; `total_steps` are those of one learner."""
     return config.role_steps or max(1, total_steps // 10)
 
 
@@ -108,6 +130,8 @@ class Rival(NamedTuple):
     """The learner's rate against it, old games counting less; one half where unknown."""
     interval: Interval
     """Of that rate, over all games."""
+    weight: float = 0.0
+    """Of a past player in the meta-strategy of PSRO."""
 
 
 class View(NamedTuple):
@@ -152,7 +176,10 @@ def choose(
 
 def prospects(view: View, config: RolesConfig, opponents: OpponentsConfig = PAPER) -> tuple[Chosen, ...]:
     """All that can be chosen, each player once in each branch, with probabilities of sum 1."""
-    ways = {"main": _of_main, "main_exploiter": _of_main_exploiter, "league_exploiter": _of_league_exploiter}
+    ways = {
+        "main": _of_main, "main_exploiter": _of_main_exploiter, "league_exploiter": _of_league_exploiter,
+        "oracle": _of_oracle,
+    }  # fmt: skip
     total: dict[tuple[int, Branch], float] = defaultdict(float)
     for player, probability, branch in ways[view.role](view, config, opponents):
         total[player, branch] += probability
@@ -167,6 +194,8 @@ def verdict(view: View, config: RolesConfig, *, steps: int, base: int, number: f
     late = steps >= base * PATIENCE[view.role]
     if view.role == "main":
         return Verdict(late, False, "steps" if late else "")
+    if view.role == "oracle":  # the next one responds to another meta-strategy
+        return Verdict(late, late, "steps" if late else "")
     prey = _mains(view) if view.role == "main_exploiter" else view.past
     # Nobody to beat is no victory: otherwise an empty league would be filled with untrained copies.
     victory = bool(prey) and all(_bounds(rival, config.judge)[0] > config.beaten_above for rival in prey)
@@ -219,6 +248,13 @@ def _of_main_exploiter(view: View, config: RolesConfig, _: OpponentsConfig) -> l
 
 def _of_league_exploiter(view: View, config: RolesConfig, opponents: OpponentsConfig) -> list[Chosen]:
     return _spread(view.past, config.league_rule, 1.0, "pfsp", opponents) or _alone(view, 1.0)
+
+
+def _of_oracle(view: View, *_: object) -> list[Chosen]:
+    """Past players by their weights in the meta-strategy; all alike while it is not known."""
+    chance_M = probabilities(np.array([rival.weight for rival in view.past]))
+    met = [Chosen(rival.player.id, float(p), "meta") for rival, p in zip(view.past, chance_M, strict=True)]
+    return met or _alone(view, 1.0)
 
 
 def _self_play(view: View, main: Rival, config: RolesConfig, share: float) -> list[Chosen]:

@@ -2,8 +2,8 @@
 
 A preset replaces the opponents, the pool, the curriculum, the roles, the gate and the shadow's settings; the rest
 stays. Shares count blocks of worlds. Schedules run over the whole run: with total_steps=1e6, progress is steps / 1e6.
-Every preset but `naive` keeps a shadow as a candidate to deploy, also where its source has none: it opposes nobody
-there.
+Every preset but `naive` and `psro` keeps a shadow as a candidate to deploy, also where its source has none: it opposes
+nobody there.
 """
 
 from collections.abc import Callable
@@ -63,7 +63,7 @@ def pace(config: RunConfig, opponents: OpponentsConfig, roles: RolesConfig = NO_
         "curriculum": CurriculumConfig(),
         "roles": roles,
         "gates": GateConfig(),
-        "population": PopulationConfig() if roles.mains else config.population,
+        "population": PopulationConfig() if roles.active else config.population,
     }
     built = build(replace(config, **parts, ppo=plain))
     return Pace(built.steps_per_iteration, built.iterations)
@@ -225,6 +225,18 @@ def alphastar_safe(config: RunConfig) -> SelfPlay:
     return league_of(config, RolesConfig(mains=1, main_exploiters=1, league_exploiters=2, judge="bound"))
 
 
+def psro(_: RunConfig) -> SelfPlay:
+    """PSRO (arXiv:1711.00832): one oracle after another learns a response to the Nash mixture of all before it.
+
+    Ten of them, the first untrained; `--role-steps` makes them more and shorter, `--meta uniform` is fictitious play by
+    whole policies. The result is the mixture of past players, not the newest oracle, which answers it and is easy to
+    beat; so there is no shadow to deploy. Plain PSRO need not come nearer with every oracle: exploitability can rise
+    from one to the next. The paper's oracles begin anew from scratch, as here; its DCH, several levels at once, is not
+    here, and `--oracles 2` makes two responses to one mixture.
+    """
+    return SelfPlay(pool=PoolConfig(pool_size=64), roles=RolesConfig(oracles=1))
+
+
 def league_of(config: RunConfig, roles: RolesConfig) -> SelfPlay:
     opponents = OpponentsConfig(shrink=2.0)
     half_life = memory(pace(config, opponents, roles))
@@ -240,13 +252,17 @@ SELF_PLAY: dict[str, Callable[[RunConfig], SelfPlay]] = {
     make.__name__: make
     for make in (
         sparring, naive, half_history, three_way, fading_history, shadow, pool, openai_five, bansal, alphago_zero,
-        alphastar, alphastar_safe,
+        alphastar, alphastar_safe, psro,
     )
 }  # fmt: skip
 
 
-LEAGUES = ("alphastar", "alphastar_safe")
-"""Presets of several learners."""
+LEAGUES = {
+    "alphastar": RolesConfig(mains=1),
+    "alphastar_safe": RolesConfig(mains=1),
+    "psro": RolesConfig(oracles=1),
+}
+"""Presets of leagues of roles, with the least that each has."""
 
 
 def self_play(config: RunConfig, name: str) -> SelfPlay:

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
-from sparring.reports.tables import LEARNED, SHADOW
+from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
 from sparring.statistics.intervals import mean_interval
 
 MOST_POINTS = 400
@@ -126,8 +126,9 @@ def draw_evaluation(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> No
     if any("exploitability" in line for line in lines):
         axis.set_title("evaluation: exploitability, exact")
         axis.set_ylabel("exploitability (0 = Nash equilibrium)")
-        for key, label in (("exploitability", LEARNED), (f"exploitability/{SHADOW}", SHADOW)):
-            plot(axis, curve(lines, [key]), label, marker="o")
+        plot(axis, curve(lines, ["exploitability"]), LEARNED, marker="o")
+        for team in (SHADOW, MIXTURE):
+            plot(axis, curve(lines, [f"exploitability/{team}"]), team, marker="o")
         axis.set_ylim(bottom=0)
         legend(axis)
         return

@@ -125,7 +125,12 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
             f"Members of a population are ranked by games won, or by returns that all share; {config.game} is zero-sum "
             "and judged by returns, which are 0 on average. Use a game that is won or lost."
         )
-    live = config.roles.mains > 0 or (config.changing and not game.spec.exchangeable_sides)
+    if config.roles.oracles and not game.spec.zero_sum and game.spec.score == "return":
+        raise ConfigError(
+            f"The meta-game of PSRO is zero-sum: what one past player gains the other loses; {config.game} is not, and "
+            "is not won or lost either. Use another game, or leave oracles out."
+        )
+    live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
     plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live)
     return Built(config, game, lineup, plan, rosters_of(game, config), settings)
 
@@ -204,7 +209,8 @@ def state_of_seed(built: Built, seed: int) -> TrainState:
 
 def with_origin(built: Built, state: TrainState) -> TrainState:
     """The state that also remembers how its learners are now, where some will begin anew from there."""
-    anew = built.config.roles.main_exploiters + built.config.roles.league_exploiters > 0
+    roles = built.config.roles
+    anew = roles.main_exploiters + roles.league_exploiters + roles.oracles > 0
     return state._replace(origin=jax.tree.map(jnp.copy, state.learners[0])) if anew else state
 
 
@@ -213,7 +219,7 @@ def first_pool(built: Built, learners: tuple[Learner, ...]) -> Any:
     config = built.config
     if not (config.changing and has_pool(config)):
         return None
-    pools = 1 if config.roles.mains else len(built.lineup.names)  # a league of roles has one past for all
+    pools = 1 if config.roles.active else len(built.lineup.names)  # a league of roles has one past for all
     return jax.tree.map(lambda x: jnp.repeat(x[:1], pools * config.pool.pool_size, axis=0), learners[0].model.actor)
 
 

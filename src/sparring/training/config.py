@@ -151,22 +151,27 @@ class RunConfig:
         check_population(self.population)
         if self.population.population:
             self.check_members()
-        if not self.roles.mains:
+        if not self.roles.active:
             return
         if self.opponents.shared or self.curriculum.curriculum or self.defeats.defeat_share:
             raise ConfigError(
                 "Roles say who meets whom: shares of shadow, history and bots, a curriculum and defeat_share have no "
-                "place beside them. Leave them out, or set mains to 0."
+                "place beside them. Leave them out, or set mains and oracles to 0."
             )
         if not self.pool.pool_size:
             raise ConfigError("A league of roles keeps past players in memory, found pool_size=0. Raise it.")
         if self.pool.guests:
             raise ConfigError("A league of roles takes no guests. Leave guests out.")
+        if self.roles.oracles and self.stages:
+            raise ConfigError(
+                "Payoffs between past players hold for the rules under which they were measured, and stages change "
+                "those. Leave stages or oracles out."
+            )
 
     def check_members(self) -> None:
         """What a population can be combined with."""
         check_explored(self.population, self.ppo, self.shaping)
-        if self.roles.mains and self.roles.mains != self.population.population:
+        if self.roles.active and self.roles.mains != self.population.population:
             raise ConfigError(
                 f"In a league of roles the mains are the members of the population: found mains={self.roles.mains} and "
                 f"population={self.population.population}. Make them equal, or leave one at 0."
@@ -209,7 +214,7 @@ class RunConfig:
     @property
     def changing(self) -> bool:
         """Whether anybody but the learners themselves opposes them, so that opponents change."""
-        return self.opponents.shared or self.curriculum.curriculum or self.roles.mains > 0
+        return self.opponents.shared or self.curriculum.curriculum or self.roles.active
 
     @property
     def learners(self) -> int:

@@ -1,6 +1,6 @@
 """Evaluation of a run's learners: among themselves, against the bots, and the bots alone as a yardstick."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -110,12 +110,17 @@ def exploitability(built: Built, state: TrainState, *, shadow: bool = False) -> 
     driver = {seat: name(learner_of_side[k]) for k, seats in enumerate(sides) for seat in seats}
 
     def of_seed(r: int) -> float:
-        players = players_of_seed(built, state, r)
-
-        def probabilities(seat: int, features_RF: np.ndarray, legal_RA: np.ndarray) -> np.ndarray:
-            distribution, _ = players[driver[seat]](jnp.asarray(features_RF), jnp.asarray(legal_RA), ())
-            return np.exp(np.asarray(distribution.log_p_A))
-
-        return float(measure(built.game, probabilities))
+        said = {name: probabilities_of(policy) for name, policy in players_of_seed(built, state, r).items()}
+        return float(measure(built.game, lambda seat, *seen: said[driver[seat]](seat, *seen)))
 
     return [of_seed(r) for r in range(built.config.seeds)]
+
+
+def probabilities_of(policy: Any) -> Callable[[int, np.ndarray, np.ndarray], np.ndarray]:
+    """(seat, features_RF, legal_RA) -> probability_RA of a policy without memory, the same in every seat."""
+
+    def probabilities(_: int, features_RF: np.ndarray, legal_RA: np.ndarray) -> np.ndarray:
+        distribution, _ = policy(jnp.asarray(features_RF), jnp.asarray(legal_RA), ())
+        return np.exp(np.asarray(distribution.log_p_A))
+
+    return probabilities

@@ -59,7 +59,7 @@ def layout_of(spec: GameSpec, config: RunConfig, bots: int) -> Layout:
     """
     check_sides(spec, config)
     blocks = block_count(spec, config)
-    if config.roles.mains or not spec.exchangeable_sides:
+    if config.roles.active or not spec.exchangeable_sides:
         return Layout((False,) * blocks, (True,) * blocks)
     low, high = current_range(config, bots)
     always, ever = floor(low * blocks + 1e-6), ceil(high * blocks - 1e-6)
@@ -89,7 +89,7 @@ def check_sides(spec: GameSpec, config: RunConfig) -> None:
     if alike:
         return
     unfit = {
-        "roles": config.roles.mains, "a population": config.population.population,
+        "roles": config.roles.active, "a population": config.population.population,
         "a gate": config.gates.gate != "none",
         "a curriculum": config.curriculum.curriculum, "bots": has_bots(config), "guests": config.pool.guests,
         "defeat_share": config.defeats.defeat_share, "snapshot_mark": config.pool.snapshot_mark,
@@ -167,7 +167,7 @@ def has_selves(config: RunConfig) -> bool:
 def has_pool(config: RunConfig) -> bool:
     """Whether past selves are ever met, or weakened for a beginner."""
     opponents = config.opponents
-    met = opponents.history != NONE or opponents.history_floor > 0 or config.pool.guests or config.roles.mains
+    met = opponents.history != NONE or opponents.history_floor > 0 or config.pool.guests or config.roles.active
     return bool(met) or (config.curriculum.curriculum and not config.ppo.has_shadow)
 
 

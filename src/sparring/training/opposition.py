@@ -310,7 +310,7 @@ class Opposition:
 
 def begun(built: Built, seed: int) -> AnyLeague:
     """The league of one seed before anything was played."""
-    if built.config.roles.mains:
+    if built.config.roles.active:
         return role_league(built, seed)
     names = built.lineup.names
     leagues = [new_league(built, seed, learner) for learner in range(len(names))]

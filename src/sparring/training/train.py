@@ -10,13 +10,14 @@ import jax
 import jax.numpy as jnp
 
 from sparring.evaluation.match import MatchGames
-from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore, score_sides
+from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore, score_sides
 from sparring.store.checkpoints import save
 from sparring.store.results import Results
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built
 from sparring.training.control import Control, together
 from sparring.training.examine import Examination, examination, exploitability
+from sparring.training.meta_games import MetaGames, mixture_exploitability
 from sparring.training.opposition import Opposition, applied
 from sparring.training.players import keep_players, read_past, restore_players
 from sparring.training.population import Population, in_front
@@ -50,7 +51,7 @@ class Summary:
     before: list[SideScore]
     """The same before training, where it was asked for and this stretch of the run began with it."""
     exploitability: dict[str, list[float]]
-    """Of the learners and of their shadows, for each seed; empty where it is not known exactly."""
+    """Of the learners, of their shadows and of PSRO's mixture, for each seed; empty where it is not known exactly."""
 
 
 @dataclass
@@ -113,10 +114,11 @@ def loop(
     examine = examination(built, games=tests.eval_games, deterministic=tests.eval_deterministic, with_bots_alone=True)
     games: list[list[MatchGames]] = []
     seeds_R, iteration, exact = jnp.asarray(built.seeds_R), start - 1, {}
-    untrained = evaluate(built, recorder, examine, state, 0)[0] if tests.eval_first and start == 0 else []
+    untrained = evaluate(built, recorder, examine, state, 0, opposition)[0] if tests.eval_first and start == 0 else []
+    meta_games = MetaGames()
     running = Running(recorder, opposition, on_iteration, time.monotonic())
     for iteration in range(start, built.iterations):
-        state, orders = before(iteration, recorder, control, opposition, state)
+        state, orders = before(iteration, recorder, control, opposition, meta_games, state)
         if population.due(iteration):
             state, copied = population.round(state, iteration)
             opposition.descended(copied, iteration)
@@ -132,7 +134,7 @@ def loop(
         done, stopping = iteration + 1, should_stop()
         if due(tests.eval_every, done) and done < built.iterations:
             running.read()
-            evaluate(built, recorder, examine, state, iteration, population.leaders)
+            evaluate(built, recorder, examine, state, iteration, opposition, population.leaders)
         if (due(config.checkpoint.checkpoint_every, done) and done < built.iterations) or stopping:
             running.read()
             checkpoint(built, recorder, state, opposition, population, done)
@@ -141,20 +143,26 @@ def loop(
     running.read()
     finished = iteration + 1 == built.iterations
     if finished:
-        games, exact = evaluate(built, recorder, examine, state, iteration, population.leaders)
+        games, exact = evaluate(built, recorder, examine, state, iteration, opposition, population.leaders)
         checkpoint(built, recorder, state, opposition, population, iteration + 1)
     scores, first = (score_sides(built.game.spec, examine.teams, g) if g else [] for g in (games, untrained))
     return Summary(state, iteration + 1, finished, compiled + compilations(program), scores, first, exact)
 
 
 def before(
-    iteration: int, recorder: Recorder, control: Control, opposition: Opposition, state: TrainState
+    iteration: int,
+    recorder: Recorder,
+    control: Control,
+    opposition: Opposition,
+    meta_games: MetaGames,
+    state: TrainState,
 ) -> tuple[TrainState, Orders]:
     """What people asked for, then what the leagues decided: carried out and written down. The iteration's orders."""
     built = opposition.built
     by_hand = control.obey(opposition, iteration)
     if opposition.built.plan is not built.plan:
         state = carried(built, opposition.built, state)
+    recorder.waiting += meta_games.play(recorder.run, opposition, iteration)
     orders, decided = opposition.assign(iteration)
     events = together(by_hand, decided)
     recorder.events(iteration, events)
@@ -178,13 +186,18 @@ def evaluate(
     examine: Examination,
     state: TrainState,
     iteration: int,
+    opposition: Opposition,
     leaders: Sequence[int] = (),
 ) -> tuple[list[list[MatchGames]], dict[str, list[float]]]:
     """Games apart from training, with chance of their own."""
     state = in_front(state, leaders)
     games = examine.play(state, seed=built.config.seed)
-    both = {LEARNED: exploitability(built, state), SHADOW: exploitability(built, state, shadow=True)}
-    exact = {team: values for team, values in both.items() if values is not None}
+    known = {
+        LEARNED: exploitability(built, state),
+        SHADOW: exploitability(built, state, shadow=True),
+        MIXTURE: mixture_exploitability(recorder.run, opposition),
+    }
+    exact = {team: values for team, values in known.items() if values is not None}
     recorder.evaluation(iteration, examine.teams, games, exact)
     return games, exact
 

@@ -1,0 +1,114 @@
+"""PSRO in training: games between past players apart from it, and what their mixture is worth.
+
+What follows from the games stands in league/meta_game.py. Chance of a pair's games follows the seed and the two names.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparring.core.seeding import Seed
+from sparring.core.spec import GameSpec
+from sparring.evaluation.best_response import of_response
+from sparring.evaluation.match import Match, MatchGames, prepare_match
+from sparring.games import registry
+from sparring.league.player import Player
+from sparring.league.role_league import RoleLeague
+from sparring.store.results import ResultRow
+from sparring.store.run_dir import RunDir
+from sparring.training.build import Built
+from sparring.training.examine import probabilities_of
+from sparring.training.opposition import Opposition
+from sparring.training.players import read_past
+
+META = "meta"
+"""The kind of results of these games."""
+OLDER, YOUNGER = "older", "younger"
+
+
+@dataclass
+class MetaGames:
+    """Plays what is missing. All pairs meet in one program, which is compiled for the first."""
+
+    match: Match | None = None
+
+    def play(self, run: RunDir, opposition: Opposition, iteration: int) -> list[ResultRow]:
+        """Tell each league what its past players earn against each other; what was played, from the older's view."""
+        built, rows = opposition.built, []
+        for r, league in of_oracles(opposition):
+            if not league.unsolved:
+                continue
+            seed, payoffs = int(built.seeds_R[r]), {}
+            policies = {player.id: read_past(run, built, r, player) for player in league.past}
+            for older, younger in league.missing():
+                played = self.meet(built, (policies[older.id], policies[younger.id]), pair_seed(seed, older, younger))
+                payoffs[older.id, younger.id] = payoff(built.game.spec, played)
+                rows += result_rows(built.game.spec, iteration, seed, (older, younger), played)
+            league.learn_payoffs(payoffs)
+        return rows
+
+    def meet(self, built: Built, pair: tuple[Any, Any], seed: int) -> list[MatchGames]:
+        """Games with the older on side 0, and as many on side 1."""
+        players: dict[str, Any] = {OLDER: pair[0], YOUNGER: pair[1]}
+        if self.match is None:
+            lineups = [(OLDER, YOUNGER), (YOUNGER, OLDER)]
+            self.match = prepare_match(built.game, lineups, players, games=built.config.roles.meta_games // 2)
+        return self.match(players, seed=seed)
+
+
+def of_oracles(opposition: Opposition) -> Iterator[tuple[int, RoleLeague]]:
+    """The leagues of PSRO with the places of their seeds."""
+    for r, league in enumerate(opposition.leagues):
+        if isinstance(league, RoleLeague) and league.roles.oracles:
+            yield r, league
+
+
+def pair_seed(seed: int, older: Player, younger: Player) -> int:
+    return (Seed.of(seed) / META / older.name / younger.name).word()
+
+
+def payoff(spec: GameSpec, played: list[MatchGames]) -> float:
+    """What the older earned in a game: the mean return of a seat, which is what learners are paid; where that is not
+    zero-sum, wins less defeats. Over both sides, so the younger earned as much less."""
+    return_G, outcome_G = of_response(spec, played)
+    return float(return_G.mean() if spec.zero_sum else np.sign(outcome_G).mean())
+
+
+def result_rows(
+    spec: GameSpec, iteration: int, seed: int, pair: tuple[Player, Player], played: list[MatchGames]
+) -> list[ResultRow]:
+    rows = []
+    for side, games in enumerate(played):
+        return_G = games.return_GS[:, list(spec.seats_of_side[side])].mean(axis=1)
+        judged = spec.score == "outcome"  # elsewhere nothing is won, drawn or lost
+        won, drawn, lost = (int((np.sign(games.outcome_GK[:, side]) == sign).sum()) * judged for sign in (1, 0, -1))
+        rows.append(
+            ResultRow(
+                iteration, seed, META, side, pair[0].name, pair[1].name, len(return_G), won, drawn, lost,
+                float(return_G.sum()), float((return_G**2).sum()), int(games.length_G.sum()),
+            )
+        )  # fmt: skip
+    return rows
+
+
+def mixture_exploitability(run: RunDir, opposition: Opposition) -> list[float] | None:
+    """Exact exploitability of each seed's meta-strategy over its past players, where the game allows it, policies have
+    no memory and every seed has one."""
+    built = opposition.built
+    measure = registry.mixture_exploitability_of(built.game)
+    leagues = list(of_oracles(opposition))
+    if (
+        measure is None
+        or built.config.recurrent
+        or not leagues
+        or any(not len(own.meta.weight_M) for _, own in leagues)
+    ):
+        return None
+    found = []
+    for r, league in leagues:
+        weighed = [(player, league.weight(player.id)) for player in league.past if league.weight(player.id) > 0.0]
+        members = [probabilities_of(read_past(run, built, r, player)) for player, _ in weighed]
+        found.append(measure(built.game, members, np.array([weight for _, weight in weighed])))
+    return None if None in found else found

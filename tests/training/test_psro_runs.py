@@ -1,0 +1,207 @@
+"""PSRO in training: a mixture that is hard to beat, of players that are easy to beat; payoffs, results and resume."""
+
+import json
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from echo_game import echo
+from echo_run import CONFIG as ECHO
+from echo_run import KilledError, left_behind
+from sparring.core.errors import ConfigError
+from sparring.core.schedules import Schedule
+from sparring.games import matrix, registry
+from sparring.league.config import OpponentsConfig, PoolConfig
+from sparring.league.roles import RolesConfig
+from sparring.learn.config import PPOConfig
+from sparring.nets.config import NetConfig
+from sparring.store.checkpoints import load
+from sparring.store.results import read_results
+from sparring.store.run_dir import RunDir
+from sparring.training.build import build
+from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
+from sparring.training.control import last_known
+from sparring.training.examine import probabilities_of
+from sparring.training.meta_games import of_oracles
+from sparring.training.opposition import Opposition
+from sparring.training.players import read_past
+from sparring.training.runs import resume, start
+
+S = Schedule.parse
+WORLDS, STEPS, EACH = 32, 4, 20
+PER_ITERATION = WORLDS * STEPS
+GAME = matrix.biased_rock_paper_scissors()
+PRIZES = RunConfig(
+    game="matrix:biased_rock_paper_scissors",
+    seeds=2,
+    total_steps=6 * EACH * PER_ITERATION,
+    play=PlayConfig(worlds=WORLDS, steps=STEPS, blocks=16),
+    net=NetConfig(hidden=(8,)),
+    ppo=PPOConfig(learning_rate=S(0.05), entropy=S(0.02), discount=S(1.0), epochs=2, minibatches=2),
+    pool=PoolConfig(pool_size=16),
+    roles=RolesConfig(oracles=1, role_steps=EACH * PER_ITERATION, meta_games=512),
+    evaluation=EvalConfig(eval_every=EACH, eval_games=2),
+)
+
+
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory):
+    """Five oracles on rock, paper, scissors with unequal prizes, one after another."""
+    path = tmp_path_factory.mktemp("psro") / "run"
+    return path, start(PRIZES, path)
+
+
+def test_the_mixture_settles_and_is_harder_to_beat_than_each_of_its_players(settled):
+    """Against the untrained player, which is nearly even, rock gains (1 - 0.5) / 3."""
+    path, summary = settled
+    run, opposition = RunDir.open(path), last_known(RunDir.open(path)).opposition
+    for r, league in of_oracles(opposition):
+        found = summary.exploitability["mixture"][r]
+        assert found < 0.05
+        policies = [probabilities_of(read_past(run, opposition.built, r, player)) for player in league.past]
+        alone = [matrix.policy_exploitability(GAME, policy) for policy in policies]
+        assert alone[0] == pytest.approx(1 / 6, abs=0.02)
+        assert found < min(alone) and max(alone) > 0.9
+
+
+def test_exploitability_of_the_mixture_is_recorded_and_rises_at_times(settled):
+    lines = [line for line in RunDir.open(settled[0]).metrics() if line["kind"] == "eval"]
+    for r, seed in enumerate((0, 1)):
+        found = [line["exploitability/mixture"] for line in lines if line["seed"] == seed]
+        assert len(found) == 6 and max(np.diff(found)) > 0.02
+        assert found[-1] == settled[1].exploitability["mixture"][r]
+
+
+def test_every_pair_of_past_players_meets_once_from_both_sides(settled):
+    rows = read_results(settled[0] / "results.db", "meta")
+    names = [f"past-{k * EACH * PER_ITERATION}-oracle" for k in range(6)]
+    for seed in (0, 1):
+        own = [row for row in rows if row.seed == seed]
+        assert sorted((row.player, row.opponent, row.side) for row in own) == sorted(
+            (one, two, side) for one, two in combinations(names, 2) for side in (0, 1)
+        )
+    assert all(row.games == 256 == row.wins + row.draws + row.losses for row in rows)
+
+
+def test_the_payoffs_of_the_meta_game_are_those_of_the_games(settled):
+    (_, league) = list(of_oracles(last_known(RunDir.open(settled[0])).opposition))[1]
+    rows = [row for row in read_results(settled[0] / "results.db", "meta") if row.seed == 1]
+    names = [player.name for player in league.past]
+    earned_MM, won_MM = np.zeros((2, 6, 6))
+    for row in rows:
+        place = names.index(row.player), names.index(row.opponent)
+        earned_MM[place] += row.return_sum / 512
+        won_MM[place] += (row.wins - row.losses) / 512
+    np.testing.assert_allclose(league.meta.payoff_MM, earned_MM - earned_MM.T)
+    assert abs(earned_MM - won_MM).max() > 0.3  # what is paid is not what is won
+
+
+def test_an_evaluation_and_the_pool_show_the_mixture(settled, capsys):
+    from sparring.cli import eval as evaluation
+    from sparring.cli import pool
+
+    evaluation.command([str(settled[0]), "--games", "2", "--json"])
+    found = json.loads(capsys.readouterr().out)["exploitability"]
+    assert found["mixture"] == pytest.approx(settled[1].exploitability["mixture"])
+    pool.command([str(settled[0]), "--json"])
+    members = json.loads(capsys.readouterr().out)["members"]
+    weights = [one["weight"] for one in members if one["seed"] == 0 and one["kind"] == "past"]
+    assert sum(weights) == pytest.approx(1.0) and all(
+        one["weight"] is None for one in members if one["kind"] == "rival"
+    )
+    pool.command([str(settled[0])])
+    said = capsys.readouterr().out
+    assert "weight" in said and f"{max(weights):.3f}" in said
+
+
+# Interruptions, in a game in which what one is paid the other does not lose.
+
+TWO = replace(
+    ECHO,
+    total_steps=12 * 36,
+    play=PlayConfig(worlds=12, steps=3, blocks=4),  # 36 steps an iteration, 18 of each oracle
+    opponents=OpponentsConfig(),
+    net=NetConfig(hidden=(8,)),
+    ppo=replace(ECHO.ppo, shadow_half_life=S(0.0)),
+    pool=PoolConfig(pool_size=2),
+    roles=RolesConfig(oracles=2, role_steps=36, meta_games=4),
+    checkpoint=CheckpointConfig(checkpoint_every=5),
+)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "run"
+    start(TWO, path, game=echo())
+    return path
+
+
+def told(path) -> list[dict]:
+    return [line for line in RunDir.open(path).metrics() if line.get("event") == "metastrategy"]
+
+
+def saved_league(path):
+    built = build(TWO, game=echo())
+    saved = load(RunDir.open(path).checkpoints_path).meta["opposition"]
+    ((_, league),) = of_oracles(Opposition.restored(built, saved, {}))
+    return league
+
+
+def test_oracles_that_were_killed_and_resumed_equal_those_that_never_stopped(whole, tmp_path):
+    """Copies are made at even iterations, so at the checkpoint after the fifth their games have not been played yet."""
+
+    def kill(moment) -> None:
+        if moment.iteration == 8:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        start(TWO, tmp_path / "run", game=echo(), on_iteration=kill)
+    assert saved_league(tmp_path / "run").unsolved
+    resume(tmp_path / "run", game=echo())
+    assert left_behind(whole) == left_behind(tmp_path / "run")
+    assert [line["iteration"] for line in told(whole)] == [1, 3, 5, 7, 9, 11]
+
+
+def test_what_is_won_counts_where_what_is_paid_is_no_zero_sum(whole):
+    rows = read_results(whole / "results.db", "meta")
+    league = saved_league(whole)
+    names = [player.name for player in league.past]
+    assert len(names) == 12 == len(league.meta.weight_M)
+    for i, j in combinations(range(len(names)), 2):
+        own = [row for row in rows if (row.player, row.opponent) == (names[i], names[j])]
+        won, lost = sum(row.wins for row in own), sum(row.losses for row in own)
+        assert league.meta.payoff_MM[i, j] == (won - lost) / 4
+    assert any(row.return_sum != row.wins - row.losses for row in rows)
+
+
+@pytest.mark.parametrize("solver", ["uniform", "alpha_rank"])
+def test_other_solvers_run(solver, tmp_path):
+    path, few = tmp_path / "run", replace(TWO, total_steps=6 * 36, roles=replace(TWO.roles, meta=solver))
+    start(few, path, game=echo())
+    assert [line["solver"] for line in told(path)] == [solver] * 3
+    assert [len(line["weights"]) for line in told(path)] == [2, 4, 6]
+    assert all(sum(line["weights"].values()) == pytest.approx(1.0) for line in told(path))
+    if solver == "uniform":
+        assert list(told(path)[2]["weights"].values()) == pytest.approx([1 / 6] * 6)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"game": "matrix:stag_hunt"}, "meta-game of PSRO is zero-sum"),
+        ({"stages": ("bonus=1 until games > 9", "bonus=2")}, "stages change those"),
+        ({"opponents": OpponentsConfig(bots=S(0.5))}, "mains and oracles to 0"),
+        ({"pool": PoolConfig(pool_size=0)}, "pool_size=0"),
+    ],
+)
+def test_runs_that_cannot_be_are_refused(change, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        build(replace(PRIZES, **change))
+
+
+def test_a_mixture_in_a_game_of_rounds_has_no_exact_exploitability():
+    assert registry.mixture_exploitability_of(registry.make("matrix:rock_paper_scissors")) is not None
+    assert registry.mixture_exploitability_of(registry.make("kuhn")) is not None
+    assert registry.mixture_exploitability_of(echo()) is None
