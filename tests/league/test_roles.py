@@ -7,7 +7,7 @@ import pytest
 from sparring.core.errors import ConfigError
 from sparring.core.settings import from_dict, to_dict
 from sparring.league.config import OpponentsConfig
-from sparring.league.player import BOT, GUEST, PAST, Player
+from sparring.league.player import BOT, GUEST, PAST, RIVAL, Player
 from sparring.league.roles import (
     Chosen,
     Rival,
@@ -521,6 +521,7 @@ def test_the_defaults_are_allowed_and_are_those_of_the_paper_and_its_pseudocode(
         "main_exploiters": 0,
         "league_exploiters": 0,
         "role_steps": 0,
+        "main_rule": "shares",
         "league_self_play": 0.35,
         "league_pfsp": 0.5,
         "struggling_below": 0.3,
@@ -565,3 +566,18 @@ def test_settings_that_make_no_sense_are_refused(settings, says):
 
 def test_a_choice_says_who_how_likely_and_why():
     assert choose(view(RAIDER, past=(rival(P0, 0.9),)), CONFIG, np.zeros(2)) == (Chosen(P0, 1.0, "pfsp"),) * 2
+
+
+def test_by_rating_a_main_meets_anybody_present_or_past_whose_rating_promises_an_even_game():
+    ids = (RIVAL, RIVAL + 1, PAST, PAST + 1)
+    ratings = (0.0, 400.0, -400.0, 20.0)
+    rivals = [
+        Rival(Player(id=i, name=str(i), kind="rival", role="main"), 0.5, Interval(0.5, 0.0, 1.0, 0), rating)
+        for i, rating in zip(ids, ratings, strict=True)
+    ]
+    view = View(RIVAL, "main", tuple(rivals[:2]), tuple(rivals[2:]))
+    table = prospects(view, RolesConfig(mains=2, main_rule="elo_gaussian"))
+    # Expected points 0.5, 1/11, 10/11 and 0.4713: exp(-18 (x - 0.5)^2) = 1, 0.0493, 0.0493, 0.9853.
+    weight = np.array([1.0, 0.0493, 0.0493, 0.9853])
+    assert [chosen.player for chosen in table] == list(ids) and {chosen.branch for chosen in table} == {"rated"}
+    assert [chosen.probability for chosen in table] == pytest.approx(weight / weight.sum(), abs=2e-4)

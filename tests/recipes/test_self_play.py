@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from sparring.cli.flags import parse
 from sparring.cli.train import Train, opposed, starting_point
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
@@ -57,17 +58,37 @@ SOURCES: dict[str, dict[str, Any]] = {
     },
     "alphastar_safe": {"mains": 1, "main_exploiters": 1, "league_exploiters": 2, "judge": "bound"},
     "psro": {"mains": 0, "oracles": 1, "meta": "nash", "role_steps": 0, "shadow_half_life": 0},  # arXiv:1711.00832
+    "pbt": {  # arXiv:1711.09846
+        "population": 8, "pbt_select": "truncation", "pbt_share": 0.2, "pbt_factors": (0.8, 1.2), "mains": 0,
+        "current": 1,
+    },
+    "ftw": {  # arXiv:1807.01281
+        "population": 8, "mains": 8, "main_rule": "elo_gaussian", "elo_sigma": 1 / 6, "pbt_select": "tournament",
+    },
 }  # fmt: skip
 
 
+def tiny(name: str) -> RunConfig:
+    """Eight mains play both sides, in sixteen blocks."""
+    return replace(TINY, play=PlayConfig(worlds=16, steps=8)) if name == "ftw" else TINY
+
+
 def settings(config: RunConfig) -> dict[str, Any]:
-    parts = (config.opponents, config.pool, config.curriculum, config.roles, config.gates, config.ppo)
+    parts = (
+        config.opponents,
+        config.pool,
+        config.curriculum,
+        config.roles,
+        config.gates,
+        config.population,
+        config.ppo,
+    )
     return {field.name: getattr(part, field.name) for part in parts for field in fields(part)}
 
 
 @pytest.mark.parametrize("name", SELF_PLAY)
 def test_a_preset_has_the_numbers_of_its_source(name):
-    found = settings(apply(TINY, name))
+    found = settings(apply(tiny(name), name))
     for setting, value in SOURCES[name].items():
         expected = Schedule.parse(value) if isinstance(found[setting], Schedule) else value
         assert found[setting] == expected, setting
@@ -80,15 +101,16 @@ def test_every_preset_is_explained_and_none_is_missing():
 
 @pytest.mark.parametrize("name", SELF_PLAY)
 def test_a_preset_fits_a_small_game_and_survives_a_file(name, tmp_path):
-    config = apply(TINY, name)
-    assert build(config).plan.seating.blocks == {"naive": 1, "alphastar": 8, "alphastar_safe": 8}.get(name, 2)
+    config = apply(tiny(name), name)
+    blocks = {"naive": 1, "alphastar": 8, "alphastar_safe": 8, "pbt": 8, "ftw": 16}
+    assert build(config).plan.seating.blocks == blocks.get(name, 2)
     (tmp_path / "config.toml").write_text(to_toml(config))
     assert load_toml(RunConfig, tmp_path / "config.toml") == config
 
 
 @pytest.mark.parametrize("name", SELF_PLAY)
-def test_every_preset_but_naive_and_psro_keeps_a_shadow_to_deploy(name):
-    assert apply(TINY, name).ppo.has_shadow == (name not in ("naive", "psro"))
+def test_every_preset_but_naive_psro_and_pbt_keeps_a_shadow_to_deploy(name):
+    assert apply(tiny(name), name).ppo.has_shadow == (name not in ("naive", "psro", "pbt"))
 
 
 def test_a_preset_replaces_opponents_and_shadow_and_nothing_else():
@@ -176,6 +198,19 @@ def test_whoever_says_something_about_opponents_keeps_what_is_set(words, why):
 def test_flags_that_need_somebody_to_meet_go_with_a_preset_that_has_them():
     config, _ = chosen("--self-play", "sparring", "--defeat-share=0.1", "--anchor=0.1", "--imitation=0.1")
     assert config.defeats.defeat_share == 0.1 and config.ppo.on("anchor") and config.ppo.on("imitation")
+
+
+def test_a_population_goes_with_a_league_whose_mains_are_its_members_and_with_a_mixture():
+    def given(preset: str) -> RunConfig:
+        words = ["--self-play", preset, "--population=2", "--game=kuhn", "--worlds=20"]
+        start = Train(run=starting_point(words))
+        return opposed(parse(Train, words, command="train", default=start), words)[0]
+
+    league = given("alphastar")
+    assert (league.roles.mains, league.roles.main_exploiters, league.population.population) == (2, 1, 2)
+    assert given("ftw").roles.mains == 2 and given("pbt").population.population == 2
+    mixture = given("pool")
+    assert mixture.population.population == 2 and build(mixture).lineup.names == ("member_0", "member_1")
 
 
 def test_flags_win_over_a_preset():

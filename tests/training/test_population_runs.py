@@ -112,7 +112,6 @@ def test_a_factor_reaches_the_coefficient_and_those_that_follow_it():
         ({"population": PopulationConfig(population=8, pbt_knobs=("epsilon",)), "each": ()}, "change nothing"),
         ({"population": PopulationConfig(population=8, pbt_knobs=("temperature",)), "each": ()}, "change nothing"),
         ({"population": PopulationConfig(population=8, pbt_games=63)}, "must be even"),
-        ({"game": "kuhn"}, "won or lost"),
         ({"play": PlayConfig(worlds=8, steps=3)}, "minibatches=4 does not divide the 3 rows"),
         ({"defeats": DefeatsConfig(defeat_share=0.1)}, "replays no defeats"),
         ({"population": PopulationConfig(population=8, pbt_knobs=("shaping/spin",)), "each": ()}, "shaping/spin"),
@@ -141,3 +140,18 @@ def test_members_of_a_game_that_is_won_are_ranked_by_their_points(against, point
     np.testing.assert_allclose(fitness.mean_M[:3], points, atol=0.08)
     assert np.isnan(fitness.mean_M[3])
     assert fitness.count_M.tolist() == [64 * opponents] * 3 + [0]
+
+
+def test_members_of_a_zero_sum_game_of_returns_are_ranked_by_what_they_earn_from_others():
+    """Of two copies and one that always bets, calls or raises, returns sum to 0; who diverged is not met."""
+    kuhn = replace(RPS, game="kuhn")
+    population = Population.begin(build(kuhn))
+    (learners,) = jax.tree.map(lambda x: x[0], first_state(population.built).learners)
+    blank = jax.tree.map(jnp.zeros_like, learners.model.actor)
+    bias = jnp.array([[0.0, 99.0], [0.0, 0.0], [0.0, 0.0], [jnp.nan] * 2])
+    actor = eqx.tree_at(lambda part: part.head.bias_O, blank, bias)
+    learners = learners._replace(model=eqx.tree_at(lambda model: model.actor, learners.model, actor))
+    fitness = population.fitness(learners, seed=5)
+    assert np.isnan(fitness.mean_M[3]) and fitness.count_M.tolist() == [64, 64, 64, 0]
+    assert fitness.mean_M[:3].sum() == pytest.approx(0.0, abs=1e-6)
+    assert ((fitness.low_M < fitness.mean_M) & (fitness.mean_M < fitness.high_M))[:3].all()

@@ -161,8 +161,11 @@ def starting_point(words: list[str]) -> RunConfig:
     config = RECIPES[recipe]() if recipe else load_toml(RunConfig, Path(file)) if file else RunConfig()
     name = value_of(words, "--preset")
     config = with_preset(config, name) if name else config
-    preset = value_of(words, "--self-play")
-    return standing_in(config, LEAGUES.get(preset)) if preset in SELF_PLAY else config
+    preset, members = value_of(words, "--self-play"), value_of(words, "--population")
+    league = LEAGUES.get(preset or "")
+    if league and league.mains and members and members.isdecimal():
+        league = replace(league, mains=int(members))
+    return standing_in(config, league) if preset in SELF_PLAY else config
 
 
 def standing_in(config: RunConfig, league: RolesConfig | None) -> RunConfig:

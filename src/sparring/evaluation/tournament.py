@@ -129,9 +129,9 @@ def meetings(
     *,
     games: int,
     seed: int,
-    precision: float | None,
-    most_games: int,
-    deterministic: bool,
+    precision: float | None = None,
+    most_games: int = 1024,
+    deterministic: bool = False,
 ) -> Iterator[tuple[Pair, Met]]:
     """What some pairs, home first, did in all their games. `width` says how uncertain a pair is, to either side."""
     check_counts(games, most_games)

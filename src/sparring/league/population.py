@@ -80,6 +80,16 @@ class Fitness(NamedTuple):
             np.array([score.games for score in scores]),
         )
 
+    @classmethod
+    def of_returns(cls, values: Sequence[np.ndarray], diverged: Collection[int] = ()) -> Fitness:
+        """Mean returns of independent games, for each member its own; of one without games nothing is sure."""
+        mean_M = np.array([value.mean() if len(value) else 0.0 for value in values])
+        variance_M = np.array([value.var(ddof=1) if len(value) > 1 else inf for value in values])
+        count_M = np.array([len(value) for value in values])
+        mean_M[list(diverged)] = np.nan
+        half_M = 1.96 * np.sqrt(variance_M / np.maximum(count_M, 1))
+        return cls(mean_M, mean_M - half_M, mean_M + half_M, variance_M, count_M)
+
 
 @dataclass(frozen=True)
 class Ranked(Event):

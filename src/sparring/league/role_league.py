@@ -23,7 +23,7 @@ from sparring.league.events import Counted, Event, Recalled, Reset, Snapshot
 from sparring.league.ledger import Ledger, Score
 from sparring.league.meta_game import MetaGame, MetaStrategy, Pair, meta_strategy, uniform
 from sparring.league.orders import Block, Draw, Orders, Report, orders_of
-from sparring.league.player import PAST, RIVAL, Player, past_rival
+from sparring.league.player import LEARNER, PAST, RIVAL, Player, past_rival
 from sparring.league.pool import Pool
 from sparring.league.roles import Chosen, Rival, RolesConfig, Verdict, View, base_steps, choose, role_of, roles, verdict
 from sparring.ratings.payoff import RatingError
@@ -144,12 +144,18 @@ class RoleLeague:
 
     def view(self, learner: int) -> View:
         """What one learner's role decides by."""
-        ledger, shrink = self.ledgers[learner], self.opponents.shrink
+        me, ledger = self.rivals[learner], self.ledgers[learner]
+        own = ledger.rating_of(LEARNER)
 
         def rivals(players: Sequence[Player]) -> tuple[Rival, ...]:
-            return tuple(Rival(p, ledger.rate(p.id, shrink), ledger.recent(p.id), self.weight(p.id)) for p in players)
+            return tuple(
+                Rival(
+                    p, ledger.rate(p.id, self.opponents.shrink), ledger.recent(p.id),
+                    0.0 if p == me else ledger.rating_of(p.id) - own, self.weight(p.id),
+                )
+                for p in players
+            )  # fmt: skip
 
-        me = self.rivals[learner]
         return View(me.id, role_of(self.roles, learner), rivals(self.rivals), rivals(self.past))
 
     # The meta-game of PSRO.

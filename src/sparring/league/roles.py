@@ -24,7 +24,7 @@ from sparring.statistics.intervals import Interval
 
 Role = Literal["main", "main_exploiter", "league_exploiter", "oracle"]
 Judge = Literal["rate", "bound"]
-Branch = Literal["self-play", "pfsp", "exploiter", "forgotten", "history", "main", "meta", "alone"]
+Branch = Literal["rated", "self-play", "pfsp", "exploiter", "forgotten", "history", "main", "meta", "alone"]
 """Why an opponent was chosen; `alone`: there was nobody to draw, so the learner meets itself."""
 
 PAPER = OpponentsConfig()
@@ -43,6 +43,8 @@ class RolesConfig:
     """Learners that look for weaknesses of the whole league. AlphaStar: 2 for each main."""
     role_steps: int = 0
     """A learner's steps between two copies of a main or oracle; 0: a tenth of the run. Main exploiters: up to twice."""
+    main_rule: Literal["shares", "elo_gaussian"] = "shares"
+    """Mains: whom they meet: by the shares below, or anybody of the league, present or past, of a similar rating."""
     league_self_play: float = 0.35
     """Mains: share of games against the current mains, themselves included."""
     league_pfsp: float = 0.5
@@ -130,6 +132,8 @@ class Rival(NamedTuple):
     """The learner's rate against it, old games counting less; one half where unknown."""
     interval: Interval
     """Of that rate, over all games."""
+    rating: float = 0.0
+    """Above the learner's own."""
     weight: float = 0.0
     """Of a past player in the meta-strategy of PSRO."""
 
@@ -216,6 +220,8 @@ def forgotten(versions: Sequence[Rival]) -> tuple[Rival, ...]:
 
 
 def _of_main(view: View, config: RolesConfig, opponents: OpponentsConfig) -> list[Chosen]:
+    if config.main_rule == "elo_gaussian":
+        return _spread((*view.live, *view.past), "elo_gaussian", 1.0, "rated", opponents)
     mains, rest = _mains(view), 1.0 - (config.league_self_play + config.league_pfsp)
     rows = [row for main in mains for row in _self_play(view, main, config, config.league_self_play / len(mains))]
     rows += _spread(view.past, "pfsp_hard", config.league_pfsp, "pfsp", opponents) or _alone(view, config.league_pfsp)
@@ -273,7 +279,8 @@ def _spread(
 ) -> list[Chosen]:
     """A share, spread over players by a rule of sampling; nothing where there are none."""
     none_M = np.zeros(len(rivals))
-    known = Field(np.arange(len(rivals)), _rates(rivals), none_M, 0.0, none_M, None)
+    rating_M = np.array([rival.rating for rival in rivals])
+    known = Field(np.arange(len(rivals)), _rates(rivals), rating_M, 0.0, none_M, None)
     chance_M = share * probabilities(weights(rule, known, opponents))
     return [Chosen(rival.player.id, float(chance), branch) for rival, chance in zip(rivals, chance_M, strict=True)]
 

@@ -27,6 +27,8 @@ FIRST_MEMORY, LAST_MEMORY = 0.01, 0.2
 """Half-life of the shadow as a share of the run, at its start and at its end: nearly an average of all so far, which
 forgets the beginning and outlasts a cycle (docs/log/2026-11-16-self-play.md)."""
 NO_ROLES = RolesConfig()
+MEMBERS = 8
+"""Of a population, where nobody says otherwise."""
 MOST_FOR_BOTS = 0.2
 """Of all blocks, however many bots have a floor."""
 
@@ -40,6 +42,7 @@ class SelfPlay:
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     roles: RolesConfig = field(default_factory=RolesConfig)
     gates: GateConfig = field(default_factory=GateConfig)
+    population: PopulationConfig = field(default_factory=PopulationConfig)
     shadow_half_life: Schedule = NONE
     shadow_tau: Schedule = NONE
     anchor: Schedule = NONE
@@ -237,7 +240,36 @@ def psro(_: RunConfig) -> SelfPlay:
     return SelfPlay(pool=PoolConfig(pool_size=64), roles=RolesConfig(oracles=1))
 
 
+def pbt(config: RunConfig) -> SelfPlay:
+    """Population-based training (arXiv:1711.09846) of eight members by plain self-play; all pairs meet to be ranked.
+
+    Truncation at 20 %, factors of 0.8 and 1.2, weights copied with the coefficients, as in the paper. Two things are
+    ours: a copy is made only where the winner is surely better, and the first member begins with the run's own
+    coefficients. Each member has an eighth of the steps. With shares of shadow and history, as `--history 0.3
+    --current 0.7`, every member has a pool of its own.
+    """
+    return SelfPlay(population=PopulationConfig(population=members(config)))
+
+
+def ftw(config: RunConfig) -> SelfPlay:
+    """For The Win (arXiv:1807.01281): a population that plays itself, matched by rating, with PBT on games won.
+
+    Each member meets anybody of similar rating, members and their past alike, and copies a random other that did
+    better in games against all. The paper has 30 members, evolves the weights of internal rewards (`--pbt-knobs
+    shaping/NAME`) and takes its estimate of who is better from ratings; eight members, and games played for that alone,
+    are ours. So is a learning rate that is explored beside the entropy. Our shadow plays no game.
+    """
+    found = league_of(config, RolesConfig(mains=MEMBERS, main_rule="elo_gaussian"))
+    return replace(found, population=PopulationConfig(population=members(config), pbt_select="tournament"))
+
+
+def members(config: RunConfig) -> int:
+    return config.population.population or MEMBERS
+
+
 def league_of(config: RunConfig, roles: RolesConfig) -> SelfPlay:
+    """In a population the mains are its members."""
+    roles = replace(roles, mains=config.population.population or roles.mains)
     opponents = OpponentsConfig(shrink=2.0)
     half_life = memory(pace(config, opponents, roles))
     return SelfPlay(opponents, PoolConfig(pool_size=64), roles=roles, shadow_half_life=half_life)
@@ -252,7 +284,7 @@ SELF_PLAY: dict[str, Callable[[RunConfig], SelfPlay]] = {
     make.__name__: make
     for make in (
         sparring, naive, half_history, three_way, fading_history, shadow, pool, openai_five, bansal, alphago_zero,
-        alphastar, alphastar_safe, psro,
+        alphastar, alphastar_safe, psro, pbt, ftw,
     )
 }  # fmt: skip
 
@@ -261,6 +293,7 @@ LEAGUES = {
     "alphastar": RolesConfig(mains=1),
     "alphastar_safe": RolesConfig(mains=1),
     "psro": RolesConfig(oracles=1),
+    "ftw": RolesConfig(mains=1),
 }
 """Presets of leagues of roles, with the least that each has."""
 
@@ -280,6 +313,8 @@ def apply(config: RunConfig, name: str) -> RunConfig:
         shadow_half_life=chosen.shadow_half_life, shadow_tau=chosen.shadow_tau, anchor=chosen.anchor,
     )  # fmt: skip
     parts = {name: getattr(chosen, name) for name in ("opponents", "pool", "curriculum", "roles", "gates")}
+    if chosen.population.population:  # else a population is somebody's own, to go with any preset
+        parts["population"] = chosen.population
     return replace(config, **parts, ppo=ppo)
 
 

@@ -120,11 +120,6 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
     check_minibatches(config, lineup.seating)
-    if config.population.population and game.spec.zero_sum and game.spec.sides > 1 and game.spec.score == "return":
-        raise ConfigError(
-            f"Members of a population are ranked by games won, or by returns that all share; {config.game} is zero-sum "
-            "and judged by returns, which are 0 on average. Use a game that is won or lost."
-        )
     if config.roles.oracles and not game.spec.zero_sum and game.spec.score == "return":
         raise ConfigError(
             f"The meta-game of PSRO is zero-sum: what one past player gains the other loses; {config.game} is not, and "

@@ -4,6 +4,7 @@ What is decided stands in league/population.py; this plays the games, copies row
 every member its own coefficients. A round reads the weights as they are before an iteration: a resumed run repeats it.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -16,8 +17,9 @@ from jax import Array
 
 from sparring.core.seeding import Seed
 from sparring.core.spec import GameSpec
+from sparring.evaluation.cross_play import half_width
 from sparring.evaluation.match import Match, prepare_match
-from sparring.evaluation.tournament import play_pairs
+from sparring.evaluation.tournament import meetings, play_pairs
 from sparring.league.events import Event
 from sparring.league.ledger import Score
 from sparring.league.population import (
@@ -122,7 +124,7 @@ class Population:
         return state._replace(learners=(learners,)), events_R
 
     def fitness(self, learners: Learner, seed: int) -> Fitness:
-        """Points against each other or against bots; the mean return where games are not won."""
+        """Points, or returns of zero-sum games, against each other or against bots; else the mean return."""
         game, config, names = self.built.game, self.built.config.population, self.built.lineup.names[: self.members]
         members = {
             name: jax.tree.map(lambda x, row=row: x[row], learners.model.actor) for row, name in enumerate(names)
@@ -133,30 +135,39 @@ class Population:
             return self.returns(members, diverged, seed)
         bots = (RANDOM, *game.bots().names) if config.pbt_against == "bots" else ()
         pairs = [(name, bot) for name in sound for bot in bots] or list(combinations(sorted(sound), 2))
+        players = {**sound, **{bot: Scripted.make(game, bot) for bot in bots}}
         if not pairs:
             return Fitness.of([Score()] * len(names), diverged)
-        players = {**sound, **{bot: Scripted.make(game, bot) for bot in bots}}
+        if game.spec.score == "return":
+            return Fitness.of_returns(self.earned(players, pairs, seed), diverged)
         payoff = play_pairs(game, players, pairs, games=config.pbt_games, seed=seed)
         won_M, drawn_M, lost_M = payoff.won_MM.sum(1), payoff.drawn_MM.sum(1), payoff.won_MM.sum(0)
         found = {name: Score(int(won_M[i]), int(drawn_M[i]), int(lost_M[i])) for i, name in enumerate(players)}
         return Fitness.of([found.get(name, Score()) for name in names], diverged)
 
+    def earned(self, players: dict[str, Any], pairs: list[tuple[str, str]], seed: int) -> list[np.ndarray]:
+        """What each member earned from others, start by start: in zero-sum games, where returns among equals are 0."""
+        found: dict[str, list[np.ndarray]] = defaultdict(lambda: [np.zeros(0)])
+        games = self.built.config.population.pbt_games
+        for pair, met in meetings(self.built.game, players, pairs, half_width, games=games, seed=seed):
+            for name, return_G in zip(pair, met.return_2G, strict=True):
+                found[name].append(return_G)
+        return [np.concatenate(found[name]) for name in self.built.lineup.names[: self.members]]
+
     def returns(self, members: dict[str, Any], diverged: Sequence[int], seed: int) -> Fitness:
+        """What each member earns with copies of itself: where all share what they earn, or nobody wins."""
         built, games = self.built, self.built.config.population.pbt_games
         sides = built.plan.seating.seats_of_side
         if self.match is None:
             lineups = [(name,) * len(sides) for name in members]
             self.match = prepare_match(built.game, lineups, members, games=games, seats_of_side=sides)
-        found = [played.return_GS.mean(axis=1) for played in self.match(members, seed=seed)]
-        mean_M, variance_M = (np.array([f(one) for one in found]) for f in (np.mean, lambda one: np.var(one, ddof=1)))
-        mean_M[list(diverged)] = np.nan
-        half_M = 1.96 * np.sqrt(variance_M / games)
-        return Fitness(mean_M, mean_M - half_M, mean_M + half_M, variance_M, np.full(len(found), games))
+        played = self.match(members, seed=seed)
+        return Fitness.of_returns([one.return_GS.mean(axis=1) for one in played], diverged)
 
 
 def in_pairs(spec: GameSpec) -> bool:
     """Whether two members can meet and one of them win."""
-    return spec.score == "outcome" and spec.sides == 2 and spec.exchangeable_sides
+    return spec.has_winners and spec.sides == 2 and spec.exchangeable_sides
 
 
 def with_each(built: Built, factor_MH: np.ndarray) -> np.ndarray:
