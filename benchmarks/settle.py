@@ -87,7 +87,9 @@ def table(cells: dict[str, dict[str, Curves]]) -> str:
             deployed = latest if name == "naive" else shadow
             row = [game, name, *(f"{x:.3f}" for x in (latest.mean(), latest[:, -1].max()))]
             row += [f"{x:.3f}" for x in (shadow.mean(), shadow[:, -1].max())]
-            lines.append("| " + " | ".join([*row, "yes" if deployed[:, -1].max() < MARKS[game] else "no"]) + " |")
+            lines.append(
+                "| " + " | ".join([*row, "yes" if deployed[:, -1].max() < MARKS.get(game, 0.1) else "no"]) + " |"
+            )
     return "\n".join(lines)
 
 
@@ -109,7 +111,7 @@ def draw(cells: dict[str, dict[str, Curves]], path: Path) -> None:
                 for run, value_E in enumerate(regimes.get(name, {}).get(which, [])):
                     steps = np.asarray(regimes[name]["steps"]) / 1000
                     axis.plot(steps, value_E, color=colour, lw=0.9, alpha=0.7, label=which if run == 0 else None)
-            axis.axhline(MARKS[game], color="#777777", lw=0.8, ls=":")
+            axis.axhline(MARKS.get(game, 0.1), color="#777777", lw=0.8, ls=":")
             axis.spines[["top", "right"]].set_visible(False)
             axis.set(yscale="log", ylim=(3e-3, 1.5), title="" if number else name)
         row[0].set_ylabel(game.replace("_", " ").replace("rock paper", "rock,\npaper,"), fontsize=9)
@@ -135,7 +137,7 @@ def run(games: list[str], regimes: list[str], seeds: int, keep: Callable[[str, s
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", nargs="+", choices=SETTLING, default=list(SETTLING))
+    parser.add_argument("--games", nargs="+", choices=SETTLING, default=list(MARKS))
     parser.add_argument("--regimes", nargs="+", choices=REGIMES, default=list(REGIMES[:6]))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--json", type=Path, default=RESULTS, help="where cells are kept; others in it stay")

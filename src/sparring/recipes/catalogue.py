@@ -7,6 +7,7 @@ from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
+from sparring.recipes.self_play import blotto, five_moves, rock_paper_scissors
 from sparring.training.config import EvalConfig, PlayConfig, RunConfig, SeatsConfig
 
 
@@ -138,12 +139,15 @@ def kuhn() -> RunConfig:
 
 
 RECIPES: dict[str, Callable[[], RunConfig]] = {
+    "blotto": blotto,
     "chase": chase,
     "demo": demo,
     "dogfight": dogfight,
     "dogfight_gpu": dogfight_gpu,
+    "five_moves": five_moves,
     "hunt": hunt,
     "kuhn": kuhn,
+    "rock_paper_scissors": rock_paper_scissors,
     "spread": spread,
     "tag": tag,
 }

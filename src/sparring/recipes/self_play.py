@@ -345,6 +345,22 @@ def biased_rock_paper_scissors() -> RunConfig:
     return replace(common, game="matrix:biased_rock_paper_scissors", ppo=ppo)
 
 
+def five_moves() -> RunConfig:
+    """Rock, paper, scissors with five moves: the same learning, twice the steps, blocks enough for eight learners."""
+    play = PlayConfig(worlds=256, steps=4, blocks=16)
+    return replace(rock_paper_scissors(), game="matrix:five_moves", total_steps=1_024_000, play=play)
+
+
+def blotto() -> RunConfig:
+    """Colonel Blotto, 28 pure strategies of which many never pay: a wider net and smaller steps at the end."""
+    common = rock_paper_scissors()
+    ppo = replace(common.ppo, learning_rate=schedule("1e-2 -> 1e-3"), entropy=schedule("0.2 -> 0.03"))
+    return replace(
+        common, game="matrix:blotto", total_steps=2_048_000, play=five_moves().play,
+        net=NetConfig(hidden=(32,)), ppo=ppo,
+    )  # fmt: skip
+
+
 def kuhn() -> RunConfig:
     """Kuhn poker likewise; more games an update, since a bluff is rare, and steps that fall as play comes to rest."""
     common = rock_paper_scissors()
@@ -360,6 +376,6 @@ def kuhn() -> RunConfig:
 
 
 SETTLING: dict[str, Callable[[], RunConfig]] = {
-    make.__name__: make for make in (rock_paper_scissors, biased_rock_paper_scissors, kuhn)
+    make.__name__: make for make in (rock_paper_scissors, biased_rock_paper_scissors, five_moves, blotto, kuhn)
 }
 """Games with exact exploitability and learning under which they settle; opponents are for a preset to choose."""

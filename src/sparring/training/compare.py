@@ -23,7 +23,7 @@ from sparring.evaluation.regimes import (
     iteration_cost,
     standings,
 )
-from sparring.evaluation.scoring import LEARNED, SHADOW
+from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
 from sparring.evaluation.tournament import play_pairs
 from sparring.games import registry
 from sparring.games.game import Game
@@ -75,16 +75,18 @@ def compared(
     costs = {regime: with_timing((costs or {}).get(regime, Cost()), run) for regime, run in opened.items()}
     seeds = min(len(entry.players) for entry in entries)
     plain = Comparison(first.game, seeds, (), costs, failures or {})
+    mixtures = [mixture for regime, run in opened.items() for mixture in mixtures_of(regime, run)]
     if why := no_tournament(game.spec):
         # Games judged by returns need a cross-play of returns, whose figures would join those of the runs here.
-        return replace(plain, candidates=tuple(map(examined, entries)), remarks=(f"No tournament: {why}.",))
+        candidates = (*map(examined, entries), *mixtures)
+        return replace(plain, candidates=candidates, remarks=(f"No tournament: {why}.",))
     payoff = meet(game, entries, games=games, seed=seed)
     seeds_of = {entry.name: tuple(entry.players) for entry in entries}
     found = standings(payoff, seeds_of, RANDOM)
     own = [entrant_name(name, number) for name, numbers in seeds_of.items() for number in numbers]
     share, floor = cycles_of_play(payoff, own, seed=seed)
     candidates = tuple(ranked(examined(entry), found[entry.name]) for entry in entries)
-    return replace(plain, candidates=candidates, games=games, cyclic_share=share, noise_floor=floor)
+    return replace(plain, candidates=(*candidates, *mixtures), games=games, cyclic_share=share, noise_floor=floor)
 
 
 def no_tournament(spec: GameSpec) -> str:
@@ -128,6 +130,13 @@ def examined(entry: Entry) -> Candidate:
         for seed in entry.players
     ]
     return Candidate(entry.name, entry.regime, {key: tuple(own[key] for own in by_seed) for key in by_seed[0]})
+
+
+def mixtures_of(regime: str, run: RunDir) -> list[Candidate]:
+    """What PSRO gives, where its exploitability is known exactly; it plays no tournament, being many policies."""
+    exact = [line.get(f"{EXPLOITABILITY}/{MIXTURE}") for line in last_evaluation(run).values()]
+    known = tuple(float(value) for value in exact if value is not None)
+    return [Candidate(f"{regime}.{MIXTURE}", regime, {EXPLOITABILITY: known})] if len(known) == len(exact) else []
 
 
 def ranked(candidate: Candidate, standing: Standing) -> Candidate:
