@@ -58,6 +58,13 @@ def test_whole_counts_are_never_faded_and_give_the_interval():
     assert (ledger.interval(PAST + 1).low, ledger.interval(PAST + 1).high) == (0.0, 1.0)
 
 
+def test_nothing_but_wins_is_a_rate_of_one_whatever_rounding_says():
+    ledger = Ledger().after({PAST: Score(1, 0, 0)}, 0.99).after({PAST: Score(3, 0, 0)}, 0.99)
+    won = ledger.fading[PAST].won
+    assert won * 3 / won > 3  # 3.94 fading games count as 3, and rounding makes more than 3 wins of them
+    assert ledger.recent(PAST) == clopper_pearson(3, 3)
+
+
 def test_players_do_not_fade_each_other():
     ledger = Ledger().after({PAST: Score(won=1)}, 0.5).after({SHADOW: Score(lost=8)}, 0.5)
     assert ledger.fading[PAST] == Fading(1.0, 0.0, 0.0)

@@ -105,7 +105,8 @@ class Ledger:
         return Ledger(score, fading, rating)
 
     def rate(self, player: int, shrink: float = 0.0) -> float:
-        return self.fading.get(player, Fading()).rate(shrink)
+        known = self.fading.get(player)
+        return 0.5 if known is None else known.rate(shrink)
 
     def interval(self, player: int) -> Interval:
         """Of the rate over all games since the player appeared, from whole counts."""
@@ -116,7 +117,8 @@ class Ledger:
         won, drawn, lost = self.fading.get(player, Fading())
         total = won + drawn + lost
         games = int(total + 1e-9)
-        return known_interval((won + drawn / 2) * games / total if games else 0.0, games)
+        # Rounding may leave a little more than all games.
+        return known_interval(min((won + drawn / 2) * games / total, games) if games else 0.0, games)
 
     def rating_of(self, player: int) -> float:
         return self.rating.get(player, 0.0)
