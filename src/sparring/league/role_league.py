@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -89,8 +91,8 @@ class RoleLeague:
         self._news = []
         for report in reports:
             self._learn_from(report)
-        self._judge(iteration, steps)
-        changed_B = self._give(iteration)
+        views = self._judge(iteration, steps)
+        changed_B = self._give(iteration, views)
         self.iteration = iteration
         return orders_of(self.blocks, changed_B, self._news)
 
@@ -135,28 +137,31 @@ class RoleLeague:
 
     def view(self, learner: int) -> View:
         """What one learner's role decides by."""
-        ledger, shrink = self.ledgers[learner], self.opponents.shrink
+        ledger, shrink, bounds = self.ledgers[learner], self.opponents.shrink, self.roles.judge == "bound"
 
         def rivals(players: Sequence[Player]) -> tuple[Rival, ...]:
-            return tuple(Rival(p, ledger.rate(p.id, shrink), ledger.recent(p.id)) for p in players)
+            return tuple(Rival(p, ledger.rate(p.id, shrink), ledger.recent(p.id) if bounds else None) for p in players)
 
         me = self.rivals[learner]
         return View(me.id, role_of(self.roles, learner), rivals(self.rivals), rivals(self.past))
 
     # Snapshots and resets.
 
-    def _judge(self, iteration: int, steps: int) -> None:
+    def _judge(self, iteration: int, steps: int) -> list[View]:
         """Copy those who are due, then put those back who begin anew: the copy is of what was learned.
 
-        The untrained mains are the first past players, so that there is a past from the start.
+        The untrained mains are the first past players, so that there is a past from the start. Returns what every
+        learner sees then.
         """
         learners = len(self.names)
         base = base_steps(self.roles, self.total_steps // learners)
         views = [self.view(learner) for learner in range(learners)]
         for learner, view in enumerate(views):
-            number = (self.seed / "resets" / iteration / learner).generator().random()
             own = (steps - self.since[learner]) // learners  # all learners go at one pace
-            found = verdict(view, self.roles, steps=own, base=base, number=float(number))
+            judged = partial(verdict, view, self.roles, steps=own, base=base)
+            found = judged(number=0.0)
+            if found.reset:  # only now does chance matter; a generator for every learner would take a millisecond
+                found = judged(number=(self.seed / "resets" / iteration / learner).generator().random())
             if self.iteration is None and view.role == "main":
                 found = Verdict(snapshot=True, reset=False, why="")
             for deed in found.deeds:
@@ -164,6 +169,7 @@ class RoleLeague:
                     self._snapshot(learner, iteration, steps, found.why)
                 else:
                     self._reset(learner, iteration)
+        return [self.view(learner) for learner in range(learners)] if self._news else views
 
     def _snapshot(self, learner: int, iteration: int, steps: int, why: str) -> None:
         player = past_rival(len(self.past), self.rivals[learner], born=steps)
@@ -215,15 +221,14 @@ class RoleLeague:
 
     # Who meets whom.
 
-    def _give(self, iteration: int) -> np.ndarray:
+    def _give(self, iteration: int, views: Sequence[View]) -> np.ndarray:
         """Draw for every drained block; changed_B."""
         first = self.iteration is None
         open_B = np.array([block.drained for block in self.blocks], bool)
         number_B = (self.seed / "draws" / iteration).generator().random(len(self.blocks))
         wanted: set[int] = set()
-        for learner in range(len(self.names)):
-            view = self.view(learner)
-            mine = [b for b in np.flatnonzero(open_B).tolist() if self.learner_of(b) == learner]
+        for learner, mine in groupby(np.flatnonzero(open_B).tolist(), self.learner_of):
+            view, mine = views[learner], list(mine)
             for b, chosen in zip(mine, choose(view, self.roles, number_B[mine], self.opponents), strict=True):
                 if not self._brought(chosen.player, iteration, wanted):
                     chosen = self._of_those_here(view, float(number_B[b]), iteration)
