@@ -3,9 +3,9 @@
     python benchmarks/league_cost.py                          # rock, paper, scissors with five moves: a minute
     python benchmarks/league_cost.py --game dogfight --worlds 512 --steps 32
 
-Both have a pool of 64 past players. One learner meets them by PFSP; sixteen have roles. In both only the home side
-learns, so that they learn from equally many samples. Whole iterations are timed, with what the leagues decide on the
-host, in alternating stretches; medians.
+Both have a full pool of 64 past players, as late in a run, and nobody is copied meanwhile. One learner meets them by
+PFSP; sixteen have roles. In both only the home side learns, so that they learn from equally many samples. Whole
+iterations are timed, with what the leagues decide on the host, in alternating stretches; medians.
 """
 
 import argparse
@@ -20,6 +20,8 @@ import jax.numpy as jnp
 from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.league.events import Recalled
+from sparring.league.player import past_rival, past_self
+from sparring.league.role_league import RoleLeague
 from sparring.league.roles import RolesConfig
 from sparring.nets.config import NetConfig
 from sparring.training.build import Built, build, first_state
@@ -28,7 +30,8 @@ from sparring.training.opposition import Opposition, applied
 from sparring.training.program import TrainState, compile_program
 
 ONE = {"opponents": OpponentsConfig(current=Schedule.parse(0.0), history=Schedule.parse(1.0), sampler="pfsp_hard")}
-MANY = {"roles": RolesConfig(mains=4, main_exploiters=4, league_exploiters=8)}
+MANY = {"roles": RolesConfig(mains=4, main_exploiters=4, league_exploiters=8, beaten_above=1.0)}
+POOL = 64
 
 
 @dataclass
@@ -42,6 +45,19 @@ class Training:
     def __post_init__(self) -> None:
         self.program, self.state = compile_program(self.built.plan), first_state(self.built)
         self.opposition, self.seeds_R = Opposition.begin(self.built), jnp.asarray(self.built.seeds_R)
+
+    def fill(self) -> None:
+        """Past players for every row, after the first iteration, which copies the first; all hold untrained weights."""
+        (league,) = self.opposition.leagues
+        first = len(league.pool.players)
+        if isinstance(league, RoleLeague):
+            rivals = league.rivals
+            more = [past_rival(n, rivals[n % len(rivals)], born=n) for n in range(first, POOL)]
+            league.past, league.used = (*league.past, *more), league.used | {player.id: 0 for player in more}
+        else:
+            more, league.snapshots = [past_self(n, born=n) for n in range(first, POOL)], POOL
+        for row, player in enumerate(more, first):
+            league.pool = league.pool.joined_by(player, row)
 
     def run(self, iterations: int) -> float:
         """Samples a second over a stretch."""
@@ -85,11 +101,13 @@ def main() -> None:
         total_steps=10**9,
         play=PlayConfig(worlds=arguments.worlds, steps=arguments.steps, blocks=arguments.blocks),
         net=NetConfig(hidden=(arguments.hidden, arguments.hidden)),
-        pool=PoolConfig(pool_size=64),
+        pool=PoolConfig(pool_size=POOL),
     )
     runs = {name: Training(build(replace(base, **parts))) for name, parts in (("one", ONE), ("sixteen", MANY))}
     for name, run in runs.items():
         began = time.perf_counter()
+        run.run(1)
+        run.fill()
         run.run(3)
         print(f"{name}: compiled in {time.perf_counter() - began:.0f} s", flush=True)
     speeds: dict[str, list[float]] = {name: [] for name in runs}

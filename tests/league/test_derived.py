@@ -172,12 +172,12 @@ def test_a_row_so_old_that_it_has_faded_away_is_missed_too():
     np.testing.assert_allclose(*found.fading, atol=1e-12)
 
 
-def test_rows_of_one_iteration_are_counted_together_and_fade_in_the_order_of_mixed_games():
+def test_rows_of_one_iteration_are_counted_together():
     rows = [Played(1, 0, PAST, 0, 0, 1), Played(0, 0, PAST, 1, 0, 0), Played(1, 0, PAST, 2, 0, 0)]
     (ledger,) = derived(rows, lambda _: True, learners=1, forget=0.5)
-    # A win; then win, defeat, win: the middle of one defeat lies between those of two wins.
+    # A win; then three games of weights 1/4, 1/2 and 1, in an order that is not known: 7/12 each.
     assert ledger.score == {PAST: Score(3, 0, 1)}
-    assert ledger.fading == {PAST: Fading(won=0.5**3 + 0.5**2 + 1.0, lost=0.5)}
+    assert ledger.fading[PAST] == pytest.approx((1 / 8 + 2 * 7 / 12, 0.0, 7 / 12))
 
 
 def test_a_league_that_has_decided_nothing_holds_nothing_and_needs_no_rows():

@@ -1,9 +1,10 @@
 import json
+from itertools import permutations
 
 import numpy as np
 import pytest
 
-from sparring.league.ledger import Fading, Ledger, Score, faded, mixed
+from sparring.league.ledger import Fading, Ledger, Score, faded
 from sparring.league.player import LEARNER, PAST, SHADOW
 from sparring.statistics.intervals import clopper_pearson
 
@@ -15,16 +16,17 @@ def test_each_game_fades_the_earlier_ones_first():
     assert fading == Fading(2.0, 0.5, 2.0)
 
 
-@pytest.mark.parametrize("score", [Score(7, 3, 12), Score(1, 0, 0), Score(0, 0, 5), Score(0, 0, 0), Score(2, 2, 2)])
-def test_games_at_once_are_the_same_games_one_by_one_in_the_mixed_order(score):
-    one_by_one = Fading(1.5, 0.25, 3.0)
-    for outcome in mixed(score):
-        one_by_one = faded(one_by_one, ONE[outcome], 0.9)
-    np.testing.assert_allclose(faded(Fading(1.5, 0.25, 3.0), score, 0.9), one_by_one)
+@pytest.mark.parametrize("score", [Score(2, 1, 1), Score(1, 0, 0), Score(0, 0, 4), Score(0, 0, 0), Score(2, 0, 2)])
+def test_games_at_once_count_as_they_would_one_by_one_on_average_over_all_orders(score):
+    def one_by_one(order) -> Fading:
+        fading = Fading(1.5, 0.25, 3.0)
+        for outcome in order:
+            fading = faded(fading, ONE[outcome], 0.9)
+        return fading
 
-
-def test_the_order_mixes_outcomes_evenly():
-    assert mixed(Score(2, 1, 2)).tolist() == [0, 2, 1, 0, 2]  # at 1/4, 1/4, 1/2, 3/4, 3/4
+    orders = permutations([outcome for outcome, count in enumerate(score) for _ in range(count)])
+    expected = np.mean([one_by_one(order) for order in orders], axis=0)
+    np.testing.assert_allclose(faded(Fading(1.5, 0.25, 3.0), score, 0.9), expected)
 
 
 def test_no_outcome_outweighs_another_because_it_was_counted_last():
@@ -56,6 +58,12 @@ def test_whole_counts_are_never_faded_and_give_the_interval():
     assert ledger.interval(PAST) == clopper_pearson(200, 500)
     assert ledger.interval(PAST + 1).count == 0
     assert (ledger.interval(PAST + 1).low, ledger.interval(PAST + 1).high) == (0.0, 1.0)
+
+
+def test_nothing_but_wins_is_a_rate_of_one_whatever_rounding_says():
+    fading = [Fading(won, 0.0, 0.0) for won in np.linspace(3.0, 3.99, 1000).tolist()]
+    assert any(one.won * 3 / one.won > 3 for one in fading)  # as of 3.94 fading games, which count as 3
+    assert {Ledger(fading={PAST: one}).recent(PAST) for one in fading} == {clopper_pearson(3, 3)}
 
 
 def test_players_do_not_fade_each_other():
@@ -96,10 +104,3 @@ def test_one_who_left_is_forgotten():
 def test_a_ledger_survives_json_bit_by_bit():
     ledger = Ledger().after({PAST: Score(3, 1, 2), SHADOW: Score(0, 0, 7)}, 0.97).born(PAST + 1)
     assert Ledger.from_dict(json.loads(json.dumps(ledger.to_dict()))) == ledger
-
-
-def test_an_interval_of_fading_counts_never_has_more_points_than_games():
-    ledger = Ledger(fading={7: Fading(3.1, 0.0, 0.0), 8: Fading(3.0000000000000004, 0.0, 0.0)})
-    assert [ledger.recent(player).high for player in (7, 8)] == [1.0, 1.0]
-    for won in np.linspace(3.0, 3.99, 1000):  # 3.3 * 3 / 3.3 is a little above 3 for some
-        assert Ledger(fading={7: Fading(won, 0.0, 0.0)}).recent(7).count == 3

@@ -73,7 +73,7 @@ def past(*weights: float) -> tuple[Rival, ...]:
             Player(id=PAST + n, name=f"past-{n}", kind="past", parent=RIVAL, role="oracle"),
             1.0 if n == 0 else 0.1,
             clopper_pearson(1, 10),
-            weight,
+            weight=weight,
         )
         for n, weight in enumerate(weights)
     )

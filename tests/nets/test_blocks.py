@@ -31,6 +31,18 @@ def test_a_dense_layer_is_its_matrix_and_its_bias():
     np.testing.assert_array_equal(layer(jnp.array([1.0, -1.0])), [10.0 + 1 - 3, 20.0 + 2 - 4])
 
 
+def test_the_gradient_of_stacked_layers_is_that_of_each_by_hand():
+    # d(sum of g * (x @ w + b)) is x^T g for the weights, the sum of g for the bias and g w^T for the input.
+    x = np.arange(24, dtype=np.float32).reshape(2, 2, 2, 3) - 7
+    g = np.arange(16, dtype=np.float32).reshape(2, 2, 2, 2) % 5 - 2
+    stack = Dense(jnp.arange(12.0).reshape(2, 3, 2), jnp.arange(4.0).reshape(2, 2))
+    loss = jax.grad(lambda layer, x, g: (g * layer(x)).sum(), argnums=(0, 1))
+    layer, inputs = jax.jit(jax.vmap(loss))(stack, x, g)
+    np.testing.assert_array_equal(layer.weight_IO, np.einsum("lmni,lmno->lio", x, g))
+    np.testing.assert_array_equal(layer.bias_O, g.sum((1, 2)))
+    np.testing.assert_array_equal(inputs, np.einsum("lmno,lio->lmni", g, stack.weight_IO))
+
+
 def test_weights_follow_from_the_path_alone():
     path = Seed.of(3) / "actor" / "layer" / 0
     np.testing.assert_array_equal(Dense.make(path, 4, 5).weight_IO, Dense.make(path, 4, 5).weight_IO)

@@ -61,13 +61,24 @@ class Abreast:
 
     def members(self) -> tuple[Member, ...]:
         """The learners, then whoever the first of them meets, then the second; bots once."""
-        live = [Player(id=RIVAL + place, name=name, kind="rival") for place, name in enumerate(self.names)]
         found = {
             one.player.id: one._replace(row=None if one.row is None else self._row(learner, one.row))
             for learner, league in enumerate(self.leagues)
             for one in (member._replace(player=self._player(learner, member.player)) for member in league.members())
         }
-        return (*desk.described(live, Ledger(), lambda _: None), *found.values())
+        return (*desk.described(self._rivals, Ledger(), lambda _: None), *found.values())
+
+    @property
+    def players(self) -> tuple[Player, ...]:
+        """All that there are, learners first."""
+        return (
+            *self._rivals,
+            *(self._player(place, one) for place, league in enumerate(self.leagues) for one in league.players),
+        )
+
+    @property
+    def _rivals(self) -> list[Player]:
+        return [Player(id=RIVAL + place, name=name, kind="rival") for place, name in enumerate(self.names)]
 
     @property
     def pool(self) -> Pool:

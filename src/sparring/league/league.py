@@ -165,10 +165,14 @@ class League:
         """share_K of current, shadow, history and bots."""
         return shares(self.opponents, progress, bots=len(self.ladder), by_hand=self.by_hand)
 
+    @property
+    def players(self) -> tuple[Player, ...]:
+        """All but the learner."""
+        return (Player(id=SHADOW, name="shadow", kind="shadow"), *self.pool.players, *self.ladder)
+
     def members(self) -> tuple[Member, ...]:
         """All players but the learner: the shadow, the pool from the oldest, the ladder from the weakest."""
-        everyone = (Player(id=SHADOW, name="shadow", kind="shadow"), *self.pool.players, *self.ladder)
-        return desk.described(everyone, self.knowledge.ledger, self.row_of)
+        return desk.described(self.players, self.knowledge.ledger, self.row_of)
 
     # What was played.
 

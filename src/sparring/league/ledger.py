@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from sparring.league.player import LEARNER
 from sparring.ratings.elo import expected
 from sparring.statistics.intervals import Interval, clopper_pearson
@@ -67,20 +65,15 @@ class Fading(NamedTuple):
         return (self.won + (self.drawn + shrink) / 2) / games if games != 0 else 0.5
 
 
-def mixed(score: Score) -> np.ndarray:
-    """outcome_G: the order in which games reported together are counted; 0 won, 1 drawn, 2 lost.
-
-    The k-th of n games of an outcome stands at (k - 1/2) / n of the way; wins come first among equals, then draws.
-    """
-    place_G = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in score])
-    return np.repeat(np.arange(3), score)[np.argsort(place_G, kind="stable")]
-
-
 def faded(fading: Fading, score: Score, forget: float) -> Fading:
-    """After the games of `score`, each of which first multiplies what was there by `forget`."""
-    weight_G = forget ** np.arange(score.games - 1, -1, -1, dtype=np.float64)
-    new_3 = np.bincount(mixed(score), weights=weight_G, minlength=3)
-    return Fading(*(float(old * forget**score.games + new) for old, new in zip(fading, new_3, strict=True)))
+    """After the games of `score`, each of which first multiplies what was there by `forget`.
+
+    In which order games came that are reported together is not known: each counts the mean over all orders.
+    """
+    games = score.games
+    left = forget**games
+    each = 1.0 if forget == 1.0 or games == 0 else (1.0 - left) / (1.0 - forget) / games
+    return Fading(*(old * left + new * each for old, new in zip(fading, score, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -105,7 +98,8 @@ class Ledger:
         return Ledger(score, fading, rating)
 
     def rate(self, player: int, shrink: float = 0.0) -> float:
-        return self.fading.get(player, Fading()).rate(shrink)
+        known = self.fading.get(player)
+        return 0.5 if known is None else known.rate(shrink)
 
     def interval(self, player: int) -> Interval:
         """Of the rate over all games since the player appeared, from whole counts."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -93,8 +95,8 @@ class RoleLeague:
         reports, self.inbox = desk.due(self.inbox, iteration, self.iteration)
         for report in reports:
             self._learn_from(report)
-        self._judge(iteration, steps)
-        changed_B = self._give(iteration)
+        views = self._judge(iteration, steps)
+        changed_B = self._give(iteration, views)
         self.iteration = iteration
         events, self._news = self._news, []
         return orders_of(self.blocks, changed_B, events)
@@ -108,9 +110,14 @@ class RoleLeague:
     def learner_of(self, block: int) -> int:
         return block // self.blocks_each
 
+    @property
+    def players(self) -> tuple[Player, ...]:
+        """All that there are, learners first."""
+        return (*self.rivals, *self.past)
+
     def members(self) -> tuple[Member, ...]:
         """All learners, then all past players: what the first learner's games against them showed."""
-        found = desk.described((*self.rivals, *self.past), self.ledgers[0], self.row_of)
+        found = desk.described(self.players, self.ledgers[0], self.row_of)
         known = {player.id for player in self.past[: len(self.meta.weight_M)]}
         return tuple(
             one._replace(weight=self.weight(one.player.id)) if one.player.id in known else one for one in found
@@ -144,14 +151,14 @@ class RoleLeague:
 
     def view(self, learner: int) -> View:
         """What one learner's role decides by."""
-        me, ledger = self.rivals[learner], self.ledgers[learner]
-        own = ledger.rating_of(LEARNER)
+        me, ledger, bounds = self.rivals[learner], self.ledgers[learner], self.roles.judge == "bound"
+        own, shrink = ledger.rating_of(LEARNER), self.opponents.shrink
 
         def rivals(players: Sequence[Player]) -> tuple[Rival, ...]:
             return tuple(
                 Rival(
-                    p, ledger.rate(p.id, self.opponents.shrink), ledger.recent(p.id),
-                    0.0 if p == me else ledger.rating_of(p.id) - own, self.weight(p.id),
+                    p, ledger.rate(p.id, shrink), ledger.recent(p.id) if bounds else None,
+                    0.0 if p is me else ledger.rating_of(p.id) - own, self.weight(p.id),
                 )
                 for p in players
             )  # fmt: skip
@@ -189,18 +196,21 @@ class RoleLeague:
 
     # Snapshots and resets.
 
-    def _judge(self, iteration: int, steps: int) -> None:
+    def _judge(self, iteration: int, steps: int) -> list[View]:
         """Copy those who are due, then put those back who begin anew: the copy is of what was learned.
 
-        The untrained mains or oracles are the first past players, so that there is a past from the start.
+        The untrained mains or oracles are the first past players, so that there is a past from the start. Returns what
+        every learner sees then.
         """
         learners = len(self.names)
         base = base_steps(self.roles, self.total_steps // learners)
         views = [self.view(learner) for learner in range(learners)]
         for learner, view in enumerate(views):
-            number = (self.seed / "resets" / iteration / learner).generator().random()
             own = (steps - self.since[learner]) // learners  # all learners go at one pace
-            found = verdict(view, self.roles, steps=own, base=base, number=float(number))
+            judged = partial(verdict, view, self.roles, steps=own, base=base)
+            found = judged(number=0.0)
+            if found.reset:  # only now does chance matter; a generator for every learner would take a millisecond
+                found = judged(number=(self.seed / "resets" / iteration / learner).generator().random())
             if self.iteration is None and view.role in ("main", "oracle"):
                 found = Verdict(snapshot=True, reset=False, why="")
             for deed in found.deeds:
@@ -208,6 +218,7 @@ class RoleLeague:
                     self._snapshot(learner, iteration, steps, found.why)
                 else:
                     self._reset(learner, iteration)
+        return [self.view(learner) for learner in range(learners)] if self._news else views
 
     def _snapshot(self, learner: int, iteration: int, steps: int, why: str) -> None:
         player = past_rival(len(self.past), self.rivals[learner], born=steps)
@@ -267,15 +278,14 @@ class RoleLeague:
 
     # Who meets whom.
 
-    def _give(self, iteration: int) -> np.ndarray:
+    def _give(self, iteration: int, views: Sequence[View]) -> np.ndarray:
         """Draw for every drained block; changed_B."""
         first = self.iteration is None
         open_B = np.array([block.drained for block in self.blocks], bool)
         number_B = (self.seed / "draws" / iteration).generator().random(len(self.blocks))
         wanted: set[int] = set()
-        for learner in range(len(self.names)):
-            view = self.view(learner)
-            mine = [b for b in np.flatnonzero(open_B).tolist() if self.learner_of(b) == learner]
+        for learner, mine in groupby(np.flatnonzero(open_B).tolist(), self.learner_of):
+            view, mine = views[learner], list(mine)
             for b, chosen in zip(mine, choose(view, self.roles, number_B[mine], self.opponents), strict=True):
                 if not self._brought(chosen.player, iteration, wanted):
                     chosen = self._of_those_here(view, float(number_B[b]), iteration)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from sparring.core.errors import ConfigError
 from sparring.league.config import OpponentsConfig
 from sparring.league.meta_game import MetaSolver
 from sparring.league.player import Player
-from sparring.league.sampling import Field, cleaned, pick, probabilities, weights
+from sparring.league.sampling import Field, pick, probabilities, weights
 from sparring.statistics.intervals import Interval
 
 Role = Literal["main", "main_exploiter", "league_exploiter", "oracle"]
@@ -130,8 +131,8 @@ class Rival(NamedTuple):
     player: Player
     rate: float
     """The learner's rate against it, old games counting less; one half where unknown."""
-    interval: Interval
-    """Of that rate, over all games."""
+    interval: Interval | None = None
+    """Of that rate, over all games; None where rates decide: a league knows thousands of pairs."""
     rating: float = 0.0
     """Above the learner's own."""
     weight: float = 0.0
@@ -294,15 +295,20 @@ def _versions(view: View, main: Rival) -> tuple[Rival, ...]:
     return tuple(rival for rival in view.past if rival.player.kind == "past" and rival.player.parent == main.player.id)
 
 
+def _rate(rival: Rival) -> float:
+    return min(max(rival.rate, 0.0), 1.0) if isfinite(rival.rate) else 0.5
+
+
 def _rates(rivals: Sequence[Rival]) -> np.ndarray:
-    return cleaned(np.array([rival.rate for rival in rivals], np.float64))[0]
+    return np.array([_rate(rival) for rival in rivals], np.float64)
 
 
 def _bounds(rival: Rival, judge: Judge) -> tuple[float, float]:
     """The least and the most that the rate may be: to win, the least must be above a mark; to lose, the most below."""
     if judge == "bound":
+        assert rival.interval is not None, f"bounds of {rival.player.name} are to decide, but it came without any"
         return rival.interval.low, rival.interval.high
-    rate = float(_rates((rival,))[0])
+    rate = _rate(rival)
     return rate, rate
 
 

@@ -113,7 +113,7 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
 
 
 def unroll(policy: Any, critic: Critic, batch: Batch) -> Evaluation:
-    """Every row evaluated: what play computed, computed again."""
+    """Every row evaluated, all rows together: what play computed, computed again."""
 
     def at_step(memory: tuple, row: Batch) -> tuple[tuple, Evaluation]:
         blank = jax.tree.map(jnp.zeros_like, memory)
@@ -131,13 +131,11 @@ def unroll(policy: Any, critic: Critic, batch: Batch) -> Evaluation:
         anchor_kl = None if row.anchor is None else distribution.kl(row.anchor)
         return later, Evaluation(log_prob, entropy, row.distribution.kl(distribution), value, anchor_kl)
 
-    def of_row(row: Batch) -> Evaluation:
-        steps = row._replace(memory=())
-        if not jax.tree.leaves(row.memory):
-            return jax.vmap(lambda step: at_step(row.memory, step)[1])(steps)
-        return lax.scan(at_step, row.memory, steps)[1]
-
-    return jax.vmap(of_row)(batch)
+    if not jax.tree.leaves(batch.memory):  # no step needs the one before it
+        return at_step(batch.memory, batch)[1]
+    steps = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), batch._replace(memory=()))
+    found = lax.scan(at_step, batch.memory, steps)[1]
+    return jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), found)
 
 
 def opinions(policy: Any, batch: Batch, minibatches: int) -> Distribution:

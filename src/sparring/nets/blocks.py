@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from sparring.core.seeding import Seed
 
@@ -33,6 +33,30 @@ def orthogonal(seed: Seed, rows: int, columns: int, gain: float) -> np.ndarray:
     return np.asarray(gain * (q if rows >= columns else q.T), np.float32)
 
 
+@jax.custom_vjp
+def product(x_RI: Array, weight_IO: Array) -> Array:
+    """x @ weight, with a gradient of the weight that stacked policies compute as fast as one.
+
+    Differentiate it over all rows at once: under a `vmap` of rows each would have a gradient of its own, summed later.
+    """
+    return x_RI @ weight_IO
+
+
+def product_kept(x_RI: Array, weight_IO: Array) -> tuple[Array, tuple[Array, Array]]:
+    return x_RI @ weight_IO, (x_RI, weight_IO)
+
+
+def product_gradient(kept: tuple[Array, Array], gradient_RO: Array) -> tuple[Array, Array]:
+    x_RI, weight_IO = kept
+    # On a CPU the compiler has a fast product only for factors that lie in order. It copies x itself for one policy;
+    # for a stack it would fold the transpose into a slow product (2 to 3 times as long), and the barrier forbids that.
+    x_IR = lax.platform_dependent(x_RI, cpu=lambda x: lax.optimization_barrier(x.T), default=jnp.transpose)
+    return gradient_RO @ weight_IO.T, x_IR @ gradient_RO
+
+
+product.defvjp(product_kept, product_gradient)
+
+
 class Dense(eqx.Module):
     weight_IO: Array
     bias_O: Array
@@ -42,7 +66,8 @@ class Dense(eqx.Module):
         return cls(jnp.asarray(orthogonal(seed, inputs, outputs, gain)), jnp.zeros(outputs, jnp.float32))
 
     def __call__(self, x: Array) -> Array:
-        return x @ self.weight_IO + self.bias_O
+        rows_RO = product(x.reshape(-1, x.shape[-1]), self.weight_IO)
+        return rows_RO.reshape(*x.shape[:-1], rows_RO.shape[-1]) + self.bias_O
 
 
 class LayerNorm(eqx.Module):

@@ -204,17 +204,17 @@ class Opposition:
         pairs = zip(self.leagues, decisions, strict=True)
         found = [[self.seated(group, league, d) for group in groups] for league, d in pairs]
         rows, ids, temperature, epsilon = (
-            tuple(jnp.asarray(np.stack([found[r][g][k] for r in range(len(found))])) for g in range(len(groups)))
-            for k in range(4)
+            tuple(np.stack([found[r][g][k] for r in range(len(found))]) for g in range(len(groups))) for k in range(4)
         )
         weak = orders.temperature if any(t is None for t in orders.temperature) else None
-        pairing = Pairing(
-            jnp.asarray(np.stack([[self.families(d.old_B), self.families(d.next_B)] for d in decisions]), jnp.int32),
-            jnp.asarray(np.stack([[d.old_B, d.next_B] for d in decisions]), jnp.uint32),
-            jnp.asarray(np.stack([np.asarray(d.changed_B, bool) for d in decisions])),
-        )
+        # NumPy arrays: the program takes them as they are, and each array put on the device by itself costs as much.
+        pairs_2B: list[Any] = [
+            np.array([[self.families(d.old_B), self.families(d.next_B)] for d in decisions], np.int32),
+            np.array([[d.old_B, d.next_B] for d in decisions], np.uint32),
+            np.array([d.changed_B for d in decisions], bool),
+        ]
         return orders._replace(
-            rows=rows, ids=ids, temperature=weak or temperature, epsilon=weak or epsilon, pairing=pairing
+            rows=rows, ids=ids, temperature=weak or temperature, epsilon=weak or epsilon, pairing=Pairing(*pairs_2B)
         )
 
     def families(self, player_B: Any) -> list[int]:
@@ -288,7 +288,7 @@ class Opposition:
         """Every player that completed games with the learner in each block."""
         home_B, learners = self.built.plan.seating.home_B, self.built.lineup.names
         each = len(home_B) // len(learners)
-        names = {m.player.id: m.player.name for m in league.members()}
+        names = {player.id: player.name for player in league.players}
         slots = (
             (decision.old_B, decision.old_probability_B, decision.old_weakened_B),
             (decision.next_B, decision.probability_B, decision.weakened_B),
