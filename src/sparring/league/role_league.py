@@ -151,17 +151,23 @@ class RoleLeague:
 
     def view(self, learner: int) -> View:
         """What one learner's role decides by."""
-        me, ledger, bounds = self.rivals[learner], self.ledgers[learner], self.roles.judge == "bound"
-        own, shrink = ledger.rating_of(LEARNER), self.opponents.shrink
+        me, ledger, shrink = self.rivals[learner], self.ledgers[learner], self.opponents.shrink
+        rates = {player: fading.rate(shrink) for player, fading in ledger.fading.items()}
+        # Thousands of pairs in every iteration: what the roles in use do not ask for is left out.
+        bounds, rated, mixed = self.roles.judge == "bound", self.roles.main_rule != "shares", self.roles.oracles > 0
 
         def rivals(players: Sequence[Player]) -> tuple[Rival, ...]:
+            plain = (Rival(player, rates.get(player.id, 0.5)) for player in players)
+            if not (bounds or rated or mixed):
+                return tuple(plain)
             return tuple(
-                Rival(
-                    p, ledger.rate(p.id, shrink), ledger.recent(p.id) if bounds else None,
-                    0.0 if p is me else ledger.rating_of(p.id) - own, self.weight(p.id),
+                rival._replace(
+                    interval=ledger.recent(rival.player.id) if bounds else None,
+                    rating=0.0 if rival.player is me else ledger.rating_of(rival.player.id) - ledger.rating_of(LEARNER),
+                    weight=self.weight(rival.player.id),
                 )
-                for p in players
-            )  # fmt: skip
+                for rival in plain
+            )
 
         return View(me.id, role_of(self.roles, learner), rivals(self.rivals), rivals(self.past))
 
