@@ -86,9 +86,9 @@ def test_rules_of_age_look_at_no_result(rule):
 
 @pytest.mark.parametrize("name", SELF_PLAY)
 def test_presets_built_on_winning_are_refused_and_the_others_work(name):
-    if name in ("openai_five", "alphago_zero", "alphastar", "alphastar_safe"):
+    if name in ("openai_five", "alphago_zero", "alphastar", "alphastar_safe", "psro", "ftw"):
         with pytest.raises(ConfigError, match="goes by games won, and matrix:stag_hunt"):
-            build(apply(STAG, name))
+            build(apply(replace(STAG, play=PlayConfig(worlds=16)), name))
     else:
         assert build(apply(STAG, name))
 
@@ -102,7 +102,7 @@ def test_the_default_preset_draws_uniformly_and_by_steps_where_nobody_wins():
 
 def test_where_nobody_wins_metrics_tell_what_the_learner_earned_with_each_kind():
     def faced(kind: str, games: int, won: int, earned: float) -> Faced:
-        return Faced(0, "learner", 0, 0, 1, kind, kind, 1.0, games, won, 0, games - won, games, earned, 0.0)
+        return Faced(0, "learner", 0, 0, 1, kind, kind, 1.0, games, won, 0, games - won, games, earned, 0.0, False)
 
     rows = [faced("past", 2, 2, 3.0), faced("past", 2, 1, 5.0), faced("self", 4, 2, 16.0)]
     assert opponent_metrics(rows, won=False) == {

@@ -15,11 +15,13 @@ def audited(run: RunDir, opposition: Opposition, done: int) -> int:
     rows = read_results(run.results_path, "train") if run.results_path.exists() else []
     rows = [row for row in rows if row.iteration < done]
     names = opposition.built.lineup.names
+    if not opposition.leagues:
+        return 0
     for seed, league in zip(map(int, opposition.built.seeds_R), opposition.leagues, strict=True):
         found = differences(league, played(rows, seed, names, winners=opposition.built.game.spec.has_winners))
         if found:
             raise RunError(sentence(run, league, seed, names, done, found))
-    return len(rows) if opposition.leagues else 0
+    return len(rows)
 
 
 def played(rows: Iterable[ResultRow], seed: int, names: tuple[str, ...], *, winners: bool = True) -> list[Played]:

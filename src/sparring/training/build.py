@@ -120,11 +120,6 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
     check_minibatches(config, lineup.seating)
-    if config.roles.oracles and not game.spec.zero_sum and game.spec.score == "return":
-        raise ConfigError(
-            f"The meta-game of PSRO is zero-sum: what one past player gains the other loses; {config.game} is not, and "
-            "is not won or lost either. Use another game, or leave oracles out."
-        )
     live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
     plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live)
     return Built(config, game, lineup, plan, rosters_of(game, config), settings)

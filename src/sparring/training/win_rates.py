@@ -43,8 +43,9 @@ def rules_of_winning(config: RunConfig) -> Iterator[tuple[str, Any, str]]:
         yield "defeat_share", config.defeats.defeat_share, "Set it to 0: there are no defeats to try again."
     if config.gates.gate != "none":
         yield "gate", config.gates.gate, f"Set it to none, {AS_DEFAULT}: copies are then made by steps alone."
-    if config.roles.mains:
-        yield "mains", config.roles.mains, f"Set it to 0 and give shadow and history a share, {AS_DEFAULT}."
+    for role in ("mains", "oracles"):
+        if count := getattr(config.roles, role):
+            yield role, count, f"Set it to 0 and give shadow and history a share, {AS_DEFAULT}."
     if population.population and population.pbt_against == "bots":
         yield "pbt_against", "bots", "Use each_other: members are then compared by what each earns with its own copy."
     for stage in parse_stages(config.stages):
