@@ -36,16 +36,15 @@ def main() -> None:
         f"player_{p}": eqx.tree_at(lambda a: a.head.weight_IO, actor, actor.head.weight_IO * GAIN)
         for p, actor in enumerate(actors)
     }
-    for stretch in ("with compilation", "compiled"):
-        began = time.perf_counter()
-        payoff = tournament(game, players, games=arguments.games)
-        seconds, count = time.perf_counter() - began, int(payoff.games_MM.sum()) // 2
-        pairs = arguments.players * (arguments.players - 1) // 2
-        print(
-            f"{arguments.game}, {arguments.players} players, {pairs:,} pairs, {count:,} games on "
-            f"{jax.devices()[0].platform}, {stretch}: {seconds:.1f} s, {count / seconds:,.0f} games/s",
-            flush=True,
-        )
+    began = time.perf_counter()
+    payoff = tournament(game, players, games=arguments.games)
+    seconds, count = time.perf_counter() - began, int(payoff.games_MM.sum()) // 2
+    pairs = arguments.players * (arguments.players - 1) // 2
+    print(
+        f"{arguments.game}, {arguments.players} players, {pairs:,} pairs, {count:,} games on "
+        f"{jax.devices()[0].platform}, with compilation: {seconds:.1f} s, {count / seconds:,.0f} games/s",
+        flush=True,
+    )
     began = time.perf_counter()
     summary = summarise(payoff, None)
     print(f"ratings, Nash, alpha-rank and cycles of it: {time.perf_counter() - began:.1f} s, {summary.cycles:,} cycles")
