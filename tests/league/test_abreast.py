@@ -11,8 +11,10 @@ from sparring.core.schedules import Schedule
 from sparring.core.seeding import Seed
 from sparring.league.abreast import Abreast
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
+from sparring.league.curriculum import Standing
 from sparring.league.events import Counted, Evicted, Own, Snapshot
 from sparring.league.league import League
+from sparring.league.ledger import Score
 from sparring.league.orders import Report, Result
 from sparring.league.player import BOT, LEARNER, PAST, RIVAL, SHADOW, kind_of
 
@@ -21,19 +23,19 @@ EACH = 4
 S = Schedule.parse
 
 
-def one(learner: int, **shares: float) -> League:
+def one(learner: int, *, own_past: bool, **shares: float) -> League:
     share = {name: S(shares.get(name, 0.0)) for name in ("current", "shadow", "history", "bots")}
     every = np.ones(EACH, bool)
     return League.begin(
         OpponentsConfig(**share), PoolConfig(pool_size=POOL, snapshot_every=10, eviction="oldest"), CurriculumConfig(),
         bots=("random", "ace"), can_mirror_B=every, can_face_B=every, seed=Seed.of(7) / learner, total_steps=1000,
-        from_birth=True,
+        from_birth=True, own_past=own_past,
     )  # fmt: skip
 
 
 def abreast(*, unlike: bool, learners: int = 2, **shares: float) -> Abreast:
     names = ("predator", "prey") if unlike else tuple(f"member_{m}" for m in range(learners))
-    return Abreast([one(m, **shares) for m in range(len(names))], names, unlike)
+    return Abreast([one(m, own_past=not unlike, **shares) for m in range(len(names))], names, unlike)
 
 
 def played(orders, iteration: int, won: int = 1, lost: int = 0) -> Report:
@@ -104,11 +106,12 @@ def test_games_count_for_the_learner_that_played_them_and_games_of_two_learners_
         assert not mine or scores[PAST].won == 3 * mine
 
 
-def test_bots_are_the_same_for_all_and_met_once_in_the_list():
+def test_bots_are_the_same_for_all_and_shown_for_each_learner_with_its_own_games():
     leagues = abreast(unlike=False, bots=1.0)
-    (orders,) = run(leagues, 1)
-    assert {kind_of(int(player)) for player in orders.next_B} == {"bot"}
-    assert [member.player.id for member in leagues.members()].count(BOT + 1) == 1
+    orders = run(leagues, 4)
+    assert {kind_of(int(player)) for player in orders[0].next_B} == {"bot"}
+    shown = {member.player.name: member.games for member in leagues.members() if member.player.id == BOT + 1}
+    assert list(shown) == ["ace (member_0)", "ace (member_1)"] and all(shown.values())
 
 
 def test_a_member_that_became_a_copy_forgets_what_its_old_weights_showed():
@@ -125,6 +128,25 @@ def test_a_member_that_became_a_copy_forgets_what_its_old_weights_showed():
     leagues.assign(8, 0.0, 60)  # reads iteration 6
     score = leagues.leagues[1].knowledge.ledger.score
     assert sum(one.lost for one in score.values()) == 5 * EACH and sum(one.won for one in score.values()) == 0
+
+
+def test_a_copy_of_the_other_side_begins_at_the_rating_of_its_predecessor_not_at_that_of_its_opponent():
+    for unlike in (False, True):
+        leagues = abreast(unlike=unlike, history=1.0)
+        run(leagues, 12)  # the learner wins every game
+        ledger = leagues.leagues[0].knowledge.ledger
+        newest, before = leagues.leagues[0].pool.players[-1].id, leagues.leagues[0].pool.players[-2].id
+        assert ledger.rating_of(LEARNER) > max(ledger.rating_of(newest), ledger.rating_of(before))
+        leagues.leagues[0]._snapshot(10**6, 0, "")
+        born = leagues.leagues[0].knowledge.ledger.rating_of(leagues.leagues[0].pool.players[-1].id)
+        assert born == (ledger.rating_of(newest) if unlike else ledger.rating_of(LEARNER))
+
+
+def test_a_member_that_became_a_copy_stands_where_its_parent_stands_with_no_games_there():
+    leagues = abreast(unlike=False, bots=1.0)
+    leagues.leagues[0].standing, leagues.leagues[1].standing = Standing(3, Score(5)), Standing(1, Score(0, 0, 90))
+    leagues.descended(np.array([0, 0]), 4)
+    assert leagues.leagues[1].standing == Standing(3) and leagues.leagues[0].standing == Standing(3, Score(5))
 
 
 def test_what_happened_to_one_of_several_is_told_with_its_name():

@@ -213,6 +213,17 @@ def test_a_population_goes_with_a_league_whose_mains_are_its_members_and_with_a_
     assert mixture.population.population == 2 and build(mixture).lineup.names == ("member_0", "member_1")
 
 
+def test_flags_may_change_who_is_in_a_league_before_its_blocks_are_counted():
+    words = ["--self-play", "alphastar", "--league-exploiters=3", "--game=kuhn", "--worlds=160", "--blocks=10"]
+    config = opposed(parse(Train, words, command="train", default=Train(run=starting_point(words))), words)[0]
+    assert len(build(config).lineup.names) == 5
+
+
+def test_the_default_fits_unlike_sides_too():
+    config = apply(replace(TINY, game="particles:tag"), "sparring")
+    assert build(config).lineup.names == ("predator", "prey") and not config.opponents.bot_floor
+
+
 def test_flags_win_over_a_preset():
     config = chosen("--self-play", "three_way", "--history=0.9", "--shadow-half-life=7")[0]
     assert (config.opponents.history, config.opponents.shadow) == (Schedule.parse(0.9), Schedule.parse(THIRD))

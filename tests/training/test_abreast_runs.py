@@ -81,8 +81,8 @@ def test_a_run_of_unlike_sides_that_was_killed_and_resumed_equals_one_that_never
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"roles": RolesConfig(mains=1), "opponents": OpponentsConfig()}, "roles"),
-        ({"opponents": replace(TAG.opponents, bots=S(0.1))}, "bots"),
+        ({"roles": RolesConfig(mains=1), "opponents": OpponentsConfig(), "pool": PoolConfig(pool_size=3)}, "roles"),
+        ({"opponents": replace(TAG.opponents, bots=S(0.1))}, "its bots drive one of them"),
         ({"opponents": replace(TAG.opponents, sampler="nash")}, "nash"),
         ({"pool": replace(TAG.pool, snapshot_mark=0.7)}, "snapshot_mark"),
         ({"gates": GateConfig(gate="rate")}, "gate"),

@@ -114,6 +114,7 @@ def test_a_factor_reaches_the_coefficient_and_those_that_follow_it():
         ({"population": PopulationConfig(population=8, pbt_games=63)}, "must be even"),
         ({"play": PlayConfig(worlds=8, steps=3)}, "minibatches=4 does not divide the 3 rows"),
         ({"defeats": DefeatsConfig(defeat_share=0.1)}, "replays no defeats"),
+        ({"stages": ("a=1 until games > 3", "a=2")}, "stages change those"),
         ({"population": PopulationConfig(population=8, pbt_knobs=("shaping/spin",)), "each": ()}, "shaping/spin"),
     ],
 )
@@ -155,3 +156,17 @@ def test_members_of_a_zero_sum_game_of_returns_are_ranked_by_what_they_earn_from
     assert np.isnan(fitness.mean_M[3]) and fitness.count_M.tolist() == [64, 64, 64, 0]
     assert fitness.mean_M[:3].sum() == pytest.approx(0.0, abs=1e-6)
     assert ((fitness.low_M < fitness.mean_M) & (fitness.mean_M < fitness.high_M))[:3].all()
+
+
+def test_each_sets_first_factors_also_where_a_value_is_the_runs_own_and_other_shapes_are_refused():
+    def first(knob: str, values: str) -> np.ndarray:
+        config = replace(BANDIT, seeds=1, each=(f"{knob}={values}",), population=PopulationConfig(
+            population=2, pbt_knobs=(knob,)
+        ))  # fmt: skip
+        return Population.begin(build(config)).factors[0][:, 0]
+
+    np.testing.assert_allclose(first("learning_rate", "3e-3,3e-3"), [1.0, 1.0])
+    np.testing.assert_allclose(first("discount", "0.99,0.98"), [1.0, 0.5])  # half the horizon
+    for knob, values in (("learning_rate", "3e-3,3e-3 -> 0"), ("discount", "0.99,1")):
+        with pytest.raises(ConfigError, match="no multiple of the run's"):
+            first(knob, values)

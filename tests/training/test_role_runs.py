@@ -119,9 +119,10 @@ def worn():
 def test_one_who_begins_anew_is_as_at_the_start_and_nobody_else_is_touched(worn):
     built, first, state = worn
     after = applied(state, [(Reset(2, "main_exploiter"),)], Opposition.begin(built))
-    for now, before, origin in zip(
-        *map(jax.tree.leaves, (after.learners, state.learners, first.learners)), strict=True
-    ):
+    assert after.learners[0].reward is not None and state.learners[0].reward is not None
+    np.testing.assert_array_equal(after.learners[0].reward.return_WN, state.learners[0].reward.return_WN)  # games go on
+    weights = [tuple(one._replace(reward=None) for one in part.learners) for part in (after, state, first)]
+    for now, before, origin in zip(*map(jax.tree.leaves, weights), strict=True):
         np.testing.assert_array_equal(now[0, 2], origin[0, 2])
         np.testing.assert_array_equal(np.delete(now, 2, axis=1), np.delete(before, 2, axis=1))
 
@@ -162,6 +163,9 @@ def test_rows_name_the_pool_the_shadows_and_the_learners_as_they_are_now(worn):
         ({"pool": PoolConfig(pool_size=0)}, "pool_size=0"),
         ({"roles": RolesConfig(league_exploiters=1)}, "mains=0"),
         ({"roles": RolesConfig(mains=3, main_exploiters=1)}, "mains=3 and population=2"),
+        ({"roles": RolesConfig(oracles=1)}, "copy nobody"),
+        ({"opponents": OpponentsConfig(sampler="nash")}, "sampler=nash would do nothing"),
+        ({"pool": PoolConfig(pool_size=3, snapshot_every=7)}, "snapshot_every=7 would do nothing"),
         ({"play": PlayConfig(worlds=24, steps=3, blocks=6)}, "an even number for each of 4 learners"),
     ],
 )

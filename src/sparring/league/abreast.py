@@ -14,6 +14,7 @@ import numpy as np
 
 from sparring.core.errors import RunError
 from sparring.league import desk
+from sparring.league.curriculum import Standing
 from sparring.league.desk import Member
 from sparring.league.events import Event, Evicted, Own, Snapshot
 from sparring.league.knowledge import Knowledge
@@ -60,13 +61,18 @@ class Abreast:
         return None if row is None else self._row(league, row)
 
     def members(self) -> tuple[Member, ...]:
-        """The learners, then whoever the first of them meets, then the second; bots once."""
-        found = {
-            one.player.id: one._replace(row=None if one.row is None else self._row(learner, one.row))
-            for learner, league in enumerate(self.leagues)
-            for one in (member._replace(player=self._player(learner, member.player)) for member in league.members())
-        }
-        return (*desk.described(self._rivals, Ledger(), lambda _: None), *found.values())
+        """The learners, then whoever the first of them meets, then the second: bots for each of them."""
+        found = [(place, one) for place, league in enumerate(self.leagues) for one in league.members()]
+        rows = [None if one.row is None else self._row(place, one.row) for place, one in found]
+        met = tuple(
+            one._replace(player=self._shown(place, one.player), row=row)
+            for (place, one), row in zip(found, rows, strict=True)
+        )
+        return (*desk.described(self._rivals, Ledger(), lambda _: None), *met)
+
+    def _shown(self, league: int, player: Player) -> Player:
+        own = self._player(league, player)
+        return replace(own, name=f"{own.name} ({self.names[league]})") if own.kind == "bot" else own
 
     @property
     def players(self) -> tuple[Player, ...]:
@@ -93,6 +99,7 @@ class Abreast:
         for learner in np.flatnonzero(parent_M != np.arange(len(parent_M))).tolist():
             league, self.anew[learner] = self.leagues[learner], iteration
             league.knowledge, league.trial = Knowledge(), {}
+            league.standing = Standing(self.leagues[int(parent_M[learner])].standing.level)
             league.inbox = [replace(report, rows=()) for report in league.inbox]
 
     # Whose is whose.

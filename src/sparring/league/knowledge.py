@@ -36,11 +36,14 @@ class Knowledge:
             self.ledger, {**self.quality, **dict(zip(group, quality_M.tolist(), strict=True))}, self.at_birth
         )
 
-    def with_copy(self, player: int, pool: Collection[int], shrink: float) -> Knowledge:
-        """After the learner was copied as a new member of the pool, which joins with its highest score of quality."""
+    def with_copy(self, player: int, pool: Collection[int], shrink: float, like: int = LEARNER) -> Knowledge:
+        """After the learner was copied as a new member of the pool, which joins with its highest score of quality and
+        the rating of one that is `like` it."""
         quality = max((self.quality.get(other, 0.0) for other in pool), default=0.0)
         rates = {other: self.ledger.rate(other, shrink) for other in pool}
-        return Knowledge(self.ledger.born(player), {**self.quality, player: quality}, {**self.at_birth, player: rates})
+        return Knowledge(
+            self.ledger.born(player, like), {**self.quality, player: quality}, {**self.at_birth, player: rates}
+        )
 
     def without(self, player: int) -> Knowledge:
         def others(part: Mapping[int, Any]) -> dict[int, Any]:

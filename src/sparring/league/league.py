@@ -47,6 +47,8 @@ class League:
     total_steps: int
     from_birth: bool = False
     """The untrained learner is the pool's first member, so that there is a past from the start."""
+    own_past: bool = True
+    """Whether the pool holds copies of the learner itself, and not of whom it plays against where sides are unlike."""
     iteration: int | None = None
     """The last one that was ordered."""
     blocks: list[Block] = field(default_factory=list)
@@ -96,12 +98,13 @@ class League:
         seed: Seed,
         total_steps: int,
         from_birth: bool = False,
+        own_past: bool = True,
         gates: GateConfig = NO_GATE,
     ) -> League:
         """`bots` are all the game has, in the order of their ids; a block can mirror, face another player, or both."""
         return cls(
             opponents, pool, curriculum, tuple(bots), can_mirror_B, can_face_B, seed, total_steps, from_birth,
-            gates=gates,
+            own_past, gates=gates,
         )  # fmt: skip
 
     # The three doors of an iteration.
@@ -256,7 +259,8 @@ class League:
     def _snapshot(self, steps: int, row: int, why: str) -> None:
         player = past_self(self.snapshots, born=steps)
         others = [member.id for member in self.pool.players]
-        self.knowledge = self.knowledge.with_copy(player.id, others, self.opponents.shrink)
+        like = LEARNER if self.own_past else others[-1] if others else player.id
+        self.knowledge = self.knowledge.with_copy(player.id, others, self.opponents.shrink, like)
         self.pool = self.pool.joined_by(player, row)
         self.snapshots, self.last_snapshot = self.snapshots + 1, steps
         self.trial = dict(self.knowledge.ledger.score) if self.gates.gate != "none" else {}

@@ -116,9 +116,9 @@ class Ledger:
     def rating_of(self, player: int) -> float:
         return self.rating.get(player, 0.0)
 
-    def born(self, player: int) -> Ledger:
-        """A copy of the learner begins at its rating."""
-        return replace(self, rating={**self.rating, player: self.rating_of(LEARNER)})
+    def born(self, player: int, like: int = LEARNER) -> Ledger:
+        """A copy begins at the rating of whom it is like, the learner or an earlier copy."""
+        return replace(self, rating={**self.rating, player: self.rating_of(like)})
 
     def without(self, player: int) -> Ledger:
         """Forget one who left, so that memory stays flat; the run's results keep the history."""

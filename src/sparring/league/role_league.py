@@ -256,8 +256,11 @@ class RoleLeague:
     def _free_row(self, wanted: set[int]) -> int | None:
         """An empty row, or that of whoever was drawn longest ago of those that nobody plays or wants."""
         row = self.pool.free_row(self.pool_size)
-        idle = [player for player in self.pool.rows if player not in desk.playing(self.blocks) | wanted]
-        if row is None and idle:
+        if row is not None:
+            return row
+        busy = desk.playing(self.blocks) | wanted
+        idle = [player for player in self.pool.rows if player not in busy]
+        if idle:
             leaver = min(idle, key=lambda player: (self.used[player], player))
             row = self.pool.rows[leaver]
             self.pool = self.pool.without(leaver)

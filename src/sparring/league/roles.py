@@ -132,7 +132,7 @@ class Rival(NamedTuple):
     rate: float
     """The learner's rate against it, old games counting less; one half where unknown."""
     interval: Interval | None = None
-    """Of that rate, over all games; None where rates decide: a league knows thousands of pairs."""
+    """Of that rate; None where rates decide: a league knows thousands of pairs."""
     rating: float = 0.0
     """Above the learner's own."""
     weight: float = 0.0

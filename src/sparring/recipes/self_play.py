@@ -2,8 +2,8 @@
 
 A preset replaces the opponents, the pool, the curriculum, the roles, the gate and the shadow's settings; the rest
 stays. Shares count blocks of worlds. Schedules run over the whole run: with total_steps=1e6, progress is steps / 1e6.
-Every preset but `naive` and `psro` keeps a shadow as a candidate to deploy, also where its source has none: it opposes
-nobody there.
+Every preset but `naive`, `psro` and `pbt` keeps a shadow as a candidate to deploy, also where its source has none: it
+opposes nobody there.
 """
 
 from collections.abc import Callable
@@ -59,14 +59,17 @@ class Pace(NamedTuple):
 def pace(config: RunConfig, opponents: OpponentsConfig, roles: RolesConfig = NO_ROLES) -> Pace:
     from sparring.training.build import build  # loads JAX, which the list of names does not need
 
+    if roles.active:  # whose home sides alone learn; flags may yet change who there is, so nothing is built
+        game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+        steps = config.play.worlds * config.play.steps * len(game.spec.seats_of_side[0])
+        return Pace(steps, -(-config.total_steps // steps))
     plain = replace(config.ppo, shadow_half_life=schedule(1.0), shadow_tau=NONE, anchor=NONE)
     parts = {
         "opponents": opponents,
         "pool": PoolConfig(),
         "curriculum": CurriculumConfig(),
-        "roles": roles,
+        "roles": NO_ROLES,
         "gates": GateConfig(),
-        "population": PopulationConfig() if roles.active else config.population,
     }
     built = build(replace(config, **parts, ppo=plain))
     return Pace(built.steps_per_iteration, built.iterations)
@@ -97,6 +100,8 @@ def sparring(config: RunConfig) -> SelfPlay:
     mark = 0.7
     if not game.spec.has_winners:
         opponents, mark = replace(opponents, sampler="uniform", late_sampler=""), 0.0
+    if not game.spec.exchangeable_sides:  # each side meets the other's past, and bots drive one side alone
+        opponents, mark = replace(opponents, bot_floor=0.0), 0.0
     return SelfPlay(
         opponents,
         PoolConfig(pool_size=30, snapshot_mark=mark, eviction="log_spaced"),
@@ -256,8 +261,9 @@ def ftw(config: RunConfig) -> SelfPlay:
 
     Each member meets anybody of similar rating, members and their past alike, and copies a random other that did
     better in games against all. The paper has 30 members, evolves the weights of internal rewards (`--pbt-knobs
-    shaping/NAME`) and takes its estimate of who is better from ratings; eight members, and games played for that alone,
-    are ours. So is a learning rate that is explored beside the entropy. Our shadow plays no game.
+    shaping/NAME`) and takes its estimate of who is better from ratings. Ours are: eight members, games played for the
+    comparison alone, copies only where the other is surely better, a learning rate that is explored too, and a shadow,
+    which plays no game.
     """
     found = league_of(config, RolesConfig(mains=MEMBERS, main_rule="elo_gaussian"))
     return replace(found, population=PopulationConfig(population=members(config), pbt_select="tournament"))

@@ -59,6 +59,6 @@ def against_one(config: RunConfig) -> RunConfig:
     return replace(
         config, seats=SeatsConfig(opponent=RANDOM), opponents=OpponentsConfig(), pool=PoolConfig(),
         curriculum=CurriculumConfig(), defeats=DefeatsConfig(), roles=RolesConfig(), population=PopulationConfig(),
-        gates=GateConfig(), stages=(),
+        gates=GateConfig(), stages=(), each=(),
         ppo=replace(config.ppo, imitation=Schedule.parse(0.0)),
     )  # fmt: skip

@@ -120,9 +120,19 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
     check_minibatches(config, lineup.seating)
+    check_meetings(game.spec, config)
     live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
     plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live)
     return Built(config, game, lineup, plan, rosters_of(game, config), settings)
+
+
+def check_meetings(spec: GameSpec, config: RunConfig) -> None:
+    """Past players of PSRO, and members of a population, are compared two by two where somebody wins."""
+    what = "oracles" if config.roles.oracles else "population" if config.population.population else ""
+    if what and spec.has_winners and spec.sides > 2:
+        raise ConfigError(
+            f"{what} compares players two by two, and {config.game} has {spec.sides} sides. Leave it out."
+        )
 
 
 def check_minibatches(config: RunConfig, seating: Seating) -> None:

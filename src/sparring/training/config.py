@@ -22,6 +22,9 @@ from sparring.nets.config import NetConfig, check_net
 
 HIGHEST = {"discount": 1.0, "decay": 1.0, "advantage_noise": 1.0, "value_norm_rate": 1.0, "shadow_tau": 1.0}
 """Coefficients with an upper bound; none may be negative."""
+IDLE_OPPONENTS = ("sampler", "late_sampler", "bot_sampler", "ladder")
+IDLE_POOL = ("snapshot_every", "snapshot_mark", "eviction", "keep_evicted")
+"""What a league of roles does not read."""
 ABOVE_ZERO = ("temperature", "fixed_std", "value_norm_rate", "huber_delta", "clip", "max_grad_norm")
 
 
@@ -162,6 +165,13 @@ class RunConfig:
             raise ConfigError("A league of roles keeps past players in memory, found pool_size=0. Raise it.")
         if self.pool.guests:
             raise ConfigError("A league of roles takes no guests. Leave guests out.")
+        for part, names in ((self.opponents, IDLE_OPPONENTS), (self.pool, IDLE_POOL)):
+            for name in names:
+                if getattr(part, name) != getattr(type(part)(), name):
+                    raise ConfigError(
+                        f"Roles say who meets whom and who is copied: {name}={getattr(part, name)} would do nothing. "
+                        "Leave it out."
+                    )
         if self.roles.oracles and self.stages:
             raise ConfigError(
                 "Payoffs between past players hold for the rules under which they were measured, and stages change "
@@ -171,6 +181,8 @@ class RunConfig:
     def check_members(self) -> None:
         """What a population can be combined with."""
         check_explored(self.population, self.ppo, self.shaping)
+        if self.roles.oracles:
+            raise ConfigError("Oracles respond to a mixture one after another, and copy nobody. Leave population out.")
         if self.roles.active and self.roles.mains != self.population.population:
             raise ConfigError(
                 f"In a league of roles the mains are the members of the population: found mains={self.roles.mains} and "
@@ -178,6 +190,11 @@ class RunConfig:
             )
         if self.defeats.defeat_share or self.pool.guests:
             raise ConfigError("A population replays no defeats and takes no guests. Leave defeat_share and guests out.")
+        if self.stages:
+            raise ConfigError(
+                "Members of a population are compared under the game's own rules, and stages change those. Leave one "
+                "out."
+            )
 
     def check_rows(self) -> None:
         """A rollout must fall into whole sequences, and those into whole minibatches."""

@@ -91,11 +91,16 @@ def check_sides(spec: GameSpec, config: RunConfig) -> None:
     unfit = {
         "roles": config.roles.active, "a population": config.population.population,
         "a gate": config.gates.gate != "none",
-        "a curriculum": config.curriculum.curriculum, "bots": has_bots(config), "guests": config.pool.guests,
+        "a curriculum": config.curriculum.curriculum, "guests": config.pool.guests,
         "defeat_share": config.defeats.defeat_share, "snapshot_mark": config.pool.snapshot_mark,
         "imitation": config.ppo.on("imitation"), "eviction=redundant": config.pool.eviction == "redundant",
         "sampler=nash": "nash" in (config.opponents.sampler, config.opponents.late_sampler),
     }  # fmt: skip
+    if has_bots(config):
+        raise ConfigError(
+            f"The sides of {config.game} are not alike, and its bots drive one of them: they have no share beside "
+            "shadow and past. Leave bots and bot_floor out, or meet one bot: --opponent."
+        )
     for what in (what for what, wanted in unfit.items() if wanted):
         raise ConfigError(
             f"The sides of {config.game} are not alike: each has a learner and a past of its own, and {what} would "
@@ -112,7 +117,7 @@ def block_count(spec: GameSpec, config: RunConfig) -> int:
     """Blocks of each learner. Those of one of several are whole rounds of the sides: it plays them all."""
     worlds, blocks, learners = config.play.worlds, config.play.blocks, learner_count(spec, config)
     sides = spec.sides if spec.exchangeable_sides else 1
-    unit = sides * learners if learners > 1 else 1
+    unit = sides * learners if learners > 1 or sides > 2 else 1
     least = sides * learners
     if not blocks:
         blocks = next((b for b in range(max(least, worlds // 32), 1, -1) if worlds % b == b % unit == 0), 0)

@@ -142,11 +142,8 @@ class Opposition:
     @property
     def game(self) -> Game:
         """The game with the rules of the present stage."""
-        return (
-            self.built.game.with_rules(**dict(self.stages[self.stage.number].settings))
-            if self.stages
-            else (self.built.game)
-        )
+        game = self.built.game
+        return game.with_rules(**dict(self.stages[self.stage.number].settings)) if self.stages else game
 
     def read(self, lines: list[dict[str, Any]]) -> None:
         """Keep what the stages are judged by: the mean over seeds of the metrics they name."""
@@ -326,9 +323,8 @@ def role_league(built: Built, seed: int) -> RoleLeague:
 
 
 def new_league(built: Built, seed: int, learner: int = 0) -> League:
-    """What opposes one learner. Where there are several, snapshot_every counts steps of its own."""
-    config, seating, learners = built.config, built.plan.seating, len(built.lineup.names)
-    pool = replace(config.pool, snapshot_every=learners * config.pool.snapshot_every)
+    """What opposes one learner."""
+    config, seating, pool = built.config, built.plan.seating, built.config.pool
     root = Seed.of(seed) / "league"
     layout, unlike = layout_now(seating), not built.game.spec.exchangeable_sides
     return League.begin(
@@ -336,7 +332,7 @@ def new_league(built: Built, seed: int, learner: int = 0) -> League:
         bots=ladder_of(built.game, config) if has_bots(config) else (),
         can_mirror_B=np.asarray([unlike or mirror for mirror in layout.mirror_B]),  # unlike sides meet, one learning
         can_face_B=np.asarray(layout.face_B), seed=root / learner if learner else root,
-        total_steps=config.total_steps, gates=config.gates, from_birth=True,
+        total_steps=config.total_steps, gates=config.gates, from_birth=True, own_past=not unlike,
     )  # fmt: skip
 
 
@@ -380,4 +376,7 @@ def copy_row(pool: Any, learners: Learner, seed: jax.Array, learner: jax.Array, 
 def begin_anew(learners: Learner, origin: Learner, seed: jax.Array, learner: jax.Array) -> Learner:
     """One learner as it began: weights, optimiser, statistics and shadow; the others as they are."""
     at = (seed, learner)
-    return jax.tree.map(lambda now, first: now.at[at].set(first[at]), learners, origin)
+    anew = jax.tree.map(lambda now, first: now.at[at].set(first[at]), learners, origin)
+    if anew.reward is not None and learners.reward is not None:  # what running games have paid so far is true of them
+        anew = anew._replace(reward=anew.reward._replace(return_WN=learners.reward.return_WN))
+    return anew

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed
 from sparring.core.spec import GameSpec
 from sparring.evaluation.cross_play import half_width
@@ -140,7 +141,8 @@ class Population:
             return Fitness.of([Score()] * len(names), diverged)
         if game.spec.score == "return":
             return Fitness.of_returns(self.earned(players, pairs, seed), diverged)
-        payoff = play_pairs(game, players, pairs, games=config.pbt_games, seed=seed)
+        most = max(config.pbt_games, 1024)
+        payoff = play_pairs(game, players, pairs, games=config.pbt_games, seed=seed, most_games=most)
         won_M, drawn_M, lost_M = payoff.won_MM.sum(1), payoff.drawn_MM.sum(1), payoff.won_MM.sum(0)
         found = {name: Score(int(won_M[i]), int(drawn_M[i]), int(lost_M[i])) for i, name in enumerate(players)}
         return Fitness.of([found.get(name, Score()) for name in names], diverged)
@@ -149,7 +151,8 @@ class Population:
         """What each member earned from others, start by start: in zero-sum games, where returns among equals are 0."""
         found: dict[str, list[np.ndarray]] = defaultdict(lambda: [np.zeros(0)])
         games = self.built.config.population.pbt_games
-        for pair, met in meetings(self.built.game, players, pairs, half_width, games=games, seed=seed):
+        most = max(games, 1024)
+        for pair, met in meetings(self.built.game, players, pairs, half_width, games=games, seed=seed, most_games=most):
             for name, return_G in zip(pair, met.return_2G, strict=True):
                 found[name].append(return_G)
         return [np.concatenate(found[name]) for name in self.built.lineup.names[: self.members]]
@@ -172,13 +175,21 @@ def in_pairs(spec: GameSpec) -> bool:
 
 def with_each(built: Built, factor_MH: np.ndarray) -> np.ndarray:
     """First factors, those that `each` sets instead of chance: copies take over all that a member explores."""
-    common, factor_MH = built.config.ppo, factor_MH.copy()
+    said = {text.partition("=")[0].strip().replace("-", "_") for text in built.config.each}
+    factor_MH = factor_MH.copy()
     for column, knob in coefficients(built):
-        base = coefficient(common, knob).start
-        for member, ppo in enumerate(built.settings[0][: len(factor_MH)]):
-            own = coefficient(ppo, knob).start
-            if own != base:
-                factor_MH[member, column] = (1 - base) / (1 - own) if knob in HORIZONS else own / base
+        base = coefficient(built.config.ppo, knob)
+        for member, ppo in enumerate(built.settings[0][: len(factor_MH)] if knob in said else ()):
+            own = coefficient(ppo, knob)
+            first, last, own_first, own_last = (
+                1 - value if knob in HORIZONS else value for value in (base.start, base.end, own.start, own.end)
+            )
+            if own_first <= 0 or abs(first * own_last - last * own_first) > 1e-9 * first * own_first:
+                raise ConfigError(
+                    f"each gives {knob} of {built.lineup.names[member]} as {own}, which is no multiple of the run's "
+                    f"{base}: a population explores factors. Give it the same shape, or leave it out of pbt_knobs."
+                )
+            factor_MH[member, column] = first / own_first if knob in HORIZONS else own_first / first
     return factor_MH
 
 

@@ -25,10 +25,11 @@ def metric_lines(built: Built, iteration: int, report: Report, faced: Sequence[F
         line["steps"] = (iteration + 1) * built.steps_per_iteration
         line.update(game_metrics(built, tally))
         line.update(shaping_metrics(built, iteration, tally))
-        for name in built.lineup.names if faced else ():
-            own = [row for row in faced if (row.seed, row.learner) == (seed, name)]
-            whose = f"/{name}" if len(built.lineup.names) > 1 else ""
-            line.update(opponent_metrics(own, whose, won=built.game.spec.has_winners))
+        own = [row for row in faced if row.seed == seed]
+        line.update(opponent_metrics(own, won=built.game.spec.has_winners))
+        for name in built.lineup.names if faced and len(built.lineup.names) > 1 else ():
+            mine = [row for row in own if row.learner == name]
+            line.update(opponent_metrics(mine, f"/{name}", won=built.game.spec.has_winners))
         if report.second_tries is not None:
             games, won, drawn, _ = (int(x) for x in np.asarray(report.second_tries)[r])
             line.update(
