@@ -24,9 +24,10 @@ from sparring.league.player import past_rival, past_self
 from sparring.league.role_league import RoleLeague
 from sparring.league.roles import RolesConfig
 from sparring.nets.config import NetConfig
+from sparring.training.apply import applied
 from sparring.training.build import Built, build, first_state
 from sparring.training.config import PlayConfig, RunConfig
-from sparring.training.opposition import Opposition, applied
+from sparring.training.opposition import Opposition
 from sparring.training.program import TrainState, compile_program
 
 ONE = {"opponents": OpponentsConfig(current=Schedule.parse(0.0), history=Schedule.parse(1.0), sampler="pfsp_hard")}

@@ -4,7 +4,7 @@
     python benchmarks/settle.py --games kuhn --regimes naive     # some of it
     python benchmarks/settle.py --table benchmarks/results/settle.json
 
-Learning is the same in all regimes of a game (recipes/self_play.py), and so is the number of steps; only opponents
+Learning is the same in all regimes of a game (recipes/settling.py), and so is the number of steps; only opponents
 differ, but for `anchored`: the current self, with a KL to the shadow of weight 0.2 (EMAgnet, arXiv:2606.23995). The
 policy to deploy is the shadow. `naive` has none; the shadow measured there plays no game and changes nothing.
 Exploitability is what a best response would earn per game; 0 is an equilibrium.
@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from sparring.core.schedules import Schedule
-from sparring.recipes.self_play import SETTLING, Pace, apply, memory
+from sparring.recipes.self_play import Pace, apply, memory
+from sparring.recipes.settling import SETTLING
 from sparring.store.manifest import manifest_facts
 from sparring.training.config import CheckpointConfig, RunConfig
 

@@ -13,7 +13,8 @@ from sparring.core.settings import load_toml, to_toml
 from sparring.league.mixture import shares
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
-from sparring.recipes.self_play import SELF_PLAY, SETTLING, apply, self_play
+from sparring.recipes.self_play import SELF_PLAY, apply, self_play
+from sparring.recipes.settling import SETTLING
 from sparring.training.build import build
 from sparring.training.config import EvalConfig, PlayConfig, RunConfig
 

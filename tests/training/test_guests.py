@@ -25,11 +25,12 @@ from sparring.store.commands import drop
 from sparring.store.packages import PlayerMeta, read_package, write_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
+from sparring.training.apply import applied
 from sparring.training.build import build, first_state
 from sparring.training.control import Control
 from sparring.training.entrants import entrant, expanded
 from sparring.training.guests import free_name, invite, plain_name
-from sparring.training.opposition import Opposition, applied
+from sparring.training.opposition import Opposition
 from sparring.training.players import keep_players, restore_players
 from sparring.training.program import seat_players
 from sparring.training.runs import resume, start

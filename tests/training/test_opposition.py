@@ -24,9 +24,10 @@ from sparring.play.rollout import Duels, Games, Rollout, duels
 from sparring.store.checkpoints import load
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
+from sparring.training.apply import applied
 from sparring.training.build import Built, build, first_state
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
-from sparring.training.opposition import Faced, Opposition, applied
+from sparring.training.opposition import Faced, Opposition
 from sparring.training.program import seat_players, shadow_row
 from sparring.training.runs import resume, start
 from toy_players import quick

@@ -7,7 +7,7 @@ from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
-from sparring.recipes.self_play import blotto, five_moves, rock_paper_scissors
+from sparring.recipes.settling import blotto, five_moves, rock_paper_scissors
 from sparring.training.config import EvalConfig, PlayConfig, RunConfig, SeatsConfig
 
 

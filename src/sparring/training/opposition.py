@@ -1,10 +1,9 @@
 """Who opposes the learner: the decisions of the leagues, one for each seed, as arrays that the program reads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -13,22 +12,21 @@ from sparring.games.game import Game
 from sparring.league.abreast import Abreast
 from sparring.league.comeback import Comeback
 from sparring.league.desk import LATE
-from sparring.league.events import Event, Joined, Recalled, Reset, Snapshot, Staged
+from sparring.league.events import Event, Staged
 from sparring.league.league import League
 from sparring.league.orders import Orders as Decisions
 from sparring.league.orders import Report as LeagueReport
 from sparring.league.orders import Result
-from sparring.league.player import BOT, LEARNER, RIVAL, SHADOW, Player, kind_of
+from sparring.league.player import BOT, LEARNER, RIVAL, SHADOW, kind_of
 from sparring.league.population import Copied
 from sparring.league.role_league import RoleLeague
 from sparring.league.stages import Stage, StageState, advanced, parse_stages
-from sparring.learn.learner import Learner
 from sparring.play.rollout import Duels, Pairing
 from sparring.play.seating import Group, net_family
 from sparring.training.build import Built, ladder_of
 from sparring.training.guests import Guest
 from sparring.training.line_up import BOTS, has_bots, has_pool
-from sparring.training.program import Orders, TrainState, live_row, shadow_row
+from sparring.training.program import Orders, live_row, shadow_row
 from sparring.training.reseat import layout_now
 
 AnyLeague = League | RoleLeague | Abreast
@@ -334,49 +332,3 @@ def new_league(built: Built, seed: int, learner: int = 0) -> League:
         can_face_B=np.asarray(layout.face_B), seed=root / learner if learner else root,
         total_steps=config.total_steps, gates=config.gates, from_birth=True, own_past=not unlike,
     )  # fmt: skip
-
-
-def applied(
-    state: TrainState,
-    events_R: Sequence[Sequence[Event]],
-    opposition: Opposition,
-    read: Callable[[int, Player], Any] | None = None,
-) -> TrainState:
-    """Carry out what the leagues decided: copy learners, and guests that are built alike, into rows of the pool, bring
-    past players back (`read` gives the weights of one of a seed), and let learners begin anew."""
-    for r, events in enumerate(events_R):
-        for event in events:
-            if isinstance(event, Snapshot) and event.row is not None:
-                group, place = opposition.built.lineup.place_of(event.learner)
-                places = (jnp.asarray(place) for place in (r, place, event.row))
-                state = state._replace(pool=copy_row(state.pool, state.learners[group], *places))
-            elif isinstance(event, Reset):
-                assert state.origin is not None
-                anew = begin_anew(state.learners[0], state.origin, jnp.asarray(r), jnp.asarray(event.learner))
-                state = state._replace(learners=(anew,))
-            elif isinstance(event, Recalled):
-                assert read is not None
-                policy = read(r, event.player)
-                put = jax.tree.map(lambda rows, one, at=(r, event.row): rows.at[at].set(one), state.pool, policy)
-                state = state._replace(pool=put)
-            elif isinstance(event, Joined) and opposition.guests[event.player.id].family not in opposition.kinds:
-                guest = opposition.guests[event.player.id].policy
-                put = jax.tree.map(lambda rows, one, at=(r, event.row): rows.at[at].set(one), state.pool, guest)
-                state = state._replace(pool=put)
-    return state
-
-
-@jax.jit
-def copy_row(pool: Any, learners: Learner, seed: jax.Array, learner: jax.Array, row: jax.Array) -> Any:
-    """The pool with a learner's present policy in one row."""
-    return jax.tree.map(lambda rows, actor: rows.at[seed, row].set(actor[seed, learner]), pool, learners.model.actor)
-
-
-@jax.jit
-def begin_anew(learners: Learner, origin: Learner, seed: jax.Array, learner: jax.Array) -> Learner:
-    """One learner as it began: weights, optimiser, statistics and shadow; the others as they are."""
-    at = (seed, learner)
-    anew = jax.tree.map(lambda now, first: now.at[at].set(first[at]), learners, origin)
-    if anew.reward is not None and learners.reward is not None:  # what running games have paid so far is true of them
-        anew = anew._replace(reward=anew.reward._replace(return_WN=learners.reward.return_WN))
-    return anew

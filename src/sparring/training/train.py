@@ -14,11 +14,12 @@ from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore, sco
 from sparring.store.checkpoints import save
 from sparring.store.results import Results
 from sparring.store.run_dir import RunDir
+from sparring.training.apply import applied
 from sparring.training.build import Built
 from sparring.training.control import Control, together
 from sparring.training.examine import Examination, examination, exploitability
 from sparring.training.meta_games import MetaGames, mixture_exploitability
-from sparring.training.opposition import Opposition, applied
+from sparring.training.opposition import Opposition
 from sparring.training.players import keep_players, read_past, restore_players
 from sparring.training.population import Population, in_front
 from sparring.training.program import Orders, Report, TrainState, compile_program
