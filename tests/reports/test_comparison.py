@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from sparring.evaluation.regimes import Candidate, Comparison, Cost
+from sparring.evaluation.regimes import RATING, Candidate, Comparison, Cost
 from sparring.reports.comparison import (
     comparison_json,
     comparison_picture,
@@ -45,7 +45,7 @@ def printed(table) -> list[str]:
 def test_a_mean_has_students_interval_and_ends_where_the_figure_ends():
     comparison = of("exploitability", naive=(0.1, 0.2, 0.3))
     (measure,) = measures(comparison)
-    found = interval_of(comparison.candidates[0], measure, 0)
+    found = interval_of(comparison.candidates[0], measure, comparison)
     assert found is not None and found.mean == pytest.approx(0.2) and found.low == 0.0
     assert found.high == pytest.approx(0.2 + T2 * 0.1 / 3**0.5)
 
@@ -53,7 +53,7 @@ def test_a_mean_has_students_interval_and_ends_where_the_figure_ends():
 def test_equal_rates_of_few_games_are_not_certain():
     comparison = of("worst", 16, naive=(0.5, 0.5, 0.5), pool=(0.25, 0.25, 0.25))
     (measure,) = measures(comparison)
-    found = interval_of(comparison.candidates[0], measure, 16)
+    found = interval_of(comparison.candidates[0], measure, replace(comparison, games=16))
     half = T2 * 0.125 / 3**0.5  # one rate of 16 games deviates by 1/8
     assert found is not None and (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half))
     assert verdict(comparison) == {"pool": "unknown"}
@@ -164,3 +164,12 @@ def test_a_sides_own_figures_are_columns_of_their_own():
 def test_the_picture_is_drawn_also_with_one_seed_and_without_costs():
     assert comparison_picture(mixed()).startswith(b"\x89PNG")
     assert comparison_picture(of("rating", naive=(1.0,), pool=(2.0,))).startswith(b"\x89PNG")
+
+
+def test_equal_ratings_of_two_seeds_are_not_surer_than_their_games():
+    """Four players in all: 3 x 32 games of each; 173.72^2 x 4 / 96 = 35.46^2; t of one degree is 12.706."""
+    twins = tuple(Candidate(name, name, {RATING: (16.7, 16.7)}) for name in ("naive", "shadow"))
+    comparison = Comparison("rps", 2, twins, games=32)
+    measure = next(one for one in measures(comparison) if one.name == RATING)
+    found = interval_of(twins[1], measure, comparison)
+    assert found is not None and found.high - found.mean == pytest.approx(12.706 * 35.46 / 2**0.5, rel=1e-3)

@@ -124,8 +124,8 @@ def agreed(arguments: Compare, shared: list[str]) -> Plan:
     check_counts(arguments.games, max(arguments.games, 2))
     check_names(arguments.regimes, shared)
     begun = read(arguments.out / PLAN) if arguments.out else None
-    if begun is not None and not shared:
-        shared, out = begun["words"], arguments.out
+    if begun is not None:
+        shared, out = shared or begun["words"], arguments.out
     else:
         game = game_of(shared, (arguments.regimes or USUAL)[0])
         shared = shared if value_of(shared, "--seeds") else [*shared, "--seeds", SEEDS]

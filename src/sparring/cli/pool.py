@@ -111,7 +111,8 @@ def table(known: "LastKnown") -> Table:
     first, *others = built.lineup.names
     whom = f"{first} has met" if built.config.roles.active else "the learners meet" if others else "the learner meets"
     won = built.game.spec.has_winners
-    found = Table(title=f"Whom {whom}, before iteration {known.iteration}")
+    caption = "Not counted: games against itself, and of weights from before a new beginning."
+    found = Table(caption=caption, caption_justify="left", title=f"Whom {whom}, before iteration {known.iteration}")
     # An oracle begins anew and anew, so its rating says nothing.
     judged = ["rate", "over all games", "weight" if mixed else "Elo"] if won else []
     for column in (*["seed"] * several, "name", "kind", "born", "games", *judged, "row"):

@@ -33,6 +33,9 @@ def command(words: list[str]) -> None:
     run = RunDir.open(arguments.run)
     total_steps = arguments.total_steps or None
     built, checkpoint = reopen(run, total_steps), newest(run)
+    planned = reopen(run).config.total_steps
+    if total_steps is not None and total_steps < planned:
+        note(f"{planned:,} steps were planned, {total_steps:,} from now on; schedules are shortened with them.")
     for line in differences(arguments.run):
         note(f"{line}; the resumed run will not be bit for bit the same.")
     note_damage(checkpoint)

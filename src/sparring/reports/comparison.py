@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from io import BytesIO
-from math import inf, isnan
+from math import inf, isnan, log
 from typing import Any, Literal
 
 import numpy as np
@@ -55,17 +55,24 @@ def measures(comparison: Comparison) -> list[Measure]:
     return found
 
 
-def least_variance(measure: Measure, games: int) -> float:
+def least_variance(measure: Measure, comparison: Comparison) -> float:
     """Of one seed's figure by the luck of its games: rates of few games are often equal without being the same."""
-    return 0.25 / games if measure.name == WORST and games else 0.0
+    games = comparison.games
+    if not games or measure.name not in (RATING, WORST):
+        return 0.0
+    if measure.name == WORST:
+        return 0.25 / games
+    # Of n even games the logarithm of the odds has the variance 4 / n; bots, whom all meet too, are not counted.
+    players = sum(len(one.figures.get(RATING, ())) for one in comparison.candidates)
+    return (400.0 / log(10.0)) ** 2 * 4.0 / (games * max(players - 1, 1))
 
 
-def interval_of(candidate: Candidate, measure: Measure, games: int) -> Interval | None:
+def interval_of(candidate: Candidate, measure: Measure, comparison: Comparison) -> Interval | None:
     """Mean over seeds with Student's interval, cut where the figure itself ends."""
     values = candidate.figures.get(measure.name)
     if values is None:
         return None
-    found = mean_interval(values, CONFIDENCE, least_variance=least_variance(measure, games))
+    found = mean_interval(values, CONFIDENCE, least_variance=least_variance(measure, comparison))
     if isnan(found.low):
         return found
     return Interval(found.mean, max(found.low, measure.least), min(found.high, measure.most), found.count)
@@ -76,7 +83,7 @@ def verdicts(comparison: Comparison, measure: Measure) -> dict[str, Verdict]:
     number of candidates (Holm 1979), since of twenty equal ones one would otherwise look better."""
     yardstick, *others = comparison.candidates
     base = yardstick.figures.get(measure.name)
-    least = least_variance(measure, comparison.games)
+    least = least_variance(measure, comparison)
     p = {one.name: two_sided(one.figures.get(measure.name), base, least) for one in others}
     found: dict[str, Verdict] = dict.fromkeys(p, "unknown")
     if base is None or not measure.better:
@@ -135,7 +142,7 @@ def strength_table(comparison: Comparison) -> Table:
     if comparison.games:
         table.add_column("against")
     for one in comparison.candidates:
-        cells = [interval_text(interval_of(one, measure, comparison.games), measure.digits) for measure in columns]
+        cells = [interval_text(interval_of(one, measure, comparison), measure.digits) for measure in columns]
         cells += [Counter(one.worst).most_common(1)[0][0] if one.worst else ""] * bool(comparison.games)
         table.add_row(*map(Text, (one.name, *cells)))
     return table
@@ -189,7 +196,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     columns = measures(comparison)
 
     def figures(one: Candidate) -> dict[str, Any]:
-        found = {measure.name: interval_of(one, measure, comparison.games) for measure in columns}
+        found = {measure.name: interval_of(one, measure, comparison) for measure in columns}
         return {name: {**plain(x), "seeds": list(one.figures[name])} for name, x in found.items() if x is not None}
 
     judged = comparison.candidates[1:] and comparison.seeds > 1
@@ -233,7 +240,7 @@ def comparison_picture(comparison: Comparison) -> bytes:
     figure, axes = plt.subplots(1, len(columns) + 1, figsize=size, sharey=True, layout="constrained", squeeze=False)
     for axis, measure in zip(axes[0], columns, strict=False):
         for row, one in enumerate(candidates):
-            interval = interval_of(one, measure, comparison.games)
+            interval = interval_of(one, measure, comparison)
             if interval is None:
                 continue
             values = one.figures[measure.name]
