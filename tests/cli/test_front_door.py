@@ -61,7 +61,8 @@ def test_every_command_explains_itself_and_each_of_its_flags(sparring, command):
 
 
 def test_the_help_of_train_names_the_recipes_and_shows_one_s_values_as_defaults(sparring):
-    assert "|".join(RECIPES) in sparring("train", "--help").out
+    words = sparring("train", "--help").out.replace(",", " ").replace(".", " ").split()
+    assert set(RECIPES) <= set(words)
     assert "(default: 256)" in sparring("train", "--recipe", "tag", "--help").out
 
 

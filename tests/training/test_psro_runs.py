@@ -190,7 +190,7 @@ def test_other_solvers_run(solver, tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"game": "matrix:stag_hunt"}, "meta-game of PSRO is zero-sum"),
+        ({"game": "matrix:stag_hunt"}, "oracles=1 goes by games won"),
         ({"stages": ("bonus=1 until games > 9", "bonus=2")}, "stages change those"),
         ({"opponents": OpponentsConfig(bots=S(0.5))}, "mains and oracles to 0"),
         ({"pool": PoolConfig(pool_size=0)}, "pool_size=0"),

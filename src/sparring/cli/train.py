@@ -53,8 +53,14 @@ class Train:
     machine: MachineConfig = field(default_factory=MachineConfig)
     config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None
     """A TOML file of settings, such as a run's config.toml; flags win over it."""
-    recipe: Annotated[str, tyro.conf.arg(metavar="|".join(RECIPES), help_behavior_hint="")] = ""
-    """A ready-made configuration by name; flags win over it."""
+    recipe: Annotated[
+        str,
+        tyro.conf.arg(
+            metavar="NAME",
+            help=f"A ready-made configuration by name; flags win over it. There are: {', '.join(RECIPES)}.",
+            help_behavior_hint="",
+        ),
+    ] = ""
     preset: Annotated[str, tyro.conf.arg(metavar="|".join(PRESETS), help_behavior_hint="")] = ""
     """Settings of networks and learning by name, put on top of the recipe or file; flags win over it."""
     self_play: Annotated[str, tyro.conf.arg(metavar="|".join((AUTO, *SELF_PLAY)))] = AUTO
