@@ -56,7 +56,7 @@ class Abreast:
             league.report(Report(report.iteration, rows, report.drained_B[first : first + each]))
 
     def row_of(self, player: int) -> int | None:
-        league = self._met_by(player)
+        league = self._owner((player - PAST) % len(self.names))  # who owns it and who meets it: the same way back
         row = self.leagues[league].row_of(self.inside(player))
         return None if row is None else self._row(league, row)
 
@@ -107,11 +107,6 @@ class Abreast:
     def _owner(self, league: int) -> int:
         """The learner whose present, shadow and past a league is made of."""
         return 1 - league if self.unlike else league
-
-    def _met_by(self, player: int) -> int:
-        """The league that a shadow or past self belongs to."""
-        first = SHADOW if player >= SHADOW else PAST
-        return self._owner((player - first) % len(self.names))
 
     def outside(self, league: int, player: int) -> int:
         """The id by which all know a player that one of the leagues has drawn."""

@@ -78,3 +78,10 @@ def ready(learner: Learner, key: Array, knobs: Any) -> Learner:
         drawn_NZ = knobs.value_noise * jax.random.normal(own, noise.value.shape)
         model = eqx.tree_at(lambda m: m.critic.noise_NZ.value, model, drawn_NZ)
     return learner._replace(model=model)
+
+
+def while_games_go_on(learners: Learner, before: Learner) -> Learner:
+    """Learners with other weights in the worlds they had: what running games have paid so far is true of those."""
+    if learners.reward is None or before.reward is None:
+        return learners
+    return learners._replace(reward=learners.reward._replace(return_WN=before.reward.return_WN))

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from sparring.league.events import Event, Joined, Recalled, Reset, Snapshot
 from sparring.league.player import Player
-from sparring.learn.learner import Learner
+from sparring.learn.learner import Learner, while_games_go_on
 from sparring.training.opposition import Opposition
 from sparring.training.program import TrainState
 
@@ -25,22 +25,24 @@ def applied(
         for event in events:
             if isinstance(event, Snapshot) and event.row is not None:
                 group, place = opposition.built.lineup.place_of(event.learner)
-                places = (jnp.asarray(place) for place in (r, place, event.row))
-                state = state._replace(pool=copy_row(state.pool, state.learners[group], *places))
+                at = map(jnp.asarray, (r, place, event.row))
+                state = state._replace(pool=copy_row(state.pool, state.learners[group], *at))
             elif isinstance(event, Reset):
                 assert state.origin is not None
                 anew = begin_anew(state.learners[0], state.origin, jnp.asarray(r), jnp.asarray(event.learner))
                 state = state._replace(learners=(anew,))
             elif isinstance(event, Recalled):
                 assert read is not None
-                policy = read(r, event.player)
-                put = jax.tree.map(lambda rows, one, at=(r, event.row): rows.at[at].set(one), state.pool, policy)
-                state = state._replace(pool=put)
+                state = state._replace(pool=load_row(state.pool, r, event.row, read(r, event.player)))
             elif isinstance(event, Joined) and opposition.guests[event.player.id].family not in opposition.kinds:
                 guest = opposition.guests[event.player.id].policy
-                put = jax.tree.map(lambda rows, one, at=(r, event.row): rows.at[at].set(one), state.pool, guest)
-                state = state._replace(pool=put)
+                state = state._replace(pool=load_row(state.pool, r, event.row, guest))
     return state
+
+
+def load_row(pool: Any, seed: int, row: int, policy: Any) -> Any:
+    """The pool with a policy from elsewhere in one row."""
+    return jax.tree.map(lambda rows, one: rows.at[seed, row].set(one), pool, policy)
 
 
 @jax.jit
@@ -54,6 +56,4 @@ def begin_anew(learners: Learner, origin: Learner, seed: jax.Array, learner: jax
     """One learner as it began: weights, optimiser, statistics and shadow; the others as they are."""
     at = (seed, learner)
     anew = jax.tree.map(lambda now, first: now.at[at].set(first[at]), learners, origin)
-    if anew.reward is not None and learners.reward is not None:  # what running games have paid so far is true of them
-        anew = anew._replace(reward=anew.reward._replace(return_WN=learners.reward.return_WN))
-    return anew
+    return while_games_go_on(anew, learners)

@@ -12,11 +12,11 @@ from sparring.training.opposition import AnyLeague, Opposition
 
 def audited(run: RunDir, opposition: Opposition, done: int) -> int:
     """How many rows of results the leagues after `done` iterations follow from; refuses those that do not."""
+    if not opposition.leagues:
+        return 0
     rows = read_results(run.results_path, "train") if run.results_path.exists() else []
     rows = [row for row in rows if row.iteration < done]
     names = opposition.built.lineup.names
-    if not opposition.leagues:
-        return 0
     for seed, league in zip(map(int, opposition.built.seeds_R), opposition.leagues, strict=True):
         found = differences(league, played(rows, seed, names, winners=opposition.built.game.spec.has_winners))
         if found:

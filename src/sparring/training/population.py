@@ -36,7 +36,7 @@ from sparring.league.population import (
     steps_between,
 )
 from sparring.learn.config import COEFFICIENTS, INHERITED, coefficient
-from sparring.learn.learner import Learner
+from sparring.learn.learner import Learner, while_games_go_on
 from sparring.play.scripted import RANDOM, Scripted
 from sparring.training.build import Built
 from sparring.training.config import HIGHEST
@@ -236,6 +236,4 @@ def descended(learners: Learner, seed: jax.Array, parent_M: jax.Array) -> Learne
     """Learners of one seed as copies of their parents: weights, optimiser, statistics and shadow; who stays is the same
     to the last bit, and everybody keeps its identity, so that twins do not stay twins."""
     copied = jax.tree.map(lambda x: x.at[seed].set(x[seed][parent_M]), learners)
-    if copied.reward is not None and learners.reward is not None:  # what games of its own worlds have paid so far
-        copied = copied._replace(reward=copied.reward._replace(return_WN=learners.reward.return_WN))
-    return copied._replace(player=learners.player)
+    return while_games_go_on(copied, learners)._replace(player=learners.player)
