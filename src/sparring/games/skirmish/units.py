@@ -53,6 +53,7 @@ class Kind:
     """Radius at which units of one layer push each other apart; None where it is the radius."""
     attributes: tuple[str, ...]
     flies: bool = False
+    hits_air: bool = False
     climbs: bool = False
     """Walks over cliffs."""
     burst: float = 0.0
@@ -79,6 +80,7 @@ class Kind:
 
 _HYDRALISK = Kind(
     name="hydralisk",
+    hits_air=True,
     race="zerg",
     health=90.0,
     damage=12.0,
@@ -93,6 +95,7 @@ _HYDRALISK = Kind(
 _ALL = (
     Kind(
         name="marine",
+        hits_air=True,
         race="terran",
         health=45.0,
         damage=6.0,
@@ -139,6 +142,7 @@ _ALL = (
     ),
     Kind(
         name="stalker",
+        hits_air=True,
         race="protoss",
         health=80.0,
         shield=80.0,

@@ -1,0 +1,42 @@
+"""What scripted enemies do: march to a goal and fight whom they meet.
+
+An approximation of the engine's attack-move. A unit looks round as far as SCAN or its weapon reaches, and farther for
+whoever fires at it; it prefers those that heal, then the nearest; it keeps a target while that lives and is in reach or
+fires at it.
+"""
+
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.games.skirmish.army import Army, Stats
+from sparring.games.skirmish.pairs import Pairs, along
+
+SCAN = 5.0
+FUZZ = 1e-3
+"""Squared cells within which targets are equally far: chance chooses, never the number of a seat."""
+FAR = 1e9
+RANK = 1e6
+"""Outweighs any squared distance of a map."""
+
+
+def chosen(army: Army, stats: Stats, pairs: Pairs, target_EW: Array, pressed: Array, favour_UW: Array) -> Array:
+    """Pairs in which the enemy aims at the ally; `pressed` are those in which the ally fires at the enemy."""
+    ally, enemy = army.slice(0), army.slice(1)
+    if army.battle_map.goal == "allies":
+        seen = pairs.alive
+    else:
+        radii = stats.radius[ally][:, None] + stats.radius[enemy][None]
+        scan = jnp.maximum(stats.reach[enemy], SCAN)[None] + radii
+        seen = ((pairs.squared <= scan**2) & pairs.alive) | pressed
+    score = pairs.squared + FUZZ * along(0, favour_UW[ally])
+    if army.any_of(0, "flies"):
+        seen = seen & (along(0, ~stats.flies[ally]) | along(1, stats.hits_air[enemy]))
+        score = score + jnp.where(along(0, stats.heals[ally]), 0.0, RANK)
+    if army.any_of(1, "heals"):
+        seen = seen & along(1, ~stats.heals[enemy])
+    number = along(0, jnp.arange(army.sizes[0], dtype=target_EW.dtype)[:, None])
+    kept = (along(1, target_EW) == number) & pairs.alive & (pairs.reached[1] | pressed)
+    # A kept target has a score of 0 or less, so that one search finds it first.
+    score = jnp.where(kept, -1.0, jnp.where(seen, score, FAR))
+    best = jnp.min(score, axis=0, keepdims=True)
+    return (score == best) & (best < FAR)

@@ -1,0 +1,192 @@
+"""What agents see, and what a centralised critic may see. The blocks and their order are SMAC's.
+
+Letters: N units of the side that looks, M its foes, Z features of one unit.
+"""
+
+from typing import Literal
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from sparring.core.spec import Central, Feature
+from sparring.games.skirmish.army import Army, Stats
+from sparring.games.skirmish.battle import Battle
+from sparring.games.skirmish.command import ATTACK, frame
+from sparring.games.skirmish.terrain import SIZE
+from sparring.games.skirmish.units import SIGHT
+
+Critic = Literal["smac", "agent_specific", "feature_pruned"]
+
+
+class Shape:
+    """Sizes of everything that is seen. Where both sides are learners they share one shape, wide enough for both."""
+
+    def __init__(self, army: Army, duel: bool, quirky_types: bool) -> None:
+        sides = (0, 1) if duel else (0,)
+        self.army, self.duel = army, duel
+        self.friends = max(army.sizes[side] for side in sides)
+        self.foes = max(army.sizes[1 - side] for side in sides)
+        self.choices = ATTACK + self.foes
+        if army.any_of(0, "heals") or (duel and army.any_of(1, "heals")):
+            self.choices = max(self.choices, ATTACK + self.friends)
+        shielded = [army.any_of(side, "shield") for side in (0, 1)]
+        self.own_shield, self.foe_shield = (any(shielded),) * 2 if duel else shielded
+        self.bits = self._bits(quirky_types)
+
+    def _bits(self, quirky: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the kinds that the type bits of friends and of foes stand for; none where each side has one kind."""
+        kinds = self.army.kinds_of(0), self.army.kinds_of(1)
+        if max(map(len, kinds)) == 1:
+            return (), ()
+        if self.duel:
+            return self.army.names, self.army.names
+        # SMAC numbers enemy zealots before enemy stalkers, and its agents the other way round.
+        foes = kinds[1][::-1] if quirky and kinds[1] == ("stalker", "zealot") else kinds[1]
+        return kinds[0], foes
+
+    @property
+    def friend_size(self) -> int:
+        return 5 + self.own_shield + len(self.bits[0])
+
+    @property
+    def foe_size(self) -> int:
+        return 5 + self.foe_shield + len(self.bits[1])
+
+    def layout(self) -> tuple[Feature, ...]:
+        return (
+            Feature("move", (4,)),
+            Feature("enemies", (self.foes, self.foe_size), lists="foes" if self.duel else ""),
+            Feature("allies", (self.friends - 1, self.friend_size), lists="friends"),
+            Feature("own", (self.friend_size - 4,)),
+        )
+
+    @property
+    def features(self) -> int:
+        return sum(block.size for block in self.layout())
+
+    @property
+    def state_size(self) -> int:
+        """Of SMAC's state."""
+        friend, foe = self.friend_size - 1, self.foe_size - 2
+        return self.friends * friend + self.foes * foe + self.friends * self.choices
+
+    def central(self, kind: Critic) -> Central:
+        if kind == "smac":
+            return Central("side", self.state_size) if self.duel else Central("world", self.state_size)
+        own = self.friends + self.features
+        if kind == "agent_specific":
+            return Central("seat", own + self.state_size)
+        return Central("seat", own + 3 + self.friends * self.choices + self.friends - 1)
+
+
+def observed(shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Array) -> Array:
+    """features_NFW of a side."""
+    return _around(shape, stats, battle, side, legal_NA, SIGHT)
+
+
+def _around(shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Array, sight: float) -> Array:
+    """Moves, foes, friends and oneself as each unit of a side sees them within a distance; the dead see nothing."""
+    army, units, foes = shape.army, shape.army.slice(side), shape.army.slice(1 - side)
+    count = army.sizes[side]
+    alive_N = battle.health_U[units] > 0
+    seen_foes = _relative(shape, battle, side, units, foes, sight)
+    attackable = legal_NA[:, ATTACK : ATTACK + army.sizes[1 - side]].astype(float)
+    foe = [attackable, *seen_foes[1:], *_condition(shape, stats, battle, foes, 1)]
+    seen_friends = _relative(shape, battle, side, units, units, sight)
+    friend = [*seen_friends, *_condition(shape, stats, battle, units, 0)]
+    friend_block = _masked(friend, seen_friends[0])
+    others_NN = np.array([[n for n in range(count) if n != m] for m in range(count)]).reshape(count, count - 1)
+    friend_block = jnp.stack([friend_block[n, others_NN[n]] for n in range(count)])
+    own = jnp.stack(_condition(shape, stats, battle, units, 0), axis=1)
+    parts = (
+        legal_NA[:, 2:ATTACK].astype(float),
+        _flat(_masked(foe, seen_foes[0]), shape.foes),
+        _flat(friend_block, shape.friends - 1),
+        own,
+    )
+    return jnp.concatenate(parts, axis=1) * alive_N[:, None]
+
+
+def state(shape: Shape, stats: Stats, battle: Battle, side: int) -> Array:
+    """SMAC's state as a side sees it: the world's size is 1, its middle 0."""
+    army, units, foes = shape.army, shape.army.slice(side), shape.army.slice(1 - side)
+    blocks = []
+    for who, group, kind in ((units, shape.friends, 0), (foes, shape.foes, 1)):
+        health, *rest = _condition(shape, stats, battle, who, kind)
+        x, y = battle.place_XU[:, who] * frame(army, side)[:, None, None] / SIZE
+        cooldown = [_cooldown(stats, battle, who)] if kind == 0 else []
+        block = jnp.stack([health, *cooldown, x, y, *rest], axis=1) * (battle.health_U[who] > 0)[:, None]
+        blocks.append(_rows(block, group))
+    return jnp.concatenate([*blocks, _last(shape, battle, side)])
+
+
+def central(shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Array, kind: Critic, masked: bool) -> Array:
+    """One row for each unit of a side: which one it is, the world as it relates to it, and what more the kind adds.
+
+    "agent_specific" is what the agent sees and SMAC's state; "feature_pruned" says of every unit, seen or not, where it
+    is relative to the agent and how it is, without saying it twice. With death masking (`masked`) the row of a dead unit
+    says nothing but which one it is.
+    """
+    army, units = shape.army, shape.army.slice(side)
+    count, alive_N = army.sizes[side], battle.health_U[units] > 0
+    worlds = alive_N.shape[-1]
+    name = jnp.broadcast_to(jnp.eye(count, shape.friends)[..., None], (count, shape.friends, worlds))
+    if kind == "agent_specific":
+        seen = observed(shape, stats, battle, side, legal_NA)
+        whole = jnp.broadcast_to(state(shape, stats, battle, side)[None], (count, shape.state_size, worlds))
+        rows = jnp.concatenate([seen, whole], axis=1)
+    else:
+        around = _around(shape, stats, battle, side, legal_NA, jnp.inf)
+        x, y = battle.place_XU[:, units] * frame(army, side)[:, None, None] / SIZE
+        cooldown = _cooldown(stats, battle, units) * alive_N
+        others = [jnp.concatenate([cooldown[:n], cooldown[n + 1 :]]) for n in range(count)]
+        waits = jnp.pad(jnp.stack(others), ((0, 0), (0, shape.friends - count), (0, 0)))
+        last = jnp.broadcast_to(_last(shape, battle, side)[None], (count, shape.friends * shape.choices, worlds))
+        rows = jnp.concatenate([around, jnp.stack([x, y, cooldown], axis=1), waits, last], axis=1)
+    return jnp.concatenate([name, rows * alive_N[:, None] if masked else rows], axis=1)
+
+
+def _relative(shape: Shape, battle: Battle, side: int, units: slice, others: slice, sight: float) -> list[Array]:
+    """Seen, distance and offset of each other for each unit, [N, M, W], in units of SIGHT."""
+    sign_X = frame(shape.army, side)
+    delta_X = battle.place_XU[:, None, others] - battle.place_XU[:, units, None]
+    distance = jnp.sqrt(delta_X[0] ** 2 + delta_X[1] ** 2)
+    seen = (distance < sight) & (battle.health_U[others] > 0)[None] & (battle.health_U[units] > 0)[:, None]
+    return [seen.astype(float), distance / SIGHT, *(delta_X[x] * sign_X[x] / SIGHT for x in (0, 1))]
+
+
+def _condition(shape: Shape, stats: Stats, battle: Battle, units: slice, foe: int) -> list[Array]:
+    """Health, shield and kind of units, as many as are told; [N, W] each."""
+    parts = [battle.health_U[units] / stats.health[units]]
+    if (shape.own_shield, shape.foe_shield)[foe]:
+        parts.append(battle.shield_U[units] / jnp.maximum(stats.shield[units], 1.0))
+    numbers = [shape.army.names.index(name) for name in shape.bits[foe]]
+    return parts + [(battle.kind_U[units] == number).astype(float) for number in numbers]
+
+
+def _masked(parts: list[Array], seen_NM: Array) -> Array:
+    """[N, M, Z, W]; parts of others alone are the same for all that look."""
+    return jnp.stack([jnp.broadcast_to(part, seen_NM.shape) for part in parts], axis=2) * seen_NM[:, :, None]
+
+
+def _flat(block_NMZ: Array, rows: int) -> Array:
+    padded = jnp.pad(block_NMZ, ((0, 0), (0, rows - block_NMZ.shape[1]), (0, 0), (0, 0)))
+    return padded.reshape(padded.shape[0], -1, padded.shape[-1])
+
+
+def _rows(block_NZ: Array, rows: int) -> Array:
+    padded = jnp.pad(block_NZ, ((0, rows - block_NZ.shape[0]), (0, 0), (0, 0)))
+    return padded.reshape(-1, padded.shape[-1])
+
+
+def _cooldown(stats: Stats, battle: Battle, units: slice) -> Array:
+    """Loops until the next shot, or a medivac's energy, in SMAC's units."""
+    left = jnp.where(stats.heals[units], battle.energy_U[units], jnp.maximum(battle.cooldown_U[units], 0.0))
+    return left / stats.cooldown_scale[units]
+
+
+def _last(shape: Shape, battle: Battle, side: int) -> Array:
+    """The last choice of each unit of a side as bits, one after another."""
+    last_N = battle.last_S[shape.army.slice(side)]
+    return _rows((last_N[:, None] == jnp.arange(shape.choices)[:, None]).astype(float), shape.friends)
