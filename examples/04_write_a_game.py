@@ -37,7 +37,7 @@ class Race(Game):
         static=True,
         default=GameSpec(
             seats=2, side_of_seat=(0, 1), exchangeable=((0, 1),), action=ActionSpec(heads=(2,)),
-            layout=(Feature("own", (1,)), Feature("other", (1, 1), others=True)), central=Central("seat", 4),
+            layout=(Feature("own", (1,)), Feature("other", (1, 1), lists="others")), central=Central("seat", 4),
             shortest=5, longest=40, zero_sum=True, score="outcome",
         ),
     )  # fmt: skip

@@ -142,14 +142,29 @@ def test_evaluation_leaves_the_run_as_it_was(sparring, own_run):
 
 
 def test_games_are_listed_and_described(sparring):
-    from sparring.games.registry import available
+    from sparring.games.registry import available, overview
 
     assert list(json.loads(sparring("games", "--json").out)) == list(available())
-    assert all(name in sparring("games").out for name in available())
+    said = sparring("games").out
+    assert all(row in said for row in overview())
     described = sparring("games", "particles:tag").out
     assert "chase" in described and "sparring train particles:tag --options predators=3 " in described
     about = json.loads(sparring("games", "kuhn", "--json").out)
     assert about["options"] == {"positions": "random"} and "equilibrium" in about["bots"]
+
+
+def test_a_family_of_games_is_listed(sparring, monkeypatch):
+    from sparring.games import registry
+
+    said = sparring("games", "particles").out
+    assert "particles:tag" in said and "Slow predators hunt fast prey" in said and "kuhn" not in said
+    assert list(json.loads(sparring("games", "particles", "--json").out)) == ["particles:spread", "particles:tag"]
+    assert "dogfight:2v2" not in sparring("games", "dogfight").out, "a game of its own is described"
+    tags = {f"tag:{n}": f"sparring.games.particles.tag:tag:{n}" for n in range(7)}
+    monkeypatch.setattr(registry, "GAMES", tags)
+    words = " ".join(sparring("games").out.split())
+    row = "tag:PREDATORS Slow predators hunt fast prey among obstacles (mpe2 simple_tag_v3). All 7: sparring games tag"
+    assert row in words and words.count("tag:") == 1
 
 
 def test_a_bench_reports_the_game_and_training(sparring):

@@ -1,11 +1,35 @@
 import inspect
 import subprocess
 import sys
+from typing import Literal
 
 import pytest
 
 from sparring.core.errors import ConfigError, GameError
 from sparring.games import registry
+from sparring.games.kuhn import Kuhn, kuhn
+
+MAPS = ("2s3z", "3m", "3s5z", "8m", "25m", "MMM", "MMM2")
+
+
+def battle(map: str, positions: Literal["random", "fixed"] = "fixed") -> Kuhn:
+    """Two armies fight.
+
+    More about them.
+    """
+    assert map in MAPS
+    return kuhn(positions=positions)
+
+
+def variant_line(variant: str) -> str:
+    return f"The map {variant}."
+
+
+@pytest.fixture
+def battles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A family that one function makes, in a registry beside two other games."""
+    known = {name: registry.GAMES[name] for name in ("kuhn", "particles:tag")}
+    monkeypatch.setattr(registry, "GAMES", {f"battle:{map}": f"{__name__}:battle:{map}" for map in MAPS} | known)
 
 
 def test_listing_games_loads_none_of_them_and_no_jax() -> None:
@@ -99,3 +123,49 @@ def test_a_description_shows_types_and_defaults() -> None:
 def test_only_solved_games_have_an_exact_exploitability() -> None:
     measured = [name for name in registry.available() if registry.exploitability_of(registry.make(name))]
     assert measured == [name for name in registry.available() if name.startswith(("kuhn", "matrix"))]
+
+
+@pytest.mark.usefixtures("battles")
+def test_a_variant_is_given_to_the_function_of_its_family_and_is_no_option() -> None:
+    described = registry.describe("battle:MMM2")
+    assert described.line == "Two armies fight. The map MMM2."
+    assert [option.name for option in described.options] == ["positions"]
+    assert registry.make("battle:MMM2", positions="random").spec.exchangeable == ((0, 1),)
+    assert registry.parse_options("battle:3m", ["positions=random"]) == {"positions": "random"}
+    with pytest.raises(ConfigError, match="Unknown option of game 'battle:3m' 'map'"):
+        registry.make("battle:3m", map="8m")
+
+
+@pytest.mark.usefixtures("battles")
+def test_a_family_whose_module_says_nothing_of_its_variants_is_described_by_its_function(monkeypatch) -> None:
+    monkeypatch.delattr(sys.modules[__name__], "variant_line")
+    assert registry.describe("battle:3m").line == "Two armies fight."
+
+
+@pytest.mark.usefixtures("battles")
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("battle:MM2", "Unknown game 'battle:MM2'. Did you mean 'battle:MMM2' or 'battle:MMM'?"),
+        ("battle:2m", "Unknown game 'battle:2m'. Did you mean 'battle:25m' or 'battle:8m' or 'battle:3m'?"),
+        ("battle:corridor", "Unknown game 'battle:corridor'. Which battle? battle:25m, battle:2s3z, battle:3m, "),
+        (
+            "battle",
+            "Which battle? battle:25m, battle:2s3z, battle:3m, battle:3s5z, battle:8m, battle:MMM, battle:MMM2.",
+        ),
+        ("batle:3m", "Unknown game 'batle:3m'. Did you mean 'battle:3m'?"),
+    ],
+)
+def test_an_unknown_variant_is_answered_with_near_ones_of_its_family(name: str, told: str) -> None:
+    with pytest.raises(GameError) as refusal:
+        registry.make(name)
+    assert str(refusal.value).startswith(told)
+
+
+@pytest.mark.usefixtures("battles")
+def test_many_variants_of_a_function_are_one_row_of_a_list_and_few_are_not(monkeypatch) -> None:
+    maps = registry.variants("battle")
+    assert len(maps) == 7
+    assert registry.overview() == {"battle:MAP": maps, "kuhn": ("kuhn",), "particles:tag": ("particles:tag",)}
+    monkeypatch.delitem(registry.GAMES, "battle:3m")
+    assert list(registry.overview()) == list(registry.available())

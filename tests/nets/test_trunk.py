@@ -22,7 +22,7 @@ X = np.float32(RNG.standard_normal((3, 5)))
 LAYOUT = (
     Feature("speed", (2,)),
     Feature("board", (4, 3, 2)),
-    Feature("others", (1, 2, 2), True),
+    Feature("others", (1, 2, 2), lists="others"),
     Feature("rest", (1,)),
 )
 

@@ -24,7 +24,7 @@ from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.train import Train, starting_point
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.evaluation.regimes import Comparison, Cost
-from sparring.games.registry import available, parse_options
+from sparring.games.registry import available, overview, parse_options
 from sparring.recipes.self_play import SELF_PLAY
 from sparring.reports.comparison import (
     comparison_json,
@@ -164,7 +164,7 @@ def game_of(shared: list[str], regime: str) -> str:
     arguments = parse(Train, words, command="compare", default=Train(run=starting_point(words)))
     if arguments.word is None and not any(value_of(shared, flag) for flag in ("--recipe", "--config", "--game")):
         raise ConfigError(
-            f"Which game? Name one, for example: sparring compare kuhn. There are {', '.join(available())}."
+            f"Which game? Name one, for example: sparring compare kuhn. There are {', '.join(overview())}."
         )
     game = arguments.run.game if arguments.word is None else arguments.word
     parse_options(game, arguments.run.options)

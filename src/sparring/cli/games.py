@@ -1,4 +1,4 @@
-"""sparring games [NAME]: list the games, or describe one with its options and bots."""
+"""sparring games [NAME]: list the games or a family of them, or describe one with its options and bots."""
 
 import json as json_text
 from dataclasses import dataclass
@@ -14,27 +14,38 @@ class Games:
     """List the games, or describe one with its options and bots."""
 
     name: GameWord = None
-    """A game to describe; without one, all are listed."""
+    """A game to describe, or a family of games to list; without one, all are listed."""
     json: bool = False
     """Print the result as one JSON object."""
 
 
 def command(words: list[str]) -> None:
     arguments = parse(Games, words, command="games")
-    from sparring.games.registry import available, describe
+    from sparring.games import registry
 
-    if arguments.name is not None:
-        return tell(arguments.name, arguments.json)
-    lines = {name: describe(name).line for name in available()}
+    name = arguments.name
+    if name is not None and (name in registry.GAMES or not registry.variants(name)):
+        return tell(name, arguments.json)
+    games = registry.available() if name is None else registry.variants(name)
     if arguments.json:
-        print(json_text.dumps(lines))
+        print(json_text.dumps({game: registry.describe(game).line for game in games}))
         return None
+    shown = registry.overview() if name is None else {game: (game,) for game in games}
     table = Table("game", "what it is", box=None)
-    for name, line in lines.items():
-        table.add_row(name, line)
+    for row, names in shown.items():
+        table.add_row(row, line_of(names))
     Console().print(table)
     print("\nOne in detail: sparring games GAME")
     return None
+
+
+def line_of(names: tuple[str, ...]) -> str:
+    """What a row says: of one game all, of many what they share and where they are listed."""
+    from sparring.games.registry import common_line, describe
+
+    if len(names) == 1:
+        return describe(names[0]).line
+    return f"{common_line(names[0])} All {len(names)}: sparring games {names[0].partition(':')[0]}"
 
 
 def tell(name: str, as_json: bool) -> None:

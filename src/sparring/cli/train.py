@@ -15,7 +15,7 @@ from sparring.cli.watch import Watch, stop_politely
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml
-from sparring.games.registry import available
+from sparring.games.registry import overview
 from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
 from sparring.league.gates import GateConfig
 from sparring.league.population import PopulationConfig
@@ -86,9 +86,7 @@ class Train:
 def command(words: list[str]) -> None:
     arguments = parse(Train, words, command="train", default=Train(run=starting_point(words)))
     if arguments.word is None and not (arguments.recipe or arguments.config) and value_of(words, "--game") is None:
-        raise ConfigError(
-            f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(available())}."
-        )
+        raise ConfigError(f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(overview())}.")
     prepare(arguments.machine)
     config, told = opposed(arguments, words)
     from sparring.store.run_dir import RunDir

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import Literal
+from typing import Literal, get_args
+
+Listing = Literal["", "others", "friends", "foes"]
+"""Which seats a list of one seat holds: none, all others, the others of its side, or those of other sides."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +54,14 @@ class Feature:
 
     name: str
     shape: tuple[int, ...]
-    others: bool = False
-    """True where the first axis lists the other seats in seat order, so that permuting seats permutes it."""
+    lists: Listing = ""
+    """Which seats the first axis lists, in seat order, so that permuting seats permutes it. Rows beyond the listed
+    seats, where sides have unlike sizes, are padding and stay in place."""
+
+    def __post_init__(self) -> None:
+        if self.lists not in get_args(Listing):
+            words = ", ".join(map(repr, get_args(Listing)))
+            raise ValueError(f"Feature {self.name!r} lists one of {words}, found {self.lists!r}")
 
     @property
     def size(self) -> int:
@@ -91,6 +100,9 @@ class GameSpec:
     """No game lasts fewer steps than this: it bounds how many starts a rollout can need."""
     exchangeable: tuple[tuple[int, ...], ...] = ()
     """Groups of seats that may be permuted without changing the game."""
+    sides_alike: bool = False
+    """Whole sides may be exchanged, seat by seat in order, though the seats of a side are of several kinds; groups in
+    `exchangeable` then lie within sides."""
     zero_sum: bool = False
     score: Literal["outcome", "return"] = "return"
     """What a game is judged by: win, draw or loss, or the sum of rewards."""
@@ -105,6 +117,18 @@ class GameSpec:
             raise ValueError(f"side_of_seat names {len(self.side_of_seat)} seats, the game has {self.seats}")
         if sorted(set(self.side_of_seat)) != list(range(self.sides)):
             raise ValueError(f"side_of_seat must number the sides from 0 without gaps, found {self.side_of_seat}")
+        if self.sides_alike and len({len(seats) for seats in self.seats_of_side}) > 1:
+            raise ValueError(
+                f"sides_alike needs sides of one size, found {[len(seats) for seats in self.seats_of_side]} seats: "
+                "make them equal or leave it False"
+            )
+        for block in (block for block in self.layout if block.lists):
+            needed = max(map(len, self.listed(block.lists)))
+            if not block.shape or block.shape[0] < needed:
+                raise ValueError(
+                    f"feature {block.name!r} lists up to {needed} {block.lists}, its first axis must be as long, found "
+                    f"shape {block.shape}"
+                )
         if not self.seat_names:
             object.__setattr__(self, "seat_names", tuple(f"seat_{s}" for s in range(self.seats)))
 
@@ -130,6 +154,17 @@ class GameSpec:
     def seats_of_side(self) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(s for s, k in enumerate(self.side_of_seat) if k == side) for side in range(self.sides))
 
+    def listed(self, lists: Listing) -> tuple[tuple[int, ...], ...]:
+        """For each seat the seats that such a list of it holds, in order."""
+        side = self.side_of_seat
+
+        def holds(own: int, other: int) -> bool:
+            friend = side[own] == side[other]
+            return other != own and {"": False, "others": True, "friends": friend, "foes": not friend}[lists]
+
+        seats = range(self.seats)
+        return tuple(tuple(other for other in seats if holds(own, other)) for own in seats)
+
     @property
     def critic_views(self) -> int:
         return {"world": 1, "side": self.sides, "seat": self.seats}[self.central.kind]
@@ -138,4 +173,4 @@ class GameSpec:
     def exchangeable_sides(self) -> bool:
         """Whether any side may take any other's place, so that one policy can drive them all."""
         first_seats = {seats[0] for seats in self.seats_of_side}
-        return any(first_seats <= set(group) for group in self.exchangeable)
+        return self.sides_alike or any(first_seats <= set(group) for group in self.exchangeable)

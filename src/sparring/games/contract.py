@@ -291,7 +291,10 @@ def _check_exchange(game: Game, sample: Record, order: np.ndarray) -> None:
     found = difference(happened, wanted)
     if found:
         expected = f"a game that treats seats alike (new seat i is old seat {order.tolist()}[i])"
-        remedy = "Correct the favour, name fields by their axes (S), override permute(), or shrink spec.exchangeable."
+        remedy = (
+            "Correct the favour, name fields by their axes (S), override permute() where numbers or choices name "
+            "seats, or shrink spec.exchangeable."
+        )
         raise _broken("Exchangeable seats", expected, found, remedy)
 
 

@@ -5,12 +5,13 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
-from sparring.core.spec import GameSpec
+from sparring.core.spec import GameSpec, Listing
 
 State = Any
 Chance = Any
@@ -84,7 +85,12 @@ class Game(eqx.Module):
         return eqx.tree_at(lambda game: game.rules, self, self.rules._replace(**changed))
 
     def permute(self, tree: Any, order_S: Array) -> Any:
-        """The same record with seats reordered: new seat i is old seat order_S[i]."""
+        """The same record with seats reordered: new seat i is old seat order_S[i].
+
+        A record is a state, a chance, the rules, an Action, an Observation or a Step. Override this where a number in
+        one names a seat. Where choices do, such as "attack enemy i", `permute_choices` is the override; features that
+        list seats are listed anew afterwards, as `Feature.lists` says.
+        """
         return permute_seats(tree, order_S)
 
     def bots(self) -> Bots:
@@ -109,7 +115,7 @@ class Game(eqx.Module):
 
 
 def permute_seats(tree: Any, order_S: Array) -> Any:
-    """Reorder every axis whose letter in the field's name is S. Leaves that hold seat numbers need their own rule."""
+    """Reorder every axis whose letter in the field's name is S. Leaves that name seats need their own rule."""
 
     def reorder(path: tuple, leaf: Array) -> Array:
         named = [key.name for key in path if isinstance(key, jax.tree_util.GetAttrKey)]
@@ -121,3 +127,34 @@ def permute_seats(tree: Any, order_S: Array) -> Any:
         return leaf
 
     return jax.tree_util.tree_map_with_path(reorder, tree)
+
+
+def permute_choices(tree: Any, order_S: Array, spec: GameSpec, *, lists: Listing, first: int = 0, head: int = 0) -> Any:
+    """`permute_seats` where the choices of a head from `first` on name the listed seats: `Game.permute` of such a game.
+
+    In an Action the choices, in an Observation the legal entries are named anew; a state that keeps choices needs its
+    own rule (`listed_rows`).
+    """
+    tree, size = permute_seats(tree, order_S), spec.action.heads[head]
+    row_SR = listed_rows(spec, lists, order_S, size - first)
+    if isinstance(tree, Action):
+        choice_S = tree.discrete_SD[:, head]
+        named_S = first + jnp.argmax(row_SR == (choice_S - first)[:, None], axis=1).astype(choice_S.dtype)
+        choice_S = jnp.where(choice_S < first, choice_S, named_S)
+        return tree._replace(discrete_SD=tree.discrete_SD.at[:, head].set(choice_S))
+    if isinstance(tree, Observation):
+        begin = sum(spec.action.heads[:head])
+        names = slice(begin + first, begin + size)
+        named_SR = jnp.take_along_axis(tree.legal_SA[:, names], row_SR, axis=1)
+        return tree._replace(legal_SA=tree.legal_SA.at[:, names].set(named_SR))
+    return tree
+
+
+def listed_rows(spec: GameSpec, lists: Listing, order_S: Array, rows: int) -> Array:
+    """row_SR: which row of the list of old seat order_S[s] becomes row r of new seat s; padding stays in place."""
+    listed_SR, place_SS = np.full((spec.seats, rows), -1), np.zeros((spec.seats, spec.seats), int)
+    for seat, listed in enumerate(spec.listed(lists)):
+        listed_SR[seat, : len(listed)] = listed
+        place_SS[seat, list(listed)] = range(len(listed))
+    row_SR = jnp.asarray(place_SS)[order_S[:, None], order_S[listed_SR]]
+    return jnp.where(listed_SR < 0, jnp.arange(rows), row_SR)

@@ -8,7 +8,7 @@ choice, so a policy has memory 1. Letter R: rows given to a policy.
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -96,7 +96,7 @@ class MatrixGame(Game):
         never = jnp.zeros((), bool)
         return after, Step(reward_S, jnp.zeros(seats, bool), over, never, outcome_K)
 
-    def permute(self, tree: MatrixState | MatrixRules, order_S: Array) -> MatrixState | MatrixRules:
+    def permute(self, tree: Any, order_S: Array) -> Any:
         """Rules of reordered seats have their axes of choices reordered too; that changes nothing among equal roles."""
         if not isinstance(tree, MatrixRules):
             return permute_seats(tree, order_S)
@@ -164,7 +164,7 @@ def matrix_game(
 
 
 def _layout(seats: int, width: int, rounds: int, roles: int) -> tuple[Feature, ...]:
-    memory = (Feature("own_last", (width,)), Feature("others_last", (seats - 1, width), others=True))
+    memory = (Feature("own_last", (width,)), Feature("others_last", (seats - 1, width), lists="others"))
     role = (Feature("role", (roles,)),) if roles > 1 else ()
     return (*(memory if rounds > 1 else ()), Feature("start", (1,)), *role)
 

@@ -4,6 +4,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
@@ -38,8 +39,12 @@ GAMES = {
     "probe:memory": "sparring.games.probes.episodes:memory",
 }
 """Name to "module:function". The function returns a Game; its keyword options have types and defaults, and the first
-line of its docstring describes the game."""
+line of its docstring describes the game. Of a family of games that one function makes, such as the maps of a battle,
+each is "module:function:variant": the function gets the variant before its options, and `variant_line(variant)` of its
+module, if there is one, says what is its own."""
 
+MANY = 6
+"""Variants of one function beyond which a list of games has one row for them."""
 WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -67,6 +72,28 @@ def available() -> tuple[str, ...]:
     return tuple(sorted(GAMES))
 
 
+def variants(family: str) -> tuple[str, ...]:
+    """The games called "family:...", whether one function makes them or several."""
+    return tuple(name for name in available() if name.startswith(f"{family}:"))
+
+
+def overview() -> dict[str, tuple[str, ...]]:
+    """A short list of all games: its rows, each with the games it stands for; many variants of a function share one,
+    such as "skirmish:MAP"."""
+    made_by: dict[str, list[str]] = {}
+    for name in available():
+        module, function, *variant = GAMES[name].split(":", 2)
+        made_by.setdefault(f"{module}:{function}" if variant else name, []).append(name)
+    shown: dict[str, tuple[str, ...]] = {}
+    for names in made_by.values():
+        if len(names) > MANY:
+            word = next(iter(inspect.signature(_load(names[0])[0]).parameters))
+            shown[f"{names[0].partition(':')[0]}:{word.upper()}"] = tuple(names)
+        else:
+            shown |= {name: (name,) for name in names}
+    return shown
+
+
 def make(name: str, **options: Any) -> "Game":
     """The game of that name. Options are checked against the types of its function's signature."""
     known = {option.name: option for option in describe(name).options}
@@ -74,15 +101,22 @@ def make(name: str, **options: Any) -> "Game":
         if key not in known:
             raise ConfigError(unknown(f"option of game {name!r}", key, known))
         options[key] = _checked(name, known[key], value)
-    return _load(name)(**options)
+    function, variant = _load(name)
+    return function(*variant, **options)
 
 
 def describe(name: str) -> Description:
     """One line on the game, and its options with types and defaults; `str` of it is a text for people."""
-    function = _load(name)
-    parameters = inspect.signature(function, eval_str=True).parameters.values()
-    line = (inspect.getdoc(function) or "").partition("\n")[0]
+    function, variant = _load(name)
+    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[len(variant) :]
+    own = getattr(import_module(GAMES[name].partition(":")[0]), "variant_line", None) if variant else None
+    line = " ".join((common_line(name), *(map(own, variant) if own else ())))
     return Description(name, line, tuple(Option(p.name, p.annotation, p.default) for p in parameters))
+
+
+def common_line(name: str) -> str:
+    """One line on all games that the function of this one makes."""
+    return (inspect.getdoc(_load(name)[0]) or "").partition("\n")[0]
 
 
 def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
@@ -119,12 +153,24 @@ def _in_module_of(game: "Game", name: str) -> Callable | None:
     return next((function for function in found if function is not None), None)
 
 
-def _load(name: str) -> Callable[..., "Game"]:
+def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
+    """The function that makes a game, and the variant it is called with, if it has any."""
     if name not in GAMES:
-        variants = [game for game in GAMES if game.startswith(f"{name}:")]
-        raise GameError(f"Which {name}? {', '.join(variants)}." if variants else unknown("game", name, GAMES))
-    module, _, function = GAMES[name].partition(":")
-    return getattr(import_module(module), function)
+        raise GameError(_refusal(name))
+    module, function, *variant = GAMES[name].split(":", 2)
+    return getattr(import_module(module), function), tuple(variant)
+
+
+def _refusal(name: str) -> str:
+    """The sentence for a name that is no game: near ones of its family, all of them, or the nearest of all games."""
+    family, _, variant = name.partition(":")
+    known = variants(family)
+    if not known:
+        return unknown("game", name, GAMES)
+    near = get_close_matches(variant, [game.partition(":")[2] for game in known], n=3, cutoff=0.5)
+    if near:
+        return f"Unknown game {name!r}. Did you mean {' or '.join(repr(f'{family}:{word}') for word in near)}?"
+    return f"{f'Unknown game {name!r}. ' if variant else ''}Which {family}? {', '.join(known)}."
 
 
 def _checked(name: str, option: Option, value: Any) -> Any:

@@ -10,7 +10,7 @@ from jax import Array
 from sparring.core.errors import GameError
 from sparring.core.records import Action
 from sparring.core.spec import GameSpec
-from sparring.games.game import Chance, Game, State, permute_seats
+from sparring.games.game import Chance, Game, State, listed_rows
 from sparring.games.trial import Moment, Record, moment, quick_jit
 
 
@@ -19,7 +19,7 @@ def exchanges(spec: GameSpec) -> list[np.ndarray]:
 
     A group across sides must hold all their seats, because an exchange that tears sides apart is another game.
     """
-    orders = []
+    moves: list[tuple[list[int], list[int]]] = []
     for group in spec.exchangeable:
         parts = [[s for s in group if spec.side_of_seat[s] == side] for side in range(spec.sides)]
         parts = [part for part in parts if part]
@@ -29,11 +29,14 @@ def exchanges(spec: GameSpec) -> list[np.ndarray]:
                 f"Exchangeable seats: expected seats of one side, or all seats of sides of one size, found group "
                 f"{group} with side_of_seat {spec.side_of_seat}. Change spec.exchangeable."
             )
-        moves = [([one], [two]) for part in parts for one, two in pairwise(part)]
-        for one, two in [*moves, *pairwise(parts)]:
-            order = np.arange(spec.seats)
-            order[one], order[two] = two, one
-            orders.append(order)
+        moves += [*(([one], [two]) for part in parts for one, two in pairwise(part)), *pairwise(parts)]
+    if spec.sides_alike:
+        moves += pairwise(map(list, spec.seats_of_side))
+    orders = []
+    for one, two in moves:
+        order = np.arange(spec.seats)
+        order[one], order[two] = two, one
+        orders.append(order)
     return orders
 
 
@@ -43,7 +46,6 @@ def exchanged(game: Game, sample: Record, order: np.ndarray) -> tuple[Moment, Mo
     found, wanted = _exchanged(game, sample, jnp.asarray(order))
     side_order = [spec.side_of_seat[order[seats[0]]] for seats in spec.seats_of_side]
     return found, wanted._replace(
-        seen=wanted.seen._replace(features_SF=exchanged_features(spec, sample.moment.seen.features_SF, order)),
         step=wanted.step._replace(outcome_K=wanted.step.outcome_K[:, np.array(side_order)]),
         central=found.central,  # its inner order is the game's own affair
     )
@@ -53,24 +55,23 @@ def exchanged(game: Game, sample: Record, order: np.ndarray) -> tuple[Moment, Mo
 def _exchanged(game: Game, sample: Record, order_S: Array) -> tuple[Moment, Moment]:
     def one(state: State, action: Action, chance: Chance, happened: Moment) -> tuple[Moment, Moment]:
         state, after = game.permute(state, order_S), game.permute(happened.after, order_S)
-        found = moment(game, state, permute_seats(action, order_S), game.permute(chance, order_S))
-        seen, step = permute_seats(happened.seen, order_S), permute_seats(happened.step, order_S)
+        found = moment(game, state, game.permute(action, order_S), game.permute(chance, order_S))
+        seen, step = game.permute(happened.seen, order_S), game.permute(happened.step, order_S)
+        seen = seen._replace(features_SF=listed_anew(game.spec, seen.features_SF, order_S))
         return found, happened._replace(seen=seen, after=after, step=step)
 
     return jax.vmap(one)(*sample[:4])
 
 
-def exchanged_features(spec: GameSpec, features_MSF: Array, order: np.ndarray) -> np.ndarray:
-    """Rows in their new order; blocks that list the other seats listed anew."""
-    features, rows = np.asarray(features_MSF), []
-    for new, old in enumerate(order):
-        blocks, begin = [], 0
-        for block in spec.layout:
-            part = features[:, old, begin : begin + block.size]
-            if block.others:
-                listed = [other - (other > old) for seat, other in enumerate(order) if seat != new]
-                part = part.reshape(len(part), *block.shape)[:, listed].reshape(part.shape)
-            blocks.append(part)
-            begin += block.size
-        rows.append(np.concatenate(blocks, axis=1))
-    return np.stack(rows, axis=1)
+def listed_anew(spec: GameSpec, features_SF: Array, order_S: Array) -> Array:
+    """Features whose rows are in their new order, with the blocks that list seats in theirs."""
+    blocks, begin = [], 0
+    for block in spec.layout:
+        part = features_SF[:, begin : begin + block.size]
+        if block.lists and block.size:
+            part_SRX = part.reshape(spec.seats, block.shape[0], -1)
+            row_SR = listed_rows(spec, block.lists, order_S, block.shape[0])
+            part = jnp.take_along_axis(part_SRX, row_SR[..., None], axis=1).reshape(part.shape)
+        blocks.append(part)
+        begin += block.size
+    return jnp.concatenate(blocks, axis=1)

@@ -61,8 +61,8 @@ class Grids(eqx.Module):
 
 
 def is_grid(block: Feature) -> bool:
-    """A list of other seats is none: its first axis has no neighbours."""
-    return len(block.shape) == 3 and not block.others
+    """A list of seats is none: its first axis has no neighbours."""
+    return len(block.shape) == 3 and not block.lists
 
 
 class Trunk(eqx.Module):

@@ -93,7 +93,7 @@ def test_a_lost_aircraft_is_shown_as_gone_and_nothing_else() -> None:
 def test_the_layout_says_what_the_blocks_are() -> None:
     sizes = {block.name: block.shape for block in dogfight_2v2(missiles=True).spec.layout}
     assert sizes == {"own": (13,), "others": (3, 24), "missiles": (9,)}
-    assert [block.others for block in PAIRS.spec.layout] == [False, True]
+    assert [block.lists for block in PAIRS.spec.layout] == ["", "others"]
 
 
 def test_posture_and_aim_are_zero_sum_and_best_behind_the_enemy() -> None:

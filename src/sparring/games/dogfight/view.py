@@ -120,7 +120,7 @@ FLIPPED = ("roll", "bank_sine", "right", "aim_right", "drift_right", "course_rig
 
 
 def layout(seats: int, missiles: bool) -> tuple[Feature, ...]:
-    blocks = (Feature("own", (len(Own()),)), Feature("others", (seats - 1, other_size(seats)), others=True))
+    blocks = (Feature("own", (len(Own()),)), Feature("others", (seats - 1, other_size(seats)), lists="others"))
     return (*blocks, Feature("missiles", (len(Rails()),))) if missiles else blocks
 
 
