@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from sparring.core.errors import ConfigError, GameError, unknown
 
+from sparring.games.skirmish.maps import MAPS
+
 if TYPE_CHECKING:  # listing games loads no jax
     from sparring.games.game import Game
 
@@ -37,6 +39,7 @@ GAMES = {
     "probe:limit": "sparring.games.probes.episodes:limit",
     "probe:mask": "sparring.games.probes.riddles:mask",
     "probe:memory": "sparring.games.probes.episodes:memory",
+    **{f"skirmish:{name}": f"sparring.games.skirmish.game:skirmish:{name}" for name in MAPS},
 }
 """Name to "module:function". The function returns a Game; its keyword options have types and defaults, and the first
 line of its docstring describes the game. Of a family of games that one function makes, such as the maps of a battle,

@@ -48,17 +48,22 @@ class Rules(NamedTuple):
 class Setting:
     """What is compiled in."""
 
-    army: Army
-    duel: bool
-    """Both sides are learners."""
     shape: Shape
     scoring: Scoring
     critic: Critic
     death_masking: bool
 
     @property
+    def army(self) -> Army:
+        return self.shape.army
+
+    @property
+    def duel(self) -> bool:
+        return self.shape.duel
+
+    @property
     def sides(self) -> tuple[int, ...]:
-        return (0, 1) if self.duel else (0,)
+        return self.shape.sides
 
 
 class Skirmish(Game):
@@ -162,7 +167,7 @@ def skirmish(
     army, duel = Army(battle_map, timing == "smaclite", random_types), opponent == "policy"
     shape = Shape(army, duel, type_bits == "smac")
     scoring = Scoring(reward, reward_abs, time_limit == "terminal", duel, battle_map.limit)
-    setting = Setting(army, duel, shape, scoring, state_kind, death_masking)
+    setting = Setting(shape, scoring, state_kind, death_masking)
     rules = Rules(
         land=land_of(terrain.ground(battle_map.ground)),
         pay=Pay.standard(),

@@ -3,6 +3,8 @@
 Letters: N units of the side that looks, M its foes, Z features of one unit.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import jax.numpy as jnp
@@ -19,22 +21,40 @@ from sparring.games.skirmish.units import SIGHT
 Critic = Literal["smac", "agent_specific", "feature_pruned"]
 
 
+@dataclass(frozen=True)
 class Shape:
     """Sizes of everything that is seen. Where both sides are learners they share one shape, wide enough for both."""
 
-    def __init__(self, army: Army, duel: bool, quirky_types: bool) -> None:
-        sides = (0, 1) if duel else (0,)
-        self.army, self.duel = army, duel
-        self.friends = max(army.sizes[side] for side in sides)
-        self.foes = max(army.sizes[1 - side] for side in sides)
-        self.choices = ATTACK + self.foes
-        if army.any_of(0, "heals") or (duel and army.any_of(1, "heals")):
-            self.choices = max(self.choices, ATTACK + self.friends)
-        shielded = [army.any_of(side, "shield") for side in (0, 1)]
-        self.own_shield, self.foe_shield = (any(shielded),) * 2 if duel else shielded
-        self.bits = self._bits(quirky_types)
+    army: Army
+    duel: bool
+    quirky_types: bool
 
-    def _bits(self, quirky: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """Those that are commanded."""
+        return (0, 1) if self.duel else (0,)
+
+    @property
+    def friends(self) -> int:
+        return max(self.army.sizes[side] for side in self.sides)
+
+    @property
+    def foes(self) -> int:
+        return max(self.army.sizes[1 - side] for side in self.sides)
+
+    @property
+    def choices(self) -> int:
+        named = self.friends if any(self.army.any_of(side, "heals") for side in self.sides) else 0
+        return ATTACK + max(self.foes, named)
+
+    @property
+    def shields(self) -> tuple[bool, bool]:
+        """Whether those of friends and of foes are told."""
+        found = self.army.any_of(0, "shield"), self.army.any_of(1, "shield")
+        return (any(found), any(found)) if self.duel else found
+
+    @cached_property
+    def bits(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names of the kinds that the type bits of friends and of foes stand for; none where each side has one kind."""
         kinds = self.army.kinds_of(0), self.army.kinds_of(1)
         if max(map(len, kinds)) == 1:
@@ -42,16 +62,16 @@ class Shape:
         if self.duel:
             return self.army.names, self.army.names
         # SMAC numbers enemy zealots before enemy stalkers, and its agents the other way round.
-        foes = kinds[1][::-1] if quirky and kinds[1] == ("stalker", "zealot") else kinds[1]
-        return kinds[0], foes
+        quirky = self.quirky_types and kinds[1] == ("stalker", "zealot")
+        return kinds[0], kinds[1][::-1] if quirky else kinds[1]
 
     @property
     def friend_size(self) -> int:
-        return 5 + self.own_shield + len(self.bits[0])
+        return 5 + self.shields[0] + len(self.bits[0])
 
     @property
     def foe_size(self) -> int:
-        return 5 + self.foe_shield + len(self.bits[1])
+        return 5 + self.shields[1] + len(self.bits[1])
 
     def layout(self) -> tuple[Feature, ...]:
         return (
@@ -159,7 +179,7 @@ def _relative(shape: Shape, battle: Battle, side: int, units: slice, others: sli
 def _condition(shape: Shape, stats: Stats, battle: Battle, units: slice, foe: int) -> list[Array]:
     """Health, shield and kind of units, as many as are told; [N, W] each."""
     parts = [battle.health_U[units] / stats.health[units]]
-    if (shape.own_shield, shape.foe_shield)[foe]:
+    if shape.shields[foe]:
         parts.append(battle.shield_U[units] / jnp.maximum(stats.shield[units], 1.0))
     numbers = [shape.army.names.index(name) for name in shape.bits[foe]]
     return parts + [(battle.kind_U[units] == number).astype(float) for number in numbers]

@@ -1,0 +1,153 @@
+"""Scripted commanders: one function of what a side sees, a row of parameters for each."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from sparring.games.game import Bots
+from sparring.games.skirmish.command import ATTACK, STOP, WAYS
+from sparring.games.skirmish.units import LOOPS_PER_STEP
+from sparring.games.skirmish.view import Shape
+
+SURE, LIKELY, POSSIBLE = 60.0, 40.0, 20.0
+"""Logits: what it wants, and what it does where that is not legal."""
+
+
+class Commander(NamedTuple):
+    fights: float | Array = 1.0
+    """0: its units stand where they are."""
+    focus: float | Array = 0.0
+    """1: it prefers the weakest enemy in range to the nearest."""
+    keeps: float | Array = 0.0
+    """1: it stays with a target until that is gone."""
+    kites: float | Array = 0.0
+    """1: while a weapon recovers, its unit steps back from an enemy nearer than FEAR."""
+
+
+FEAR = 5.0 / 9.0
+"""In units of sight."""
+
+COMMANDERS = {
+    "attack_nearest": Commander(keeps=1.0),
+    "focus_fire": Commander(focus=1.0),
+    "kite": Commander(kites=1.0),
+    "stay": Commander(fights=0.0),
+}
+"""The first is SMAC's own heuristic for agents, within their sight."""
+
+
+class Memory(NamedTuple):
+    target_N: Array
+    """Number of the enemy a unit is after, -1: none."""
+    wait_N: Array
+    """Steps until its weapon is ready, about."""
+
+
+class Enemies(NamedTuple):
+    """What a row says of them, [N, M]."""
+
+    attackable: Array
+    distance: Array
+    x: Array
+    y: Array
+    strength: Array
+    """0: not seen."""
+
+
+def table() -> Bots:
+    return Bots(tuple(COMMANDERS), jnp.array([list(row) for row in COMMANDERS.values()], float))
+
+
+def blank(*batch: int) -> Memory:
+    return Memory(jnp.full(batch, -1, jnp.int32), jnp.zeros(batch))
+
+
+def turn(
+    shape: Shape, parameters_J: Array, features_NF: Array, legal_NA: Array, memory: Memory
+) -> tuple[Array, Array, Memory]:
+    commander = Commander(*parameters_J)
+    enemies = _enemies(shape, features_NF)
+    seen = enemies.strength > 0
+    score = jnp.where(commander.focus > 0.5, enemies.strength + 0.01 * enemies.distance, enemies.distance)
+    # A weak enemy is worth nothing while it is out of range and another is not.
+    score = score + jnp.where((commander.focus > 0.5) & (enemies.attackable < 0.5), 10.0, 0.0)
+    kept = (memory.target_N[:, None] == jnp.arange(shape.foes)) & seen & (commander.keeps > 0.5)
+    score = jnp.where(kept, -1.0, jnp.where(seen, score, 1e3))
+    best_N = jnp.min(score, axis=1, keepdims=True)
+    aim = (score == best_N) & seen
+    weight = aim / jnp.maximum(jnp.sum(aim, axis=1, keepdims=True), 1)
+    ready = jnp.any(aim & (enemies.attackable > 0.5), axis=1)
+
+    to_x, to_y = (jnp.sum(weight * part, axis=1) for part in (enemies.x, enemies.y))
+    forward = np.array(shape.army.battle_map.facing, np.float32)
+    nothing = ~jnp.any(seen, axis=1)
+    to_x, to_y = jnp.where(nothing, forward[0], to_x), jnp.where(nothing, forward[1], to_y)
+    near = jnp.min(jnp.where(seen, enemies.distance, 1e3), axis=1) < FEAR
+    flees = (commander.kites > 0.5) & near & (memory.wait_N >= 1.0)
+    away = jnp.where(flees, -1.0, 1.0)
+    walk = _walk(to_x * away, to_y * away)
+    strike = jnp.where(aim & (enemies.attackable > 0.5), SURE, 0.0)
+
+    logits = jnp.concatenate([jnp.zeros_like(walk[:, :2]), walk, strike * (~flees)[:, None]], axis=1)
+    logits = jnp.pad(logits, ((0, 0), (0, shape.choices - logits.shape[1])))
+    if "medivac" in shape.bits[0]:
+        healer, care = _care(shape, features_NF, legal_NA)
+        logits = jnp.where(healer[:, None], care, logits)
+    idle = jnp.where(jnp.arange(shape.choices) == STOP, SURE, 0.0)
+    logits = jnp.where(commander.fights > 0.5, logits, idle)
+
+    fired = ready & ~flees
+    number = jnp.max(jnp.where(aim, jnp.arange(shape.foes), -1), axis=1)
+    wait_N = jnp.where(fired & (memory.wait_N < 1.0), _period(shape, features_NF), jnp.maximum(memory.wait_N - 1.0, 0.0))
+    memory = Memory(jnp.where(ready | kept.any(axis=1), number, -1).astype(jnp.int32), wait_N)
+    return logits, jnp.zeros((features_NF.shape[0], 0)), memory
+
+
+def _enemies(shape: Shape, features_NF: Array) -> Enemies:
+    rows, size = features_NF.shape[0], shape.foe_size
+    block = features_NF[:, 4 : 4 + shape.foes * size].reshape(rows, shape.foes, size)
+    strength = block[..., 4] + (block[..., 5] if shape.shields[1] else 0.0)
+    return Enemies(*(block[..., part] for part in range(4)), strength)
+
+
+def _walk(x: Array, y: Array) -> Array:
+    """Logits of the four ways: along the axis with more to go, else along the other."""
+    wish = jnp.stack([x, y], axis=1) @ np.array(WAYS, np.float32).T
+    longer = jnp.max(wish, axis=1, keepdims=True)
+    return jnp.where(wish == longer, LIKELY, jnp.where(wish > 0, POSSIBLE, 0.0))
+
+
+def _period(shape: Shape, features_NF: Array) -> Array:
+    """Steps between two shots of each unit, rounded down, less the step of the shot."""
+    army = shape.army
+    if not shape.bits[0]:
+        return jnp.full(features_NF.shape[0], army.kinds[0].period * 16.0 // LOOPS_PER_STEP)
+    periods = [army.kinds[army.names.index(name)].period * 16.0 // LOOPS_PER_STEP for name in shape.bits[0]]
+    return features_NF[:, -len(periods) :] @ np.array(periods, np.float32)
+
+
+def _care(shape: Shape, features_NF: Array, legal_NA: Array) -> tuple[Array, Array]:
+    """Which rows are those of medivacs, and what they do: heal the nearest friend that is hurt, or go to it; where
+    nobody is, keep to the nearest friend."""
+    rows, size, bit = features_NF.shape[0], shape.friend_size, shape.bits[0].index("medivac")
+    begin = 4 + shape.foes * shape.foe_size
+    block = features_NF[:, begin : begin + (shape.friends - 1) * size].reshape(rows, shape.friends - 1, size)
+    distance, x, y, health = (block[..., part] for part in range(1, 5))
+    first_bit = 5 + shape.shields[0]
+    friend = (health > 0) & (block[..., first_bit + bit] < 0.5)
+    hurt = friend & (health < 1.0)
+    wanted = jnp.where(hurt.any(axis=1, keepdims=True), hurt, friend)
+    score = jnp.where(wanted, distance, 1e3)
+    aim = (score == jnp.min(score, axis=1, keepdims=True)) & wanted
+    weight = aim / jnp.maximum(jnp.sum(aim, axis=1, keepdims=True), 1)
+    walk = _walk(jnp.sum(weight * x, axis=1), jnp.sum(weight * y, axis=1))
+    # Friends are listed without the unit itself, choices name all.
+    place = jnp.arange(rows)[:, None]
+    listed = jnp.arange(shape.friends - 1)
+    number = listed + (listed >= place)
+    named = (number[..., None] == jnp.arange(shape.choices - ATTACK)) & (aim & hurt)[..., None]
+    heal = jnp.where(named.any(axis=1), SURE, 0.0) * legal_NA[:, ATTACK:]
+    care = jnp.concatenate([jnp.zeros((rows, 2)), walk, heal], axis=1)
+    return features_NF[:, -len(shape.bits[0]) + bit] > 0.5, care
