@@ -152,7 +152,7 @@ def test_ground_is_numbered_row_by_row_in_small_numbers(name):
 def test_a_blocked_cell_is_looked_up_as_one_of_the_nearest_that_are_not():
     spot_G = ground("corridor").spot_G
     assert spot_G is not None
-    assert walkable("corridor")[spot_G[12 * SIZE + 20]] in (13 * SIZE + 20,)
+    assert walkable("corridor")[spot_G[12 * SIZE + 20]] == 13 * SIZE + 20
     assert walkable("corridor")[spot_G[0]] == SIZE + 1
 
 
@@ -189,6 +189,21 @@ def test_a_cell_next_door_is_its_own_waypoint_unless_a_cliff_is_between(name):
             assert straight == (abs(level_YX[y, x] - level_YX[y, x + 1]) <= CLIMB)
 
 
+@pytest.mark.parametrize("name", CORNERED)
+def test_a_cell_is_its_own_waypoint_wherever_all_between_is_open_and_level(name):
+    land = ground(name)
+    assert land.spot_G is not None
+    assert land.waypoint_QQ is not None
+    seen = 0
+    for here, there in np.random.default_rng(5).choice(walkable(name), (4000, 2)):
+        bottom, top = sorted((here // SIZE, there // SIZE))
+        left, right = sorted((here % SIZE, there % SIZE))
+        if np.ptp(levels(name)[bottom : top + 1, left : right + 1]) == 0:
+            assert land.waypoint_QQ[land.spot_G[here], land.spot_G[there]] == there
+            seen += 1
+    assert seen > 500
+
+
 def turning_points(open_YX: np.ndarray) -> np.ndarray:
     """Corners of walls that stick out into the ground: shortest ways bend nowhere else."""
     padded = np.pad(open_YX, 1).astype(int)
@@ -197,14 +212,14 @@ def turning_points(open_YX: np.ndarray) -> np.ndarray:
 
 
 def free_lines(open_YX: np.ndarray, from_2: np.ndarray, to_U2: np.ndarray) -> np.ndarray:
-    """Whether lines can be walked; touching walls is allowed. By sampling, so thin corners may be missed: the ways that
-    come out are never longer than the true ones by it, and shorter by a hair at most."""
+    """Whether lines can be walked; touching walls is allowed. By sampling: a thin corner may be missed, which makes a
+    shortest way too short by a hair."""
     place_US2 = from_2 + (to_U2[:, None] - from_2) * np.linspace(0, 1, 401)[:, None]
-    free_US = np.zeros(place_US2.shape[:2], bool)
+    free_US: np.ndarray = np.zeros(place_US2.shape[:2], bool)
     for nudge in ([-1e-6, -1e-6], [-1e-6, 1e-6], [1e-6, -1e-6], [1e-6, 1e-6]):
         east_US, north_US = np.moveaxis(np.clip(np.floor(place_US2 + nudge).astype(int), 0, SIZE - 1), -1, 0)
         free_US |= open_YX[north_US, east_US]
-    return free_US.all(1)
+    return np.all(free_US, axis=1)
 
 
 @pytest.mark.parametrize(("name", "longest"), [("corridor", 1.045), ("so_many_baneling", 1.015)])
@@ -238,7 +253,7 @@ def test_the_choke_of_the_corridor_is_six_cells_wide_and_every_enemy_passes_it()
         crossings = np.flatnonzero(above_TU[:-1, u] & ~above_TU[1:, u])
         assert len(crossings) == 1
         before, after = way_TU2[crossings[0], u], way_TU2[crossings[0] + 1, u]
-        assert 10 <= min(before[0], after[0])
+        assert min(before[0], after[0]) >= 10
         assert max(before[0], after[0]) < 16
 
 

@@ -276,4 +276,4 @@ _ALL = (
 )
 
 MAPS: dict[str, BattleMap] = {battle_map.name: battle_map for battle_map in _ALL}
-"""In the order of SMAC's own list."""
+"""By name."""
