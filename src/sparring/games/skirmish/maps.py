@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from sparring.core.errors import GameError
 from sparring.games.skirmish.terrain import CLIMB, SIZE, levels
 from sparring.games.skirmish.units import KINDS
 
@@ -16,6 +17,8 @@ MIDDLE = SIZE / 2
 """Of the map, on both axes. Points of this file are map coordinates, from 0 to SIZE; `spawn` counts from the middle."""
 GAP = 0.0625
 """Between units that stand side by side at the start, in cells."""
+FILES = 8
+"""How many cells a formation may reach to each side of its point."""
 GRAIN = 64
 """Starting places are whole multiples of 1 / GRAIN, so a mirror image is exact."""
 
@@ -108,6 +111,11 @@ def spawn(battle_map: BattleMap, side: int, *, room: float = 0.0) -> np.ndarray:
             ]
             for group in groups:
                 place_of[group] = _taken(free, group.count)
+                if len(place_of[group]) < group.count:
+                    raise GameError(
+                        f"{battle_map.name} has no room for {group.count} units {apart:g} apart round {at}, only for "
+                        f"{len(place_of[group])}. Give a smaller room."
+                    )
                 standing += list(place_of[group])
     in_order = [_in_order(place_of[group], battle_map, side) for group in battle_map.groups(side)]
     return np.concatenate(in_order).astype(np.float32)
@@ -119,8 +127,7 @@ def _lattice(battle_map: BattleMap, side: int, at: Point, apart: float, paired: 
     forward_2 = np.array(battle_map.facing) * (1 - 2 * side)
     lateral_2 = np.array([-forward_2[1], forward_2[0]])
     at_2 = np.round((np.array(at) - MIDDLE) * GRAIN) / GRAIN
-    reach = SIZE // 2
-    cells = [(ahead, abreast + paired / 2) for ahead in range(-reach, reach + 1) for abreast in range(reach)]
+    cells = [(ahead, abreast + paired / 2) for ahead in range(-FILES, FILES + 1) for abreast in range(FILES)]
     lattice = []
     for ahead, abreast in sorted(cells, key=lambda cell: (math.hypot(*cell), -cell[1], cell[0])):
         offsets = [ahead * forward_2 + beside * lateral_2 for beside in dict.fromkeys((-abreast, abreast))]
@@ -269,4 +276,4 @@ _ALL = (
 )
 
 MAPS: dict[str, BattleMap] = {battle_map.name: battle_map for battle_map in _ALL}
-"""In the order of SMAC's own list."""
+"""By name."""

@@ -186,33 +186,49 @@ def _clear(level_YX: np.ndarray) -> np.ndarray:
     """[G, G]: whether every straight line from a point of one cell to a point of the other can be walked.
 
     The lines fill the convex hull of the two squares. Which cells a hull enters depends only on how far apart the
-    squares lie, so each distance is settled for all pairs at once: no two neighbouring cells of the hull may differ by
-    more than CLIMB.
+    squares lie, so each distance is settled for all pairs at once, a bit a cell: no two neighbouring cells of the hull
+    may differ by more than CLIMB.
     """
-    padded_YX = np.pad(level_YX, SIZE, constant_values=BLOCKED)
-    up_YX = np.abs(np.diff(padded_YX, axis=0)) <= CLIMB
-    right_YX = np.abs(np.diff(padded_YX, axis=1)) <= CLIMB
+    walkable = _bits(level_YX > BLOCKED)
+    up = _bits(np.abs(np.diff(level_YX, axis=0)) <= CLIMB)
+    right = _bits(np.abs(np.diff(level_YX, axis=1)) <= CLIMB)
     clear_GG = np.zeros((SIZE * SIZE, SIZE * SIZE), bool)
-    rows, columns = np.divmod(np.arange(SIZE * SIZE), SIZE)
     for east, north in product(range(1 - SIZE, SIZE), range(SIZE)):
-        clear_YX = level_YX > BLOCKED
+        clear = walkable
         entered = set(_entered(east, north))
         for x, y in entered:
-            window = np.s_[SIZE + y : 2 * SIZE + y, SIZE + x : 2 * SIZE + x]
             if (x, y + 1) in entered:
-                clear_YX = clear_YX & up_YX[window]
+                clear &= _shifted(up, x, y)
             if (x + 1, y) in entered:
-                clear_YX = clear_YX & right_YX[window]
-        there = (rows + north < SIZE) & (columns + east >= 0) & (columns + east < SIZE)
-        here = np.flatnonzero(there & clear_YX.ravel())
+                clear &= _shifted(right, x, y)
+        here = _cells(clear)
         clear_GG[here, here + north * SIZE + east] = True
     return clear_GG | clear_GG.T
+
+
+def _bits(flag_YX: np.ndarray) -> int:
+    """Flags as the bits of one number, rows twice as wide as the map: what is shifted off the map comes to nothing."""
+    padded_YX = np.zeros((SIZE, 2 * SIZE), bool)
+    padded_YX[: flag_YX.shape[0], : flag_YX.shape[1]] = flag_YX
+    return int.from_bytes(np.packbits(padded_YX, bitorder="little").tobytes(), "little")
+
+
+def _shifted(bits: int, x: int, y: int) -> int:
+    """For every cell the flag of the one that lies x to the east and y to the north of it."""
+    by = y * 2 * SIZE + x
+    return bits >> by if by >= 0 else bits << -by
+
+
+def _cells(bits: int) -> np.ndarray:
+    """The numbers of the cells that are flagged."""
+    packed = np.frombuffer(bits.to_bytes(SIZE * 2 * SIZE // 8, "little"), np.uint8)
+    return np.flatnonzero(np.unpackbits(packed, bitorder="little").reshape(SIZE, 2 * SIZE)[:, :SIZE])
 
 
 def _entered(east: int, north: int) -> Iterator[tuple[int, int]]:
     """Cells that the hull of cell (0, 0) and cell (east, north) enters. The hull is the band of all points whose offset
     across the line between the middles is at most that of a square's corners, within the box of both squares."""
-    width = abs(east) + abs(north)  # of the band and of a cell alike, in units in which all is whole
+    width = max(abs(east) + abs(north), 1)  # of the band and of a cell alike, times the line's length: all is whole
     for x, y in product(range(min(0, east), max(0, east) + 1), range(north + 1)):
-        if abs(x * north - y * east) < max(width, 1):
+        if abs(x * north - y * east) < width:
             yield x, y
