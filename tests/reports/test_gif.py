@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageColor
 
-from sparring.core.scene import Body, Line, Scene
+from sparring.core.scene import Body, Line, Scene, Wall
 from sparring.evaluation.ending import Ending
 from sparring.reports import drawing, gif
 from sparring.reports.drawing import FINE, MAP, NOBODY, PANEL, SIDE, SIDES, View
@@ -75,6 +75,92 @@ def test_as_much_of_a_ring_is_coloured_as_is_left(level):
     if level == 0.25:  # from the top clockwise
         rows, columns = np.nonzero(has(seen.image, RED))
         assert columns.min() >= 97 and rows.max() <= 103
+
+
+def test_the_bar_above_a_disc_is_as_full_as_what_is_left_of_it():
+    def lengths(level: float, gone: bool = False) -> tuple[int, int]:
+        """Columns of the bar, whole and coloured: the disc of radius 20 pixels about (100, 100) ends in row 80."""
+        seen = view()
+        drawing.disc(seen, Body(name="a", at=(0.0, 0.0), side=0, size=2.0, level=level, gone=gone))
+        above, red = (~has(seen.image, PANEL))[:79], has(seen.image, RED)[:79]
+        return int(above.any(axis=0).sum()), int(red.any(axis=0).sum())
+
+    assert [lengths(level) for level in (0.25, 0.75, 0.0)] == [(41, 11), (41, 31), (41, 0)]
+    assert lengths(1.0) == lengths(0.5, gone=True) == (0, 0), "whole and gone bodies have none"
+
+
+def middle(**facts: object) -> np.ndarray:
+    """The picture of a disc of radius 40 pixels about (40, 40)."""
+    seen = view()
+    drawing.disc(seen, Body(**{"name": "a", "at": (0.0, 0.0), "size": 4.0, **facts}))  # type: ignore[arg-type]
+    return np.asarray(seen.image)[60:141, 60:141]
+
+
+def test_letters_are_in_the_middle_of_a_disc_and_within_it():
+    for letters in ("H", "MMM"):
+        written = (middle(side=0, label=letters) != middle(side=0)).any(axis=-1)
+        rows, columns = (np.flatnonzero(written.any(axis=axis)) for axis in (1, 0))
+        assert rows.mean() == pytest.approx(40, abs=3) and columns.mean() == pytest.approx(40, abs=3)
+        assert len(columns) > 15 and np.hypot(*np.argwhere(written).T - 40).max() < 38
+    wide, narrow = ((middle(side=0, label=letters) != middle(side=0)).any(axis=(0, 2)).sum() for letters in ("M", "i"))
+    assert wide > 2 * narrow, "it is the letters that are written"
+
+
+def test_letters_can_be_read_on_every_disc():
+    def ink(**facts: object) -> tuple[int, ...]:
+        """What the thick part of a letter is drawn with."""
+        return tuple(middle(label="H", **facts)[40, 40].tolist())
+
+    colours = [ink(side=0), ink(), ink(side=0, gone=True)]
+    assert colours == [ImageColor.getrgb(colour) for colour in (drawing.PAPER, drawing.INK, RED)]
+
+
+def test_where_a_disc_with_letters_points_is_drawn_outside_it():
+    plain, lettered = middle(side=0, towards=(1.0, 0.0)), middle(side=0, towards=(1.0, 0.0), label="I")
+    ink = ImageColor.getrgb(drawing.INK)
+    assert (plain[40, 55:] == ink).all() and not (lettered[40, 55:78] == ink).all(axis=-1).any()
+
+
+def test_a_wall_fills_its_rectangle_beneath_bodies():
+    walls = (Wall((-1.0, 0.0), (0.0, 0.5)), Wall((0.5, -0.5), (0.25, -0.75)))
+    body = Body(name="a", at=(-0.5, 0.25), side=0, size=0.1)
+    replay = replace(flat(), scenes=(Scene(bodies=(body,), walls=walls),))
+    picture = frame(prepare(replay), 0)
+
+    def at(x: float, y: float) -> tuple[int, ...]:
+        """The panel of 460 pixels shows -1.03 to 1.03."""
+        scale = 460 / 2.06
+        return picture.getpixel((round(GAP + 230 + x * scale), round(HEAD + 230 - y * scale)))
+
+    dark = ImageColor.getrgb(drawing.WALL)
+    inside, outside = ((-0.97, 0.47), (-0.03, 0.03)), ((0.03, 0.03), (-0.03, -0.03), (-0.03, 0.53))
+    assert all(at(x, y) == dark for x, y in inside) and not any(at(x, y) == dark for x, y in outside)
+    assert at(0.3, -0.6) == dark, "corners in another order"
+    assert at(-0.5, 0.25) == ImageColor.getrgb(drawing.blend(RED, PANEL, 0.85))
+
+
+def test_a_burst_leaves_the_disc_that_is_hit_free():
+    def painted(clear: float) -> np.ndarray:
+        """How far from the end of the shot its rays are, in pixels."""
+        seen = view()
+        drawing.burst(seen, Line(start=(-9.0, 0.0), end=(0.0, 0.0), side=0), clear)
+        rows, columns = np.nonzero(has(seen.image, RED))
+        return np.hypot(rows - 100, columns - 100)
+
+    for clear in (12.0, 40.0):
+        assert painted(clear).min() >= clear and painted(clear).max() == pytest.approx(clear + 7 * FINE, abs=3)
+
+
+def test_a_shot_passes_beneath_bodies_and_bursts_about_what_it_hits():
+    near, far = Body(name="a", at=(-0.8, 0.0), side=0, size=0.1), Body(name="b", at=(0.8, 0.0), side=1, size=0.2)
+    scene = Scene(bodies=(near, far), lines=(Line(start=near.at, end=far.at, side=0),))
+    red, blue = (has(frame(prepare(replace(flat(), scenes=(scene,))), 0), colour) for colour in (RED, BLUE))
+    row, scale = HEAD + 230, 460 / 2.06
+    centre = round(GAP + 230 + 0.8 * scale)
+    assert red[row, GAP + 230], "half way"
+    assert not red[row, centre - 40 : centre + 40].any() and blue[row - 46 : row + 47].any(), "the disc is free"
+    ray = red[row - 54 : row - 45, centre - 2 : centre + 3]
+    assert ray.any(), "a ray above the disc of 45 pixels"
 
 
 @pytest.mark.parametrize("towards", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (-0.6, 0.8, 0.0)])
@@ -223,8 +309,13 @@ def test_the_end_is_told_in_the_last_frame_alone_in_the_colour_of_who_won():
 def test_the_legend_explains_what_occurs_and_nothing_else():
     assert legend(flat(), 2) == ["trail: the last 12 steps"]
     assert [line.partition(":")[0] for line in legend(aloft(), 3)] == [
-        "trail", "ring", "pale wings", "line with a burst"
+        "trail", "ring", "pale wings", "burst"
     ]  # fmt: skip
+    hurt = Scene(bodies=(Body(name="a", at=(0.0, 0.0), level=0.5),))
+    assert legend(replace(flat(), scenes=(hurt,)), 2)[1:] == ["bar: what is left"]
+    assert legend(replace(flat(), scenes=(Scene(bodies=(), walls=(Wall((0.0, 0.0), (1.0, 1.0)),)),)), 2)[1:] == [
+        "dark: walls"
+    ]
 
 
 def test_long_words_are_wrapped_at_the_width():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sparring.core.errors import GameError, RunError
-from sparring.core.scene import Body, Line, Scene
+from sparring.core.scene import Body, Line, Scene, Wall
 from sparring.evaluation.ending import Ending
 from sparring.reports.replay import Replay, read_replay, write_replay
 
@@ -20,8 +20,9 @@ REPLAY = Replay(
     scenes=(
         Scene(bodies=(Body(name="blue", at=(0.5, -2.0, 3.0), side=0, shape="aircraft", towards=(1.0, 0.0, 0.0)),)),
         Scene(
-            bodies=(Body(name="blue", at=(1.5, 0.0, 3.0), side=0, shape="aircraft", level=0.25, gone=True),),
+            bodies=(Body(name="blue", at=(1.5, 0.0, 3.0), side=0, shape="aircraft", level=0.25, gone=True, label="F"),),
             lines=(Line(start=(0.0, 0.0, 1.0), end=(0.0, 0.0, 2.0), side=1),),
+            walls=(Wall((-1.0, 0.5), (2.0, 1.5)),),
             low=(-5.0, -5.0, 0.0),
             caption="time 1 s",
         ),
@@ -40,6 +41,18 @@ def test_what_is_written_is_read_back_the_same(file):
     header, *scenes = [json.loads(line) for line in file.read_text().splitlines()]
     assert (header["format"], header["frames"], header["players"]) == ("sparring-replay", 2, ["learned", "chase"])
     assert "scenes" not in header and [scene["caption"] for scene in scenes] == ["", "time 1 s"]
+
+
+def test_files_from_before_there_were_walls_and_labels_are_read(file):
+    header, *scenes = [json.loads(line) for line in file.read_text().splitlines()]
+    for scene in scenes:
+        del scene["walls"]
+        for body in scene["bodies"]:
+            del body["label"]
+    file.write_text("".join(json.dumps(line) + "\n" for line in (header, *scenes)))
+    read = read_replay(file).scenes[1]
+    assert read.walls == () and read.bodies[0].label == ""
+    assert read.lines == REPLAY.scenes[1].lines
 
 
 def test_six_digits_of_a_number_are_kept(tmp_path):
@@ -80,6 +93,8 @@ def edited(file: Path, line: int, **changes: object) -> None:
         (2, {"bodies": [{"name": "a", "at": [1, 2]}]}, "two coordinates, or all with three, found [2, 3]"),
         (2, {"bodies": [{"name": "a", "at": [1, 2, 3], "up": [0, 1]}]}, "found [2, 3]"),
         (1, {"lines": [{"start": [0, 0], "end": [1, 1]}]}, "found [2, 3]"),
+        (1, {"walls": [{"low": [0, 0], "high": [1, 1, 1]}]}, "corners of two coordinates, found [2, 3]"),
+        (1, {"walls": [{"low": [0, 0]}]}, "line 2: walls[0].high is missing"),
         (2, {"bodies": [{"name": "a", "at": [1, 2, float("nan")]}]}, "line 3 is no JSON object"),
     ],
 )

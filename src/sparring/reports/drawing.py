@@ -1,4 +1,4 @@
-"""Bodies, trails, rings and grids, drawn with Pillow at twice the size and then halved, which smooths their edges."""
+"""Bodies, walls, trails and grids, drawn with Pillow at twice the size and then halved, which smooths their edges."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ import matplotlib
 import numpy as np
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from sparring.core.scene import Body, Line
+from sparring.core.scene import Body, Line, Wall
 
 FINE = 2
 """Pixels of a drawing for one of the picture, along each axis."""
 PAPER, PANEL, GRID, INK, SOFT = "#ffffff", "#f3f6f9", "#dde4ea", "#1f2933", "#7b8794"
-CROSS, GROUND = "#bcc7d1", "#e3d9cb"
+CROSS, GROUND, WALL = "#bcc7d1", "#e3d9cb", "#68737f"
 SIDES = ("#dc3d1e", "#1d62d1", "#1f8a4c", "#8331a8", "#b7791f", "#0f8b8d")
 NOBODY = "#9aa5b1"
 FADES = 4
@@ -82,7 +82,7 @@ def palette() -> Image.Image:
     """Every colour of a replay with its shades, so that all frames share one table. Few shades make small files."""
     shades = [blend(colour, PANEL, k / FADES) for colour in (*SIDES, INK, SOFT) for k in range(1, FADES + 1)]
     shades += [blend(colour, PAPER, k / FADES) for colour in (INK, SOFT) for k in range(1, FADES)]
-    shades += [PAPER, PANEL, GRID, GROUND, CROSS, NOBODY, *(blend(INK, colour, 0.4) for colour in SIDES)]
+    shades += [PAPER, PANEL, GRID, GROUND, CROSS, WALL, NOBODY, *(blend(INK, colour, 0.4) for colour in SIDES)]
     image = Image.new("P", (1, 1))
     image.putpalette([value for colour in shades for value in ImageColor.getrgb(colour)[:3]])
     return image
@@ -118,16 +118,49 @@ def ring(view: View, body: Body, radius: float) -> None:
         view.draw.arc(box, -90, -90 + 360 * min(body.level, 1.0), fill=colour_of(body.side), width=3 * FINE)
 
 
+def wall(view: View, wall: Wall) -> None:
+    corners = view.pixel(wall.low), view.pixel(wall.high)
+    view.draw.rectangle((*map(min, *corners), *map(max, *corners)), fill=WALL)
+
+
+def radius(view: View, body: Body) -> float:
+    """Of a disc, in pixels."""
+    return max(body.size * view.scale[0], 3 * FINE)
+
+
 def disc(view: View, body: Body) -> None:
-    (x, y), reach = view.pixel(body.at), max(body.size * view.scale[0], 3 * FINE)
+    (x, y), reach = view.pixel(body.at), radius(view, body)
     colour = colour_of(body.side)
     fill = blend(colour, PANEL, 0.25 if body.gone else 0.85 if body.side >= 0 else 0.45)
     view.draw.ellipse((x - reach, y - reach, x + reach, y + reach), fill=fill, outline=colour, width=FINE)
     if body.level < 1.0 and not body.gone:
-        ring(view, body, reach / FINE + 4)
+        bar(view, body)
     if body.towards is not None:
-        dx, dy = view.direction(body.towards) * reach * 1.6
-        stroke(view.draw, [(x, y), (x + dx, y + dy)], INK, 2)
+        ahead = view.direction(body.towards) * reach
+        begin, end = (np.array([x, y]) + share * ahead for share in (1.0 if body.label else 0.0, 1.6))
+        stroke(view.draw, [tuple(begin), tuple(end)], INK, 2)
+    if body.label:
+        label(view, body)
+
+
+def bar(view: View, body: Body) -> None:
+    """Above a disc, of which as much is coloured as is left of it. Rings of bodies side by side would overlap."""
+    (x, y), reach = view.pixel(body.at), radius(view, body)
+    half, bottom = max(reach, 7 * FINE), y - reach - 2 * FINE
+    left, top = x - half, bottom - 3 * FINE
+    view.draw.rectangle((left, top, x + half, bottom), fill=CROSS)
+    if body.level > 0:
+        right = left + 2 * half * min(body.level, 1.0)
+        view.draw.rectangle((left, top, right, bottom), fill=colour_of(body.side))
+
+
+def label(view: View, body: Body) -> None:
+    """The letters of a disc, as large as fits into it and can be read."""
+    reach = radius(view, body)
+    size = min(1.3 * reach / FINE, 15.0 * reach / font(10, bold=True).getlength(body.label))
+    colour = colour_of(body.side) if body.gone else PAPER if body.side >= 0 else INK
+    letters = font(min(max(round(size), 8), 24), bold=True)
+    view.draw.text(view.pixel(body.at), body.label, font=letters, fill=colour, anchor="mm")
 
 
 def mark(view: View, body: Body) -> None:
@@ -178,12 +211,15 @@ def missile(view: View, body: Body) -> None:
 
 
 def shot(view: View, line: Line) -> None:
-    """A segment with a burst at its end."""
-    (ax, ay), (x, y), colour = view.pixel(line.start), view.pixel(line.end), colour_of(line.side)
-    stroke(view.draw, [(ax, ay), (x, y)], colour, 2)
+    stroke(view.draw, [view.pixel(line.start), view.pixel(line.end)], colour_of(line.side), 2)
+
+
+def burst(view: View, line: Line, clear: float) -> None:
+    """Rays about the end of a shot, which leave a disc of that radius free."""
+    (ax, ay), (x, y) = view.pixel(line.start), view.pixel(line.end)
     for angle in np.arange(8) * np.pi / 4 + atan2(y - ay, x - ax):
-        ray = [(x + reach * FINE * cos(angle), y + reach * FINE * sin(angle)) for reach in (7, 13)]
-        stroke(view.draw, ray, colour, 2)
+        ray = [(x + reach * cos(angle), y + reach * sin(angle)) for reach in (clear + FINE, clear + 7 * FINE)]
+        stroke(view.draw, ray, colour_of(line.side), 2)
 
 
 def spacing(span: float, lines: int) -> float:

@@ -108,8 +108,12 @@ def legend(replay: Replay, axes: int) -> list[str]:
     lines = [f"trail: the last {TRAIL[axes]} steps"]
     if "aircraft" in shapes:
         lines += ["ring: what is left of an aircraft", "pale wings: seen from below"]
+    if any(body.shape == "disc" and body.level < 1 for scene in replay.scenes for body in scene.bodies):
+        lines.append("bar: what is left")
+    if any(scene.walls for scene in replay.scenes):
+        lines.append("dark: walls")
     if any(scene.lines for scene in replay.scenes):
-        lines.append("line with a burst: a hit")
+        lines.append("burst: a hit")
     return lines
 
 
@@ -164,15 +168,20 @@ def side_view(film: Film, t: int, size: tuple[int, int]) -> Image.Image:
 
 
 def draw_scene(view: View, film: Film, t: int) -> None:
-    """From below: trails, what has gone, what stands still, what moves, marks, shots."""
+    """From below: walls, trails, shots, what has gone, what stands still, what moves, marks, bursts of shots."""
     scene, length = film.replay.scenes[t], TRAIL[film.axes]
+    for wall in scene.walls if view.axes == drawing.MAP else ():
+        drawing.wall(view, wall)
     for body in scene.bodies:
         if body.side >= 0:
             drawing.trail(view, film.tracks[body.name].at_TX[max(0, t - length) : t + 1], drawing.colour_of(body.side))
-    for body in sorted(scene.bodies, key=lambda body: (body.shape == "mark", not body.gone, body.side >= 0)):
-        draw_body(view, body)
     for line in scene.lines:
         drawing.shot(view, line)
+    for body in sorted(scene.bodies, key=lambda body: (body.shape == "mark", not body.gone, body.side >= 0)):
+        draw_body(view, body)
+    radius = {body.at: drawing.radius(view, body) for body in scene.bodies if body.shape == "disc"}
+    for line in scene.lines:
+        drawing.burst(view, line, radius.get(line.end, 6 * FINE))
 
 
 def draw_body(view: View, body: Body) -> None:

@@ -107,6 +107,9 @@ def _check(replay: Replay) -> None:
     axes |= {len(point) for scene in replay.scenes for line in scene.lines for point in (line.start, line.end)}
     if axes - {2, 3} or len(axes) > 1:
         raise ConfigError(f"expected points with two coordinates, or all with three, found {sorted(axes)}.")
+    corners = {len(point) for scene in replay.scenes for wall in scene.walls for point in (wall.low, wall.high)}
+    if corners - {2}:
+        raise ConfigError(f"expected walls with corners of two coordinates, found {sorted(corners)}.")
 
 
 def _points(body: Body) -> list[tuple[float, ...]]:
