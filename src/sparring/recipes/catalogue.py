@@ -8,6 +8,7 @@ from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.recipes.settling import blotto, five_moves, rock_paper_scissors
+from sparring.recipes.skirmish import debug, fast_3m, fast_corridor, smac_3m, smac_corridor
 from sparring.training.config import EvalConfig, PlayConfig, RunConfig, SeatsConfig
 
 
@@ -141,13 +142,18 @@ def kuhn() -> RunConfig:
 RECIPES: dict[str, Callable[[], RunConfig]] = {
     "blotto": blotto,
     "chase": chase,
+    "debug": debug,
     "demo": demo,
     "dogfight": dogfight,
     "dogfight_gpu": dogfight_gpu,
+    "fast_3m": fast_3m,
+    "fast_corridor": fast_corridor,
     "five_moves": five_moves,
     "hunt": hunt,
     "kuhn": kuhn,
     "rock_paper_scissors": rock_paper_scissors,
+    "smac_3m": smac_3m,
+    "smac_corridor": smac_corridor,
     "spread": spread,
     "tag": tag,
 }

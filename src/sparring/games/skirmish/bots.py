@@ -100,7 +100,9 @@ def turn(
 
     fired = ready & ~flees
     number = jnp.max(jnp.where(aim, jnp.arange(shape.foes), -1), axis=1)
-    wait_N = jnp.where(fired & (memory.wait_N < 1.0), _period(shape, features_NF), jnp.maximum(memory.wait_N - 1.0, 0.0))
+    wait_N = jnp.where(
+        fired & (memory.wait_N < 1.0), _period(shape, features_NF), jnp.maximum(memory.wait_N - 1.0, 0.0)
+    )
     memory = Memory(jnp.where(ready | kept.any(axis=1), number, -1).astype(jnp.int32), wait_N)
     return logits, jnp.zeros((features_NF.shape[0], 0)), memory
 

@@ -47,9 +47,7 @@ def walked(land: Land, stats: Stats, place_XU: Array, point_XU: Array, walks_U: 
     return _bounded(land, stats, place_XU, place_XU + offset_XU * share_U)
 
 
-def parted(
-    land: Land, stats: Stats, place_XU: Array, alive_U: Array, walks_U: Array, *, flyers: bool
-) -> Array:
+def parted(land: Land, stats: Stats, place_XU: Array, alive_U: Array, walks_U: Array, *, flyers: bool) -> Array:
     """Bodies of one layer that overlap are pushed apart. One that stands holds its ground against one that walks, so
     touching units close a passage; otherwise each gives way by half."""
     delta_XUV = place_XU[:, :, None] - place_XU[:, None]

@@ -141,7 +141,9 @@ def state(shape: Shape, stats: Stats, battle: Battle, side: int) -> Array:
     return jnp.concatenate([*blocks, _last(shape, battle, side)])
 
 
-def central(shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Array, kind: Critic, masked: bool) -> Array:
+def central(
+    shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Array, kind: Critic, masked: bool
+) -> Array:
     """One row for each unit of a side: which one it is, the world as it relates to it, and what more the kind adds.
 
     "agent_specific" is what the agent sees and SMAC's state; "feature_pruned" says of every unit, seen or not, where it
