@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sparring.cli import bench
 from sparring.cli.flags import parse
 from sparring.cli.machine import cache_folder, use_cache
 from sparring.cli.train import Train, starting_point
 from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml
-from sparring.games.registry import GAMES
 from sparring.recipes.catalogue import spread
 from sparring.recipes.presets import preset
 from sparring.store.run_dir import RunDir
@@ -160,36 +158,6 @@ def test_a_bench_reports_the_game_and_training(sparring):
     assert (told["game"], told["worlds"], told["steps"]) == ("matrix:rock_paper_scissors", 8, 10)
     for speed in told["speeds"].values():
         assert speed["steps_per_second"] == pytest.approx(8 * 10 * 2 / speed["seconds"])
-    game, training = told["speeds"]["game"], told["speeds"]["training"]
-    assert game["games_per_second"] == pytest.approx(8 * 10 / game["seconds"])  # of one round each
-    assert training["games_per_second"] is None
-
-
-def test_a_bench_of_a_family_measures_a_sample_of_its_games_alone(sparring, monkeypatch):
-    names = ("matrix:rock_paper_scissors", "matrix:stag_hunt")
-    monkeypatch.setitem(bench.SAMPLES, "matrix", names)
-    monkeypatch.setitem(bench.BESIDE, "matrix", "python elsewhere.py")
-    words = ("bench", "matrix", "--worlds", 8, "--steps", 10, "--repeats", 1, "--compile-cache")
-    told = json.loads(sparring(*words, "--json").out)
-    assert told["game"] == "matrix" and "speeds" not in told
-    assert [(name, list(speeds)) for name, speeds in told["games"].items()] == [(name, ["game"]) for name in names]
-    said = sparring(*words).out
-    shown = ("matrix:rock_paper", "matrix:stag", "games/s", "matrix, 8 worlds x 10 steps")
-    assert all(word in said for word in shown) and "training" not in said
-    assert said.splitlines()[-1] == "beside JaxMARL's: python elsewhere.py"
-
-
-def test_a_bench_of_the_game_alone_trains_nothing(sparring):
-    words = ("--alone", "--worlds", 8, "--steps", 10, "--repeats", 1, "--compile-cache")
-    said = sparring("bench", "matrix:rock_paper_scissors", *words).out
-    assert "game alone" in said and "training" not in said and "JaxMARL" not in said
-
-
-def test_the_games_of_a_sample_exist_where_their_family_does():
-    for family, names in bench.SAMPLES.items():
-        assert family not in GAMES and all(name.startswith(f"{family}:") for name in names)
-        if any(game.startswith(f"{family}:") for game in GAMES):
-            assert set(names) <= set(GAMES)
 
 
 def test_the_doctor_tells_versions_devices_and_the_cache(sparring):
