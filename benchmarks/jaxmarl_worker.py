@@ -1,7 +1,6 @@
 """JaxMARL's half of vs_jaxmarl.py: feed-forward IPPO with shared weights on JaxMARL's own particle games.
 
-Prints {"ready": true} once compiled, then answers each line "go" on stdin with {"seconds_per_iteration": x}, an
-iteration being a rollout and its update. JaxMARL's published packages hold its games and wrappers but not its training
+An iteration is a rollout and its update. JaxMARL's published packages hold its games and wrappers but not its training
 scripts, so the loop is ours, on their games, with the coefficients of their ippo_ff_mpe and its order of work: every
 seat a row of one network, scans over steps, epochs and minibatches, all iterations in one program. Their callback to
 the host, shuffled logs and annealed learning rate are left out. `--baselines CHECKOUT` times their script itself.
@@ -11,9 +10,7 @@ Letters: T steps, W worlds, R rows = seats x worlds (seat-major), F features, M 
 
 import argparse
 import importlib
-import json
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -29,6 +26,8 @@ import optax
 from flax.training.train_state import TrainState
 from jax import Array
 from jaxmarl.wrappers.baselines import MPELogWrapper
+
+from turns import serve, timed
 
 GAMES = {"spread": "MPE_simple_spread_v3", "tag": "MPE_simple_tag_v3"}
 LEARNING_RATE, DISCOUNT, DECAY, CLIP, EPOCHS, MINIBATCHES = 2.5e-4, 0.99, 0.95, 0.2, 4, 4
@@ -133,12 +132,6 @@ def iterate(env: MPELogWrapper, steps: int, carry: Carry, _: None) -> tuple[Carr
     return carry._replace(learner=learner, key=key), jax.tree.map(jnp.mean, {**info, "loss": losses})
 
 
-def timed(program: Callable[[Any], Any], start: Any) -> tuple[float, Any]:
-    started = time.perf_counter()
-    result = jax.block_until_ready(program(start))
-    return time.perf_counter() - started, result
-
-
 def our_loop(args: argparse.Namespace) -> Callable[[], float]:
     """Compiles `iterations` iterations into one program; each call of the result trains on and times it."""
     env = MPELogWrapper(jaxmarl.make(GAMES[args.game]))
@@ -188,10 +181,7 @@ def main() -> None:
     parser.add_argument("--baselines", type=Path, help="a checkout of JaxMARL whose script is timed instead")
     args = parser.parse_args()
     go = their_loop(args) if args.baselines else our_loop(args)
-    go()
-    print(json.dumps({"ready": True}), flush=True)
-    while sys.stdin.readline().strip() == "go":
-        print(json.dumps({"seconds_per_iteration": go()}), flush=True)
+    serve(lambda: {"seconds_per_iteration": go()})
 
 
 if __name__ == "__main__":

@@ -1,20 +1,19 @@
-"""Our half of vs_jaxmarl.py: compiles one training loop, then times stretches of it whenever a line arrives.
-
-All seats share one network, as in JaxMARL's IPPO, also where the game has two sides.
+"""Our half of vs_jaxmarl.py and, with --alone, of vs_smax.py: training with one network for all seats, as in JaxMARL's
+IPPO, also where the game has two sides; or random play of a game without any network.
 """
 
 import argparse
-import json
-import sys
 from dataclasses import replace
 
 from sparring.core.schedules import Schedule
+from sparring.games.registry import make
 from sparring.learn.config import PPOConfig
 from sparring.play.seating import seat
-from sparring.training.bench import TrainingLoop
+from sparring.training.bench import RandomPlay, TrainingLoop
 from sparring.training.build import Built, build
 from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
 from sparring.training.line_up import LineUp
+from turns import Answer, serve
 
 
 def one_learner_for_all(built: Built) -> Built:
@@ -31,24 +30,38 @@ def one_learner_for_all(built: Built) -> Built:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--game", choices=("spread", "tag"), required=True)
-    parser.add_argument("--worlds", type=int, required=True)
-    parser.add_argument("--steps", type=int, default=25)
-    parser.add_argument("--iterations", type=int, default=20)
-    arguments, _ = parser.parse_known_args()
+def particle_training(args: argparse.Namespace) -> TrainingLoop:
     config = RunConfig(
-        game=f"particles:{arguments.game}",
-        play=PlayConfig(worlds=arguments.worlds, steps=arguments.steps),
-        seats=SeatsConfig(share="auto" if arguments.game == "spread" else "side"),
+        game=f"particles:{args.game}",
+        play=PlayConfig(worlds=args.worlds, steps=args.steps),
+        seats=SeatsConfig(share="auto" if args.game == "spread" else "side"),
         ppo=PPOConfig(learning_rate=Schedule.parse(2.5e-4), epochs=4, minibatches=4),
     )
-    loop = TrainingLoop(one_learner_for_all(build(config)))
-    loop.run(2)
-    print(json.dumps({"ready": True}), flush=True)
-    for _ in sys.stdin:
-        print(json.dumps({"seconds_per_iteration": loop.run(arguments.iterations)}), flush=True)
+    return TrainingLoop(one_learner_for_all(build(config)))
+
+
+def random_round(play: RandomPlay, iterations: int) -> Answer:
+    calls = [play.run() for _ in range(iterations)]
+    return {
+        "seconds_per_iteration": sum(seconds for seconds, _ in calls) / iterations,
+        "games_per_iteration": sum(float(games.finished_TBW.sum()) for _, games in calls) / iterations,
+        "seats": play.game.spec.seats,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--game", required=True, help="spread or tag; with --alone the full name of any game")
+    for name in ("worlds", "steps", "iterations"):
+        parser.add_argument(f"--{name}", type=int, required=True)
+    parser.add_argument("--alone", action="store_true", help="random play instead of training")
+    args = parser.parse_args()
+    if args.alone:
+        play = RandomPlay(make(args.game), PlayConfig(worlds=args.worlds, steps=args.steps))
+        serve(lambda: random_round(play, args.iterations))
+    else:
+        loop = particle_training(args)
+        serve(lambda: {"seconds_per_iteration": loop.run(args.iterations)})
 
 
 if __name__ == "__main__":
