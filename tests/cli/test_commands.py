@@ -162,9 +162,11 @@ def test_a_family_of_games_is_listed(sparring, monkeypatch):
     assert "dogfight:2v2" not in sparring("games", "dogfight").out, "a game of its own is described"
     tags = {f"tag:{n}": f"sparring.games.particles.tag:tag:{n}" for n in range(7)}
     monkeypatch.setattr(registry, "GAMES", tags)
+    monkeypatch.setattr("sparring.games.particles.tag.variant_line", "Hunt {}.".format, raising=False)
     words = " ".join(sparring("games").out.split())
     row = "tag:PREDATORS Slow predators hunt fast prey among obstacles (mpe2 simple_tag_v3). All 7: sparring games tag"
     assert row in words and words.count("tag:") == 1
+    assert "Hunt 3." in sparring("games", "tag").out
 
 
 def test_a_bench_reports_the_game_and_training(sparring):

@@ -1,24 +1,22 @@
 import inspect
 import subprocess
 import sys
-from typing import Literal
 
 import pytest
 
 from sparring.core.errors import ConfigError, GameError
 from sparring.games import registry
-from sparring.games.kuhn import Kuhn, kuhn
+from sparring.games.matrix import MatrixGame, coordination
 
 MAPS = ("2s3z", "3m", "3s5z", "8m", "25m", "MMM", "MMM2")
 
 
-def battle(map: str, positions: Literal["random", "fixed"] = "fixed") -> Kuhn:
+def battle(map: str, rounds: int = 1) -> MatrixGame:
     """Two armies fight.
 
     More about them.
     """
-    assert map in MAPS
-    return kuhn(positions=positions)
+    return coordination(players=2 + MAPS.index(map), rounds=rounds)
 
 
 def variant_line(variant: str) -> str:
@@ -129,9 +127,10 @@ def test_only_solved_games_have_an_exact_exploitability() -> None:
 def test_a_variant_is_given_to_the_function_of_its_family_and_is_no_option() -> None:
     described = registry.describe("battle:MMM2")
     assert described.line == "Two armies fight. The map MMM2."
-    assert [option.name for option in described.options] == ["positions"]
-    assert registry.make("battle:MMM2", positions="random").spec.exchangeable == ((0, 1),)
-    assert registry.parse_options("battle:3m", ["positions=random"]) == {"positions": "random"}
+    assert [option.name for option in described.options] == ["rounds"]
+    made = registry.make("battle:3s5z", rounds=4).spec
+    assert (made.seats, made.longest) == (4, 4), "the third map has 4 seats"
+    assert registry.parse_options("battle:3m", ["rounds=2"]) == {"rounds": 2}
     with pytest.raises(ConfigError, match="Unknown option of game 'battle:3m' 'map'"):
         registry.make("battle:3m", map="8m")
 

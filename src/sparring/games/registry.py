@@ -83,10 +83,9 @@ def variants(family: str) -> tuple[str, ...]:
 def overview() -> dict[str, tuple[str, ...]]:
     """A short list of all games: its rows, each with the games it stands for; many variants of a function share one,
     such as "skirmish:MAP"."""
-    made_by: dict[str, list[str]] = {}
+    made_by: dict[tuple[str, ...], list[str]] = {}
     for name in available():
-        module, function, *variant = GAMES[name].split(":", 2)
-        made_by.setdefault(f"{module}:{function}" if variant else name, []).append(name)
+        made_by.setdefault(tuple(GAMES[name].split(":")[:2]), []).append(name)
     shown: dict[str, tuple[str, ...]] = {}
     for names in made_by.values():
         if len(names) > MANY:
