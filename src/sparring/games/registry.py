@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from sparring.core.errors import ConfigError, GameError, unknown
-
 from sparring.games.skirmish.maps import MAPS
 
 if TYPE_CHECKING:  # listing games loads no jax

@@ -1,8 +1,8 @@
 """Games that are faster with the worlds on the last axis of every array.
 
-`vmap` puts the worlds first, so that [U, U] arrays of one world lie in memory as [W, U, U], and a processor finds only a
-handful of neighbours to work on at once. With the worlds last, [U, U, W], every operation runs over long rows: battles
-of six units play four times as fast on a CPU.
+`vmap` puts the worlds first: [U, U] arrays of one world lie in memory as [W, U, U], and a processor finds a handful of
+neighbours to work on at once. With the worlds last, [U, U, W], every operation runs over long rows: battles of six
+units play four times as fast on a CPU.
 """
 
 from collections.abc import Callable

@@ -30,25 +30,25 @@ AIRBORNE = 1e6
 class Stats(NamedTuple):
     """What units are like, in cells and game loops. Fields are [U, 1], or [U, W] where kinds are drawn."""
 
-    health: Array | np.ndarray
-    shield: Array | np.ndarray
-    armour: Array | np.ndarray
-    reach: Array | np.ndarray
-    period: Array | np.ndarray
-    speed: Array | np.ndarray
-    radius: Array | np.ndarray
-    room: Array | np.ndarray
+    health: Array
+    shield: Array
+    armour: Array
+    reach: Array
+    period: Array
+    speed: Array
+    radius: Array
+    room: Array
     """Radius that no other unit of its layer may enter."""
-    climb: Array | np.ndarray
-    flies: Array | np.ndarray
-    hits_air: Array | np.ndarray
-    heals: Array | np.ndarray
-    bursts: Array | np.ndarray
-    patient: Array | np.ndarray
+    climb: Array
+    flies: Array
+    hits_air: Array
+    heals: Array
+    bursts: Array
+    patient: Array
     """Whether a medivac can heal it."""
-    regrowth: Array | np.ndarray
+    regrowth: Array
     """Health that comes back in each loop."""
-    cooldown_scale: Array | np.ndarray
+    cooldown_scale: Array
 
 
 @dataclass(frozen=True)
@@ -98,14 +98,14 @@ class Army:
         """Of the units as they are; constants where kinds are not drawn."""
         table = _table(self.kinds)
         if not self.drawn:
-            return Stats(*(column_K[self.kind_U][:, None] for column_K in table))
+            return Stats(*(jnp.asarray(column_K[self.kind_U])[:, None] for column_K in table))
         return Stats(*(_looked_up(column_K, kind_UW) for column_K in table))
 
-    def harm(self, kind: int, kind_VW: Array, side: int) -> Array | np.ndarray:
+    def harm(self, kind: int, kind_VW: Array, side: int) -> Array:
         """Damage of one hit by a kind on each unit of a side, before armour."""
         column_K = np.array([damage_to(self.kinds[kind], target) for target in self.kinds], np.float32)
         if not self.drawn:
-            return column_K[self.kind_U[self.slice(side)]][:, None]
+            return jnp.asarray(column_K[self.kind_U[self.slice(side)]])[:, None]
         return _looked_up(column_K, kind_VW)
 
     def slice(self, side: int) -> slice:
@@ -122,8 +122,8 @@ class Army:
 
 
 @cache
-def _table(kinds: tuple[Kind, ...]) -> Stats:
-    """Columns [K]."""
+def _table(kinds: tuple[Kind, ...]) -> tuple[np.ndarray, ...]:
+    """The columns of `Stats`, [K] each."""
     columns = [
         (
             kind.health,
@@ -147,7 +147,7 @@ def _table(kinds: tuple[Kind, ...]) -> Stats:
     ]
     flags = {"flies", "hits_air", "heals", "bursts", "patient"}
     rows = zip(Stats._fields, zip(*columns, strict=True), strict=True)
-    return Stats(*(np.array(row, bool if name in flags else np.float32) for name, row in rows))
+    return tuple(np.array(row, bool if name in flags else np.float32) for name, row in rows)
 
 
 def _looked_up(column_K: np.ndarray, kind_UW: Array) -> Array:

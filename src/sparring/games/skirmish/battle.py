@@ -1,8 +1,7 @@
 """A battle for one game loop, and for the eight loops of a step: who aims, fires, walks, heals and recovers.
 
-Arrays end in W, the worlds (`games/worlds_last`); U are all units, allies first. An array of pairs is [A, E, W], allies by
-enemies: the units of side k lie on axis k, their foes on the other. Everything in a loop happens at once, from the places
-at its beginning, so the order of units never matters and both armies may fall together.
+Arrays end in W, the worlds (`games/worlds_last`); U are all units, allies first. Everything in a loop happens at once,
+from the places at its beginning, so the order of units never matters and both armies may fall together.
 """
 
 from typing import NamedTuple

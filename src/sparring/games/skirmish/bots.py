@@ -111,7 +111,7 @@ def _enemies(shape: Shape, features_NF: Array) -> Enemies:
     rows, size = features_NF.shape[0], shape.foe_size
     block = features_NF[:, 4 : 4 + shape.foes * size].reshape(rows, shape.foes, size)
     strength = block[..., 4] + (block[..., 5] if shape.shields[1] else 0.0)
-    return Enemies(*(block[..., part] for part in range(4)), strength)
+    return Enemies(block[..., 0], block[..., 1], block[..., 2], block[..., 3], strength)
 
 
 def _walk(x: Array, y: Array) -> Array:

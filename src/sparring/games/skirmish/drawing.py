@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from sparring.core.scene import Body, Line, Scene
+from sparring.core.scene import Body, Line, Scene, walls_of
 from sparring.core.spec import GameSpec
 from sparring.games.skirmish.army import Army
 from sparring.games.skirmish.battle import Battle
-from sparring.games.skirmish.terrain import SIZE
+from sparring.games.skirmish.terrain import BLOCKED, SIZE, levels
 
 LETTERS = {
     "marine": "m", "marauder": "M", "medivac": "+", "stalker": "s", "zealot": "z", "colossus": "C",
@@ -42,6 +42,7 @@ def draw(battle: Battle, army: Army, spec: GameSpec) -> Scene:
     return Scene(
         bodies=tuple(bodies),
         lines=tuple(lines),
+        walls=walls_of(levels(army.battle_map.ground) <= BLOCKED, corner=(-SIZE / 2, -SIZE / 2)),
         low=(-SIZE / 2, -SIZE / 2),
         high=(SIZE / 2, SIZE / 2),
         caption=f"step {int(battle.played)} of {spec.longest}: {left[0]} against {left[1]}",

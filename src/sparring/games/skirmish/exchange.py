@@ -16,7 +16,7 @@ from sparring.games.skirmish.command import ATTACK
 
 
 def groups(army: Army, sides: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Seats of one kind on one side; where kinds are drawn, all of a side, unless what its choices mean is drawn too."""
+    """Seats of one kind on one side; where kinds are drawn, all of a side, unless what choices mean is drawn too."""
     found = []
     for side in sides:
         first = army.slice(side).start or 0

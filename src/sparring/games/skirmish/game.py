@@ -1,7 +1,7 @@
 """The battles of the StarCraft Multi-Agent Challenge (arXiv:1902.04043) without StarCraft.
 
-Side 0 are the allies. Its opponents follow a script, as in SMAC, or are a second side of learners (`opponent="policy"`,
-not in SMAC), which sees the mirrored map. Numbers, observation, state, masks, reward and limits are SMAC's; how the engine
+Side 0 are the allies. Its opponents follow a script, as in SMAC, or are a second side of learners that sees the map
+mirrored (`opponent="policy"`, not in SMAC). Numbers, observation, state, masks, reward and limits are SMAC's; how the engine
 packs units at the start, finds paths and chooses targets is an approximation (docs/guide/skirmish.md).
 """
 
@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from sparring.core.errors import ConfigError, unknown
@@ -103,12 +102,12 @@ class Skirmish(Game):
     def bots(self) -> Bots:
         return scripted.table()
 
-    def bot_memory(self, *batch: int) -> Array:
+    def bot_memory(self, *batch: int) -> scripted.Memory:
         return scripted.blank(*batch)
 
     def bot_turn(
-        self, parameters_J: Array, features_NF: Array, legal_NA: Array, memory: Array
-    ) -> tuple[Array, Array, Array]:
+        self, parameters_J: Array, features_NF: Array, legal_NA: Array, memory: scripted.Memory
+    ) -> tuple[Array, Array, scripted.Memory]:
         return scripted.turn(self.setting.shape, parameters_J, features_NF, legal_NA, memory)
 
 
@@ -126,7 +125,7 @@ def _central(setting: Setting, battle: Battle) -> Array:
     rows = []
     for side in setting.sides:
         legal = command.legal(army, stats, battle, side, shape.choices)
-        rows.append(view.central(shape, stats, battle, side, legal, setting.critic, setting.death_masking))
+        rows.append(view.central(shape, stats, battle, side, legal, setting.critic, masked=setting.death_masking))
     return jnp.concatenate(rows)
 
 

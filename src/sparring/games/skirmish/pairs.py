@@ -1,4 +1,4 @@
-"""Allies against enemies, two by two. Arrays are [A, E, W]: the units of side k lie on axis k, their foes on the other."""
+"""Allies against enemies, two by two. Arrays are [A, E, W]: units of side k lie on axis k, their foes on the other."""
 
 from typing import NamedTuple
 

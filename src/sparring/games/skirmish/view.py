@@ -142,13 +142,13 @@ def state(shape: Shape, stats: Stats, battle: Battle, side: int) -> Array:
 
 
 def central(
-    shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Array, kind: Critic, masked: bool
+    shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Array, kind: Critic, *, masked: bool
 ) -> Array:
     """One row for each unit of a side: which one it is, the world as it relates to it, and what more the kind adds.
 
     "agent_specific" is what the agent sees and SMAC's state; "feature_pruned" says of every unit, seen or not, where it
-    is relative to the agent and how it is, without saying it twice. With death masking (`masked`) the row of a dead unit
-    says nothing but which one it is.
+    is relative to the agent and how it is, without saying it twice. With death masking (`masked`) the row of a dead
+    unit says nothing but which one it is.
     """
     army, units = shape.army, shape.army.slice(side)
     count, alive_N = army.sizes[side], battle.health_U[units] > 0

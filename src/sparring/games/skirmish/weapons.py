@@ -24,7 +24,7 @@ class Shots(NamedTuple):
 class Hits(NamedTuple):
     """Equal hits of one kind of unit on each unit of a side."""
 
-    count: Array
+    times: Array
     damage: Array
     """Of one hit, before armour."""
 
@@ -59,8 +59,8 @@ def hits(army: Army, stats: Stats, side: int, shots: Shots, pairs: Pairs, kind_U
             struck = _burnt(army, stats, side, shots, pairs, kind.line)
         if several:
             struck = struck & along(side, _is(army, side, kind_N, number))
-        count = kind.hits * jnp.sum(struck, axis=side, dtype=jnp.float32)
-        found.append(Hits(count, army.harm(number, kind_U[army.slice(1 - side)], 1 - side)))
+        times = kind.hits * jnp.sum(struck, axis=side, dtype=jnp.float32)
+        found.append(Hits(times, army.harm(number, kind_U[army.slice(1 - side)], 1 - side)))
     return found
 
 
@@ -86,14 +86,14 @@ def wounded(health: Array, shield: Array, armour: Array, hits: Iterable[Hits]) -
     """After equal hits, kind by kind. A shield takes whole hits first, without armour; the hit that breaks it passes on
     its rest, and from then on each hit is reduced by armour."""
     hurt = jnp.zeros(health.shape, bool)
-    for count, damage in hits:
-        whole = jnp.minimum(count, jnp.floor(shield / damage))
+    for times, damage in hits:
+        whole = jnp.minimum(times, jnp.floor(shield / damage))
         rest = shield - whole * damage
-        through = count - whole
+        through = times - whole
         breaks = through > 0
         first = jnp.maximum(damage - rest - armour, LEAST_DAMAGE)
         later = jnp.maximum(damage - armour, LEAST_DAMAGE)
         health = health - jnp.where(breaks, first + (through - 1.0) * later, 0.0)
         shield = jnp.where(breaks, 0.0, rest)
-        hurt = hurt | (count > 0)
+        hurt = hurt | (times > 0)
     return Body(jnp.maximum(health, 0.0), shield, hurt)
