@@ -9,9 +9,11 @@ from jax import Array
 
 from sparring.core.records import Action
 from sparring.games.game import Game
-from sparring.games.particles import physics, steering
+from sparring.games.particles import controls, physics
+from sparring.games.particles.controls import Setting, Wish
+from sparring.games.particles.game import Particles
 from sparring.games.particles.physics import ParticleState
-from sparring.games.particles.spread import Spread, spread
+from sparring.games.particles.spread import spread
 from sparring.games.particles.tag import tag
 from sparring.games.trial import quick_jit
 
@@ -36,7 +38,7 @@ def test_particles_on_one_spot_stay_finite() -> None:
 def test_contact_pushes_both_apart_with_equal_force() -> None:
     """Two radii of 0.15 at distance 0.1 overlap by 0.2: 100 * 0.2 along x."""
     state = at_rest([[0, 0], [0.1, 0]], [])
-    force_SX = physics.contacts(state, jnp.full(2, 0.15), None, physics.standard_physics())
+    force_SX = physics.contacts(state, physics.bodies([0.15] * 2, [5.0] * 2, []), solid_landmarks=0)
     np.testing.assert_allclose(force_SX, [[-20.0, 0.0], [20.0, 0.0]], rtol=1e-5, atol=1e-6)
 
 
@@ -51,13 +53,13 @@ def test_physics_can_change_without_a_new_program() -> None:
     traces = []
 
     @eqx.filter_jit
-    def place(game: Spread, state: ParticleState) -> Array:
+    def place(game: Particles, state: ParticleState) -> Array:
         traces.append(1)
         return game.step(state, still(game), ())[0].position_SX
 
     game = spread(agents=1)
     state = at_rest([[0, 0]], [[1, 1]])._replace(velocity_SX=jnp.array([[1.0, 0.0]]))
-    slower = eqx.tree_at(lambda g: g.rules.physics.dt, game, jnp.asarray(0.05, float))
+    slower = eqx.tree_at(lambda g: g.rules.bodies.physics.dt, game, jnp.asarray(0.05, float))
     assert float(place(game, state)[0, 0]) == pytest.approx(0.1)
     assert float(place(slower, state)[0, 0]) == pytest.approx(0.05)
     assert len(traces) == 1
@@ -87,11 +89,11 @@ def test_a_particle_steered_by_the_way_left_stops_on_its_target() -> None:
 
 def test_a_wished_thrust_becomes_the_action_nearest_to_it() -> None:
     wish_NX = jnp.array([[0.9, 0.1], [-0.8, 0.0], [0.1, 0.1], [0.2, -2.0]])
-    logits_NA, _ = steering.scores(wish_NX, physics.action_spec(continuous=False))
+    choices, numbers = (Setting(moves=(True,) * 4, continuous=continuous) for continuous in (False, True))
+    logits_NA, _ = controls.scores(Wish(wish_NX), choices)
     assert jnp.argmax(logits_NA, axis=1).tolist() == [2, 1, 0, 3]
-    _, mean_NC = steering.scores(wish_NX, physics.action_spec(continuous=True))
-    action = Action(jnp.zeros((4, 0), jnp.int32), mean_NC)
-    thrust_SX = physics.thrust(action, physics.action_spec(continuous=True))
+    _, mean_NC = controls.scores(Wish(wish_NX), numbers)
+    thrust_SX = controls.thrust(Action(jnp.zeros((4, 0), jnp.int32), mean_NC), numbers)
     np.testing.assert_allclose(thrust_SX, jnp.clip(wish_NX, -1, 1), atol=1e-6)
 
 
