@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
+from particle_play import mean_return
 
 from sparring.core.records import Action
 from sparring.games.game import Game
@@ -107,41 +108,6 @@ def test_assigned_agents_share_the_landmarks_out_from_their_own_views() -> None:
         choices[name] = jnp.argmax(logits_NA, axis=1).tolist()
     left, right, up = 1, 2, 4
     assert choices == {"nearest": [right, left], "assigned": [up, left]}
-
-
-@quick_jit
-def total_reward(game: Game, table_KJ: Array, random_K: Array, keys_W: Array) -> Array:
-    """Return [W, S] of games in which each side has the best score of its bot's row, or acts at random."""
-    spec = game.spec
-
-    def advance(state: ParticleState, key: Array) -> tuple[ParticleState, Array]:
-        seen = game.observe(state)
-        logits_SA, mean_SC = jax.random.uniform(key, seen.legal_SA.shape), jax.random.uniform(key, (spec.seats, 5))
-        for k, seats in enumerate(spec.seats_of_side):
-            rows = slice(seats[0], seats[-1] + 1)
-            scores = game.bot_scores(table_KJ[k], seen.features_SF[rows], seen.legal_SA[rows])
-            if spec.action.heads:
-                logits_SA = jnp.where(random_K[k], logits_SA, logits_SA.at[rows].set(scores[0]))
-            else:
-                mean_SC = jnp.where(random_K[k], mean_SC, mean_SC.at[rows].set(scores[1]))
-        choice_SD = jnp.argmax(logits_SA, axis=1, keepdims=True) if spec.action.heads else logits_SA
-        after, step = game.step(state, Action(choice_SD.astype(jnp.int32), mean_SC), ())
-        return after, step.reward_S
-
-    def one(key: Array) -> Array:
-        key_start, key_steps = jax.random.split(key)
-        return jax.lax.scan(advance, game.start(key_start), jax.random.split(key_steps, spec.longest))[1].sum(axis=0)
-
-    return jax.vmap(one)(keys_W)
-
-
-def mean_return(game: Game, *names: str | None) -> np.ndarray:
-    """Mean over 64 games of the return of each seat; None is a side that acts at random."""
-    bots = game.bots()
-    rows = jnp.array([0 if name is None else bots.names.index(name) for name in names])
-    random_K = jnp.array([name is None for name in names])
-    keys_W = jax.random.split(jax.random.key(0), 64)
-    return np.asarray(total_reward(game, bots.table_PJ[rows], random_K, keys_W)).mean(axis=0)
 
 
 @pytest.mark.parametrize("continuous", [False, True])
