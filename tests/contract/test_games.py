@@ -9,8 +9,12 @@ VARIANTS = (
     ("kuhn", {"positions": "fixed"}),
     ("matrix:coordination", {"players": 3, "rounds": 3}),
     ("matrix:matching_pennies", {"rounds": 3}),
+    ("particles:adversary", {"agents": 3, "steps": 5}),
+    ("particles:reference", {"continuous": True, "steps": 5}),
+    ("particles:speaker_listener", {"continuous": True, "steps": 5}),
     ("particles:spread", {"agents": 2, "continuous": True, "steps": 5}),
     ("particles:tag", {"predators": 2, "prey": 2, "obstacles": 1, "continuous": True, "steps": 5}),
+    ("particles:world_comm", {"predators": 3, "prey": 1, "obstacles": 0, "forests": 0, "continuous": True, "steps": 5}),
 )
 
 

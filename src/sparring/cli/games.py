@@ -67,7 +67,7 @@ def tell(name: str, as_json: bool) -> None:
         "longest game": spec.longest,
         "judged by": spec.score,
         "bots": list(bot_names(game)),
-        "rules that stages can change": list(getattr(game.rules, "_fields", ())),
+        "rules that stages can change": list(game.rule_names()),
         "shaping terms": {term.name: f"{term.kind}, {term.meaning}" for term in spec.terms},
         "games end by": list(spec.causes),
     }

@@ -75,14 +75,24 @@ class Game(eqx.Module):
         """One state, in NumPy, as a viewer draws it."""
         raise NotImplementedError(f"{type(self).__name__} draws no scenes: override scene()")
 
+    def rule_names(self) -> tuple[str, ...]:
+        """The rules that can be changed by name, those inside records of the rules too."""
+        named = (_last_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(self.rules))
+        return tuple(dict.fromkeys(name for name in named if name))
+
     def with_rules(self, **values: float) -> "Game":
         """The same game with some rules changed by name. Rules are traced, so a change never recompiles."""
-        known = getattr(self.rules, "_fields", ())
+        known = self.rule_names()
         for name in values:
             if name not in known:
                 raise ConfigError(unknown("rule", name, known))
-        changed = {name: jnp.full_like(getattr(self.rules, name), value) for name, value in values.items()}
-        return eqx.tree_at(lambda game: game.rules, self, self.rules._replace(**changed))
+
+        def changed(path: tuple, leaf: Array) -> Array:
+            name = _last_name(path)
+            return jnp.full_like(leaf, values[name]) if name in values else leaf
+
+        rules = jax.tree_util.tree_map_with_path(changed, self.rules)
+        return eqx.tree_at(lambda game: game.rules, self, rules)
 
     def permute(self, tree: Any, order_S: Array) -> Any:
         """The same record with seats reordered: new seat i is old seat order_S[i].
@@ -118,8 +128,7 @@ def permute_seats(tree: Any, order_S: Array) -> Any:
     """Reorder every axis whose letter in the field's name is S. Leaves that name seats need their own rule."""
 
     def reorder(path: tuple, leaf: Array) -> Array:
-        named = [key.name for key in path if isinstance(key, jax.tree_util.GetAttrKey)]
-        letters = named[-1].rpartition("_")[2] if named else ""
+        letters = _last_name(path).rpartition("_")[2]
         if not letters.isupper():
             return leaf
         for axis, letter in enumerate(letters):
@@ -158,3 +167,9 @@ def listed_rows(spec: GameSpec, lists: Listing, order_S: Array, rows: int) -> Ar
         place_SS[seat, list(listed)] = range(len(listed))
     row_SR = jnp.asarray(place_SS)[order_S[:, None], order_S[listed_SR]]
     return jnp.where(listed_SR < 0, jnp.arange(rows), row_SR)
+
+
+def _last_name(path: tuple) -> str:
+    """The name of the field that holds a leaf, or nothing."""
+    named = [key.name for key in path if isinstance(key, jax.tree_util.GetAttrKey)]
+    return named[-1] if named else ""

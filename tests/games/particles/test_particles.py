@@ -6,12 +6,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
+from particle_play import mean_return
 
 from sparring.core.records import Action
 from sparring.games.game import Game
-from sparring.games.particles import physics, steering
+from sparring.games.particles import controls, physics
+from sparring.games.particles.controls import Setting, Wish
+from sparring.games.particles.game import Particles
 from sparring.games.particles.physics import ParticleState
-from sparring.games.particles.spread import Spread, spread
+from sparring.games.particles.spread import spread
 from sparring.games.particles.tag import tag
 from sparring.games.trial import quick_jit
 
@@ -36,7 +39,7 @@ def test_particles_on_one_spot_stay_finite() -> None:
 def test_contact_pushes_both_apart_with_equal_force() -> None:
     """Two radii of 0.15 at distance 0.1 overlap by 0.2: 100 * 0.2 along x."""
     state = at_rest([[0, 0], [0.1, 0]], [])
-    force_SX = physics.contacts(state, jnp.full(2, 0.15), None, physics.standard_physics())
+    force_SX = physics.contacts(state, physics.bodies([0.15] * 2, [5.0] * 2, []), solid_landmarks=0)
     np.testing.assert_allclose(force_SX, [[-20.0, 0.0], [20.0, 0.0]], rtol=1e-5, atol=1e-6)
 
 
@@ -51,13 +54,13 @@ def test_physics_can_change_without_a_new_program() -> None:
     traces = []
 
     @eqx.filter_jit
-    def place(game: Spread, state: ParticleState) -> Array:
+    def place(game: Particles, state: ParticleState) -> Array:
         traces.append(1)
         return game.step(state, still(game), ())[0].position_SX
 
     game = spread(agents=1)
     state = at_rest([[0, 0]], [[1, 1]])._replace(velocity_SX=jnp.array([[1.0, 0.0]]))
-    slower = eqx.tree_at(lambda g: g.rules.physics.dt, game, jnp.asarray(0.05, float))
+    slower = eqx.tree_at(lambda g: g.rules.bodies.physics.dt, game, jnp.asarray(0.05, float))
     assert float(place(game, state)[0, 0]) == pytest.approx(0.1)
     assert float(place(slower, state)[0, 0]) == pytest.approx(0.05)
     assert len(traces) == 1
@@ -87,11 +90,11 @@ def test_a_particle_steered_by_the_way_left_stops_on_its_target() -> None:
 
 def test_a_wished_thrust_becomes_the_action_nearest_to_it() -> None:
     wish_NX = jnp.array([[0.9, 0.1], [-0.8, 0.0], [0.1, 0.1], [0.2, -2.0]])
-    logits_NA, _ = steering.scores(wish_NX, physics.action_spec(continuous=False))
+    choices, numbers = (Setting(moves=(True,) * 4, continuous=continuous) for continuous in (False, True))
+    logits_NA, _ = controls.scores(Wish(wish_NX), choices)
     assert jnp.argmax(logits_NA, axis=1).tolist() == [2, 1, 0, 3]
-    _, mean_NC = steering.scores(wish_NX, physics.action_spec(continuous=True))
-    action = Action(jnp.zeros((4, 0), jnp.int32), mean_NC)
-    thrust_SX = physics.thrust(action, physics.action_spec(continuous=True))
+    _, mean_NC = controls.scores(Wish(wish_NX), numbers)
+    thrust_SX = controls.thrust(Action(jnp.zeros((4, 0), jnp.int32), mean_NC), numbers)
     np.testing.assert_allclose(thrust_SX, jnp.clip(wish_NX, -1, 1), atol=1e-6)
 
 
@@ -105,41 +108,6 @@ def test_assigned_agents_share_the_landmarks_out_from_their_own_views() -> None:
         choices[name] = jnp.argmax(logits_NA, axis=1).tolist()
     left, right, up = 1, 2, 4
     assert choices == {"nearest": [right, left], "assigned": [up, left]}
-
-
-@quick_jit
-def total_reward(game: Game, table_KJ: Array, random_K: Array, keys_W: Array) -> Array:
-    """Return [W, S] of games in which each side has the best score of its bot's row, or acts at random."""
-    spec = game.spec
-
-    def advance(state: ParticleState, key: Array) -> tuple[ParticleState, Array]:
-        seen = game.observe(state)
-        logits_SA, mean_SC = jax.random.uniform(key, seen.legal_SA.shape), jax.random.uniform(key, (spec.seats, 5))
-        for k, seats in enumerate(spec.seats_of_side):
-            rows = slice(seats[0], seats[-1] + 1)
-            scores = game.bot_scores(table_KJ[k], seen.features_SF[rows], seen.legal_SA[rows])
-            if spec.action.heads:
-                logits_SA = jnp.where(random_K[k], logits_SA, logits_SA.at[rows].set(scores[0]))
-            else:
-                mean_SC = jnp.where(random_K[k], mean_SC, mean_SC.at[rows].set(scores[1]))
-        choice_SD = jnp.argmax(logits_SA, axis=1, keepdims=True) if spec.action.heads else logits_SA
-        after, step = game.step(state, Action(choice_SD.astype(jnp.int32), mean_SC), ())
-        return after, step.reward_S
-
-    def one(key: Array) -> Array:
-        key_start, key_steps = jax.random.split(key)
-        return jax.lax.scan(advance, game.start(key_start), jax.random.split(key_steps, spec.longest))[1].sum(axis=0)
-
-    return jax.vmap(one)(keys_W)
-
-
-def mean_return(game: Game, *names: str | None) -> np.ndarray:
-    """Mean over 64 games of the return of each seat; None is a side that acts at random."""
-    bots = game.bots()
-    rows = jnp.array([0 if name is None else bots.names.index(name) for name in names])
-    random_K = jnp.array([name is None for name in names])
-    keys_W = jax.random.split(jax.random.key(0), 64)
-    return np.asarray(total_reward(game, bots.table_PJ[rows], random_K, keys_W)).mean(axis=0)
 
 
 @pytest.mark.parametrize("continuous", [False, True])
