@@ -1,8 +1,8 @@
 """The battles of the StarCraft Multi-Agent Challenge (arXiv:1902.04043) without StarCraft.
 
 Side 0 are the allies. Their opponents follow a script, as in SMAC, or are a second side of learners that sees the map
-mirrored (`opponent="policy"`, not in SMAC). Numbers, observation, state, masks, reward and limits are those of SMAC; how
-its engine packs units, finds paths and chooses targets is an approximation (docs/guide/skirmish.md).
+mirrored (`opponent="policy"`, not in SMAC). Numbers, observation, state, masks, reward and limits are those of SMAC;
+how its engine packs units, finds paths and chooses targets is an approximation (docs/guide/skirmish.md).
 """
 
 from dataclasses import dataclass
