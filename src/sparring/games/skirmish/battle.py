@@ -115,10 +115,10 @@ def _loop(
 
 
 def _told(army: Army, pairs: Pairs, target_NW: Array, side: int) -> Array:
-    """Whom commanded units aim at: the foe they were told, while it lives."""
+    """Whom commanded units aim at: the foe they were told, while it lives and if they can hurt it."""
     first = army.slice(1 - side).start or 0
     foe = jnp.arange(first, first + army.sizes[1 - side], dtype=target_NW.dtype)
-    return (along(side, target_NW) == along(1 - side, foe[:, None])) & pairs.alive
+    return (along(side, target_NW) == along(1 - side, foe[:, None])) & pairs.open[side]
 
 
 def _struck(

@@ -21,13 +21,12 @@ def chosen(army: Army, stats: Stats, pairs: Pairs, target_EW: Array, pressed: Ar
     """Pairs in which the enemy aims at the ally; `pressed` are those in which the ally fires at the enemy."""
     ally, enemy = army.slice(0), army.slice(1)
     if army.battle_map.goal == "allies":
-        seen = pairs.alive
+        seen = pairs.open[1]
     else:
         radii = stats.radius[ally][:, None] + stats.radius[enemy][None]
         scan = jnp.maximum(stats.reach[enemy], SCAN)[None] + radii
-        seen = ((pairs.squared <= scan**2) & pairs.alive) | pressed
-    if army.any_of(0, "flies"):
-        seen = seen & (along(0, ~stats.flies[ally]) | along(1, stats.hits_air[enemy]))
+        seen = ((pairs.squared <= scan**2) | pressed) & pairs.open[1]
+    if army.any_of(0, "heals"):
         healers = seen & along(0, stats.heals[ally])
         seen = jnp.where(healers.any(axis=0), healers, seen)
     if army.any_of(1, "heals"):
