@@ -27,7 +27,8 @@ class Battle(NamedTuple):
     shield_U: Array
     energy_U: Array
     cooldown_U: Array
-    """Loops until the weapon is ready; between -1 and 0 when it is, so that a period may be a fraction of loops."""
+    """Loops until the weapon is ready; between -1 and 0 when it has just become so, as a period may be a fraction of
+    loops; 0 when it waits."""
     calm_U: Array
     """Loops since the last wound."""
     target_U: Array
@@ -101,7 +102,7 @@ def _loop(
     place_XU = movement.parted(land, stats, place_XU, health_U > 0, walks_U, flyers=flyers)
 
     fires_U = jnp.concatenate([shot.fires for shot in shots])
-    wait_U = jnp.where(fires_U, battle.cooldown_U + stats.period + luck.delay_U, jnp.maximum(battle.cooldown_U, 0.0))
+    wait_U = jnp.where(fires_U, battle.cooldown_U + stats.period + luck.delay_U, jnp.maximum(battle.cooldown_U, 1.0))
     spent_U = jnp.concatenate([care.spent for care in cares])
     return battle._replace(
         place_XU=place_XU,
@@ -113,10 +114,10 @@ def _loop(
 
 
 def _told(army: Army, pairs: Pairs, target_NW: Array, side: int) -> Array:
-    """Whom commanded units aim at: the foe they were told, while it lives."""
+    """Whom commanded units aim at: the foe they were told, while it lives and if they can hurt it."""
     first = army.slice(1 - side).start or 0
     foe = jnp.arange(first, first + army.sizes[1 - side], dtype=target_NW.dtype)
-    return (along(side, target_NW) == along(1 - side, foe[:, None])) & pairs.alive
+    return (along(side, target_NW) == along(1 - side, foe[:, None])) & pairs.open[side]
 
 
 def _struck(

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.games.skirmish.army import Army, Stats
-from sparring.games.skirmish.script import FAR, FUZZ, SCAN
+from sparring.games.skirmish.script import FAR, SCAN, nearest
 from sparring.games.skirmish.units import KINDS, LOOPS_PER_SECOND
 
 MEDIVAC = KINDS["medivac"]
@@ -50,9 +50,7 @@ def care(army: Army, stats: Stats, side: int, battle, scripted: bool, favour_U: 
     wounded = (health < stats.health[units])[None]
     if scripted:
         seen = able & wounded & (squared <= (SCAN + radii) ** 2)
-        score = jnp.where(seen, squared + FUZZ * favour_U[units][None], FAR)
-        nearest = jnp.min(score, axis=1, keepdims=True)
-        chosen = (score == nearest) & (nearest < FAR)
+        chosen = nearest(jnp.where(seen, squared, FAR), favour_U[units][None], axis=1)
     else:
         chosen = able & (battle.target_U[units][:, None] == number)
     in_reach = chosen & (squared <= (stats.reach[units][:, None] + radii) ** 2)

@@ -15,8 +15,10 @@ class Pairs(NamedTuple):
     """Squared distance."""
     alive: Array
     """Both are."""
+    open: tuple[Array, Array]
+    """For each side: whether its unit may attack the other: both live, and not everybody can hit what flies."""
     reached: tuple[Array, Array]
-    """For each side: whether its unit's weapon reaches the other."""
+    """For each side: whether, besides, its unit's weapon reaches that far."""
 
 
 def along(side: int, units_NW: Array) -> Array:
@@ -30,11 +32,12 @@ def met(army: Army, stats: Stats, place_XU: Array, alive_U: Array) -> Pairs:
     squared = delta_X[0] ** 2 + delta_X[1] ** 2
     alive = along(0, alive_U[ally]) & along(1, alive_U[enemy])
     radii = stats.radius[ally][:, None] + stats.radius[enemy][None]
-    reached = []
+    open_to, reached = [], []
     for side in (0, 1):
-        within = squared <= (along(side, stats.reach[army.slice(side)]) + radii) ** 2
+        may = alive
         if army.any_of(1 - side, "flies"):
             grounded = along(1 - side, ~stats.flies[army.slice(1 - side)])
-            within = within & (grounded | along(side, stats.hits_air[army.slice(side)]))
-        reached.append(within & alive)
-    return Pairs(delta_X, squared, alive, (reached[0], reached[1]))
+            may = may & (grounded | along(side, stats.hits_air[army.slice(side)]))
+        open_to.append(may)
+        reached.append(may & (squared <= (along(side, stats.reach[army.slice(side)]) + radii) ** 2))
+    return Pairs(delta_X, squared, alive, (open_to[0], open_to[1]), (reached[0], reached[1]))

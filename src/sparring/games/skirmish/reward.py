@@ -55,11 +55,12 @@ def judged(army: Army, stats: Stats, scoring: Scoring, pay: Pay, before: Battle,
     rewards, outcomes, causes = [], [], []
     for side in (0, 1) if scoring.duel else (0,):
         won, lost = gone[1 - side] & ~gone[side], gone[side] & ~gone[1 - side]
+        outcome = won.astype(float) - lost.astype(float)
+        # SMAC pays nothing when time is up.
+        earned = outcome if scoring.reward == "sparse" else _shaped(army, stats, scoring, pay, before, after, side, won)
         # Without a second learner a battle that time ends is a defeat; two learners have drawn.
         if not scoring.duel and scoring.limit_ends:
-            lost = lost | (late & ~ended)
-        outcome = won.astype(float) - lost.astype(float)
-        earned = outcome if scoring.reward == "sparse" else _shaped(army, stats, scoring, pay, before, after, side, won)
+            outcome = jnp.where(late & ~ended, -1.0, outcome)
         rewards.append(jnp.broadcast_to(earned, (army.sizes[side], *earned.shape)))
         outcomes.append(outcome)
         causes.append(jnp.where(ended, BATTLE, TIMEOUT))

@@ -15,28 +15,31 @@ SCAN = 5.0
 FUZZ = 1e-3
 """Squared cells within which targets are equally far: chance chooses, never the number of a seat."""
 FAR = 1e9
-RANK = 1e6
-"""Outweighs any squared distance of a map."""
 
 
 def chosen(army: Army, stats: Stats, pairs: Pairs, target_EW: Array, pressed: Array, favour_UW: Array) -> Array:
     """Pairs in which the enemy aims at the ally; `pressed` are those in which the ally fires at the enemy."""
     ally, enemy = army.slice(0), army.slice(1)
     if army.battle_map.goal == "allies":
-        seen = pairs.alive
+        seen = pairs.open[1]
     else:
         radii = stats.radius[ally][:, None] + stats.radius[enemy][None]
         scan = jnp.maximum(stats.reach[enemy], SCAN)[None] + radii
-        seen = ((pairs.squared <= scan**2) & pairs.alive) | pressed
-    score = pairs.squared + FUZZ * along(0, favour_UW[ally])
-    if army.any_of(0, "flies"):
-        seen = seen & (along(0, ~stats.flies[ally]) | along(1, stats.hits_air[enemy]))
-        score = score + jnp.where(along(0, stats.heals[ally]), 0.0, RANK)
+        seen = ((pairs.squared <= scan**2) | pressed) & pairs.open[1]
+    if army.any_of(0, "heals"):
+        healers = seen & along(0, stats.heals[ally])
+        seen = jnp.where(healers.any(axis=0), healers, seen)
     if army.any_of(1, "heals"):
         seen = seen & along(1, ~stats.heals[enemy])
     number = along(0, jnp.arange(army.sizes[0], dtype=target_EW.dtype)[:, None])
     kept = (along(1, target_EW) == number) & pairs.alive & (pairs.reached[1] | pressed)
-    # A kept target has a score of 0 or less, so that one search finds it first.
-    score = jnp.where(kept, -1.0, jnp.where(seen, score, FAR))
-    best = jnp.min(score, axis=0, keepdims=True)
-    return (score == best) & (best < FAR)
+    # A kept target is nearer than any other, so that one search finds it first.
+    squared = jnp.where(kept, -1.0, jnp.where(seen, pairs.squared, FAR))
+    return nearest(squared, along(0, favour_UW[ally]), axis=0)
+
+
+def nearest(squared: Array, favour: Array, axis: int) -> Array:
+    """Marks the one that is least far along an axis, if any is nearer than FAR; one alone, as a weapon has one target."""
+    least = jnp.min(squared, axis=axis, keepdims=True)
+    favour = jnp.where((squared <= least + FUZZ) & (squared < FAR), favour, jnp.inf)
+    return (favour == jnp.min(favour, axis=axis, keepdims=True)) & (favour < jnp.inf)

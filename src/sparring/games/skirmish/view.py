@@ -111,8 +111,9 @@ def _around(shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Arr
     count = army.sizes[side]
     alive_N = battle.health_U[units] > 0
     seen_foes = _relative(shape, battle, side, units, foes, sight)
-    attackable = legal_NA[:, ATTACK : ATTACK + army.sizes[1 - side]].astype(float)
-    foe = [attackable, *seen_foes[1:], *_condition(shape, stats, battle, foes, 1)]
+    # A healer's choices name friends, and it attacks nobody. SMAC has its choices here: ally i in the row of enemy i.
+    attackable = legal_NA[:, ATTACK : ATTACK + army.sizes[1 - side]] & ~stats.heals[units][:, None]
+    foe = [attackable.astype(float), *seen_foes[1:], *_condition(shape, stats, battle, foes, 1)]
     seen_friends = _relative(shape, battle, side, units, units, sight)
     friend = [*seen_friends, *_condition(shape, stats, battle, units, 0)]
     friend_block = _masked(friend, seen_friends[0])
