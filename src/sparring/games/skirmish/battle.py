@@ -102,7 +102,8 @@ def _loop(
     place_XU = movement.parted(land, stats, place_XU, health_U > 0, walks_U, flyers=flyers)
 
     fires_U = jnp.concatenate([shot.fires for shot in shots])
-    wait_U = jnp.where(fires_U, battle.cooldown_U + stats.period + luck.delay_U, jnp.maximum(battle.cooldown_U, 1.0))
+    again_U = battle.cooldown_U + stats.period + luck.delay_U
+    wait_U = jnp.where(fires_U, again_U, jnp.where(battle.cooldown_U > 0, battle.cooldown_U, 1.0))
     spent_U = jnp.concatenate([care.spent for care in cares])
     return battle._replace(
         place_XU=place_XU,
