@@ -12,6 +12,7 @@ import pytest
 from sparring.cli.flags import parse, value_of
 from sparring.cli.main import COMMANDS, FAILED, INTERRUPTED, PIPE_CLOSED, main, sentence
 from sparring.cli.train import Train, starting_point
+from sparring.cli.watch import headline
 from sparring.core.schedules import Schedule
 from sparring.recipes.catalogue import RECIPES
 
@@ -190,3 +191,11 @@ def test_flags_win_over_a_file_and_the_file_over_the_defaults(tmp_path: Path):
 def test_the_last_of_a_repeated_flag_counts():
     assert value_of(["--recipe", "tag", "--recipe=kuhn"], "--recipe") == "kuhn"
     assert parsed("--recipe", "tag", "--recipe", "kuhn").run.game == "kuhn"
+
+
+def test_progress_tells_how_often_a_lone_team_won_and_else_what_seats_earn():
+    team = [{"won/red": won, "return/red_0": 10.0, "return/red_1": 12.0} for won in (0.25, 0.75, None)]
+    assert headline(team) == "won 50%, return 11.00"
+    duel = [{"won/red": 1.0, "won/blue": 0.0, "return/red": 1.0, "return/blue": -1.0}]
+    assert headline(duel) == "return: red 1.00, blue -1.00"
+    assert headline([{"won/red": None, "return/red_0": None}]) == ""

@@ -189,6 +189,7 @@ def test_a_cut_ends_a_game_too_and_games_judged_by_return_have_no_outcome():
     [
         (Ending(steps=9, finished=True, outcome_K=(1, -1), cause_K=("gun", "gun")), "A won after 9 steps (B: gun)"),
         (Ending(steps=1, finished=True, outcome_K=(-1, 1)), "B won after 1 step"),
+        (Ending(steps=9, finished=True, outcome_K=(-1,), cause_K=("late",)), "A lost after 9 steps (late)"),
         (Ending(steps=9, finished=True, outcome_K=(0, 0), cause_K=("late", "late")), "a draw after 9 steps (late)"),
         (
             Ending(steps=9, finished=True, outcome_K=(0, 0), cause_K=("gun", "ground")),

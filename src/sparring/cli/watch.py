@@ -66,13 +66,17 @@ class Watch:
 
 
 def headline(lines: list[dict[str, Any]]) -> str:
-    """Mean return of the first seats over the seeds, as far as games ended."""
-    keys = [key for key in lines[0] if key.startswith("return/")]
-    parts = []
-    for key in keys[:4]:
+    """Mean return of the first seats over the seeds, as far as games ended; for one team, how often it won."""
+
+    def mean(key: str) -> float | None:
         values = [line[key] for line in lines if line[key] is not None]
-        if values:
-            parts.append(f"{key.removeprefix('return/')} {sum(values) / len(values):.2f}")
+        return sum(values) / len(values) if values else None
+
+    returns = {key: x for key in lines[0] if key.startswith("return/") and (x := mean(key)) is not None}
+    won = [x for key in lines[0] if key.startswith("won/") and (x := mean(key)) is not None]
+    if len(won) == 1 and returns:
+        return f"won {won[0]:.0%}, return {sum(returns.values()) / len(returns):.2f}"
+    parts = [f"{key.removeprefix('return/')} {x:.2f}" for key, x in list(returns.items())[:4]]
     return "return: " + ", ".join(parts) if parts else ""
 
 

@@ -25,8 +25,12 @@ class Ending:
         if not self.outcome_K:
             returns = ", ".join(f"{name} {x:.2f}" for name, x in zip(names_K, self.return_K, strict=True))
             return f"over after {steps}; return of a seat: {returns}"
-        won = [name for name, outcome in zip(names_K, self.outcome_K, strict=False) if outcome > 0]
-        verdict = f"{' and '.join(won)} won after {steps}" if won else f"a draw after {steps}"
+        won, lost = (
+            " and ".join(name for name, outcome in zip(names_K, self.outcome_K, strict=False) if outcome == result)
+            for result in (1.0, -1.0)
+        )
+        verdict = f"{won} won" if won else f"{lost} lost" if lost else "a draw"
+        verdict = f"{verdict} after {steps}"
         return f"{verdict} ({reasons})" if (reasons := self._reasons(names_K)) else verdict
 
     def _reasons(self, names_K: Sequence[str]) -> str:

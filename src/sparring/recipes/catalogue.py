@@ -8,7 +8,15 @@ from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.recipes.settling import blotto, five_moves, rock_paper_scissors
-from sparring.recipes.skirmish import debug, fast_3m, fast_corridor, smac_3m, smac_corridor
+from sparring.recipes.skirmish import (
+    debug,
+    fast_2s3z,
+    fast_3m,
+    fast_5m_vs_6m,
+    fast_corridor,
+    smac_3m,
+    smac_corridor,
+)
 from sparring.training.config import EvalConfig, PlayConfig, RunConfig, SeatsConfig
 
 
@@ -146,7 +154,9 @@ RECIPES: dict[str, Callable[[], RunConfig]] = {
     "demo": demo,
     "dogfight": dogfight,
     "dogfight_gpu": dogfight_gpu,
+    "fast_2s3z": fast_2s3z,
     "fast_3m": fast_3m,
+    "fast_5m_vs_6m": fast_5m_vs_6m,
     "fast_corridor": fast_corridor,
     "five_moves": five_moves,
     "hunt": hunt,

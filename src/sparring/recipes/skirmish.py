@@ -40,22 +40,34 @@ def _shipped(name: str, base: Preset, *, epochs: int) -> RunConfig:
 
 
 def fast_3m() -> RunConfig:
-    """Three marines a side with many worlds: wins nearly always after minutes on two cores."""
-    return _fast("3m", mappo(), total_steps=3_000_000)
+    """Three marines a side with many worlds: wins nearly always after a minute or two on two cores."""
+    return _fast("3m", total_steps=3_000_000, play=PlayConfig(worlds=256, steps=32))
+
+
+def fast_2s3z() -> RunConfig:
+    """Two stalkers and three zealots a side with many worlds, for one GPU."""
+    return _fast("2s3z", total_steps=50_000_000)
+
+
+def fast_5m_vs_6m() -> RunConfig:
+    """Five marines against six with many worlds, for one GPU: careful steps, as MAPPO takes on this map."""
+    base = _fast("5m_vs_6m", total_steps=100_000_000)
+    careful = replace(base.ppo, epochs=10, minibatches=1, clip=Schedule.parse(0.05), learning_rate=Schedule.parse(5e-4))
+    return replace(base, ppo=careful)
 
 
 def fast_corridor() -> RunConfig:
-    """Six zealots against 24 zerglings with many worlds, for one large GPU."""
-    base = _fast("corridor", mappo(), total_steps=200_000_000)
-    return replace(base, play=PlayConfig(worlds=2048, steps=64))
+    """Six zealots against 24 zerglings with many worlds, for one GPU."""
+    return _fast("corridor", total_steps=120_000_000)
 
 
-def _fast(name: str, base: Preset, *, total_steps: int) -> RunConfig:
+def _fast(name: str, *, total_steps: int, play: PlayConfig | None = None) -> RunConfig:
+    base = mappo()
     return RunConfig(
         game=f"skirmish:{name}",
         options=CRITIC,
         total_steps=total_steps,
-        play=PlayConfig(worlds=256, steps=32),
+        play=play or PlayConfig(worlds=512, steps=64),
         net=base.net,
         ppo=replace(
             base.ppo,

@@ -155,7 +155,7 @@ def skirmish(
     start_noise: float = 0.0,
     random_types: bool = False,
 ) -> Skirmish:
-    """A battle of SMAC"""
+    """A battle of SMAC, against its script or between learners:"""
     if map not in MAPS:
         raise ConfigError(unknown("map", map, MAPS))
     battle_map = MAPS[map]
@@ -177,7 +177,7 @@ def skirmish(
 
 
 def variant_line(map: str) -> str:
-    return MAPS[map].description
+    return f"{MAPS[map].description}."
 
 
 def _spec(setting: Setting) -> GameSpec:
