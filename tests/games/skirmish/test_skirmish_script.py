@@ -1,0 +1,105 @@
+"""What scripted enemies choose. Allies stand unless they are told otherwise."""
+
+import pytest
+from field import Order, Scene, Unit, course, scene
+from numpy.testing import assert_allclose, assert_array_equal
+
+
+def aiming(begun: Scene, enemy: int, ally: int) -> Scene:
+    """The same with an enemy that already aims at an ally."""
+    number, target = begun.numbers[1][enemy], begun.numbers[0][ally]
+    return begun._replace(battle=begun.battle._replace(target_U=begun.battle.target_U.at[number].set(target)))
+
+
+def target_of(begun: Scene, enemy: int = 0, **options) -> int:
+    """Whom an enemy aims at after a step; the enemies of a scene come after its allies."""
+    return int(course(begun, 1, scripted=True, **options).target[1, len(begun.numbers[0]) + enemy])
+
+
+def test_an_enemy_marches_to_the_goal_and_waits_there() -> None:
+    seen = course(scene([], [Unit("zealot", 5, 0)], goal=(2, 4)), 6, scripted=True)
+    assert_allclose(seen.place[1, 0], [5 - 0.6 * 1.125, 0.8 * 1.125], atol=1e-5)
+    assert_allclose(seen.place[5:, 0], [[2, 4], [2, 4]], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sees"),
+    [("zealot", 5.875), ("marine", 5.75), ("stalker", 7.0), ("zergling", 5.75), ("spine_crawler", 8.5)],
+)
+def test_an_enemy_looks_round_as_far_as_five_or_its_range_and_both_radii(kind: str, sees: float) -> None:
+    for away, aim in ((sees - 0.01, 0), (sees + 0.01, -1)):
+        begun = scene([Unit("marine", -4, 0)], [Unit(kind, away - 4, 0)], goal=(14, 0))
+        assert target_of(begun) == aim
+
+
+def test_an_enemy_without_anybody_near_goes_on_and_one_with_somebody_turns() -> None:
+    enemies = [Unit("zealot", 5, 0), Unit("zealot", 5, 12)]
+    seen = course(scene([Unit("marine", 0, 0)], enemies, goal=(14, 12)), 1, scripted=True)
+    assert_allclose(seen.place[1, 1:], [[3.875, 0], [6.125, 12]], atol=1e-4)
+
+
+def test_an_enemy_turns_on_who_fires_at_it_from_afar() -> None:
+    begun = scene([Unit("colossus", 0, 0)], [Unit("zealot", 8, 0)], goal=(14, 0))
+    assert target_of(begun) == -1
+    assert target_of(begun, allies={0: Order(attack=0)}) == 0
+
+
+def test_an_enemy_prefers_the_nearest() -> None:
+    assert target_of(scene([Unit("marine", 0, 0), Unit("marine", 1, 0)], [Unit("marine", 4, 0)])) == 1
+    assert target_of(scene([Unit("marine", 1, 0), Unit("marine", 0, 0)], [Unit("marine", 4, 0)])) == 0
+
+
+def test_an_enemy_prefers_healers_if_it_can_hit_them() -> None:
+    allies = [Unit("marine", 3, 0), Unit("medivac", 0, 0)]
+    assert target_of(scene(allies, [Unit("marine", 5, 0)])) == 1
+    assert target_of(scene(allies, [Unit("marauder", 5, 0)])) == 0
+    assert target_of(scene([Unit("medivac", 0, 0)], [Unit("zealot", 2, 0)])) == -1
+
+
+def test_an_enemy_keeps_a_target_that_it_reaches_or_that_fires_at_it() -> None:
+    reached = aiming(scene([Unit("marine", 0, 0), Unit("marine", 2, 0)], [Unit("marine", 5, 0)]), 0, 0)
+    assert target_of(reached) == 0
+    chased = aiming(scene([Unit("marine", 0, 0), Unit("marine", 2, 0)], [Unit("zealot", 4, 0)]), 0, 0)
+    assert target_of(chased) == 1
+    assert target_of(chased, allies={0: Order(attack=0)}) == 0
+
+
+def test_an_enemy_looks_for_another_when_its_target_is_dead() -> None:
+    begun = aiming(scene([Unit("marine", 2, 0, health=6), Unit("marine", 0, 0)], [Unit("marine", 5, 0)]), 0, 0)
+    assert target_of(begun) == 1
+
+
+@pytest.mark.parametrize("away", [0.0, 3e-5])
+def test_chance_decides_between_equals_and_a_shot_hits_one_of_them(away: float) -> None:
+    begun = scene([Unit("marine", 0, 3 + away), Unit("marine", 0, -3)], [Unit("marine", 4, 0)])
+    for favour, aim in (((0.2, 0.7, 0.5), 0), ((0.7, 0.2, 0.5), 1), ((0.30001, 0.3, 0.5), 1)):
+        seen = course(begun, 1, scripted=True, favour=favour)
+        assert seen.target[1, 2] == aim
+        assert sorted(seen.health[1, :2]) == [39, 45]
+
+
+def test_a_scripted_medivac_heals_the_nearest_friend_that_is_hurt() -> None:
+    enemies = [
+        Unit("medivac", 0, 0),
+        Unit("marine", 1, 0),
+        Unit("marine", 2, 0, health=30),
+        Unit("marine", 3, 0, health=10),
+    ]
+    seen = course(scene([], enemies, goal=(14, 0)), 1, scripted=True)
+    assert_array_equal(seen.health[1], [150, 45, 34.5, 10])
+    seen = course(scene([], enemies[:2], goal=(14, 0)), 1, scripted=True)
+    assert_allclose(seen.place[1, 0], [1.25, 0], atol=1e-5)
+
+
+def test_a_scripted_medivac_heals_one_of_two_equals() -> None:
+    enemies = [Unit("medivac", 0, 0), Unit("marine", 0, 2, health=30), Unit("marine", 0, -2, health=30)]
+    seen = course(scene([], enemies, goal=(0, 0)), 1, scripted=True, favour=(0.5, 0.6, 0.4))
+    # Both march to the goal and stay equally far, so the favoured one is healed in all eight loops.
+    assert_array_equal(seen.health[1], [150, 30, 34.5])
+
+
+def test_a_spine_crawler_fires_from_where_it_is() -> None:
+    begun = scene([Unit("stalker", -6, 0, shield=0)], [Unit("spine_crawler", 0, 0)], goal=(14, 0))
+    seen = course(begun, 2, scripted=True)
+    assert_array_equal(seen.place[2, 1], [0, 0])
+    assert seen.health[1, 0] == 51
