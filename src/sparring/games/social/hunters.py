@@ -1,7 +1,6 @@
 """Scripted hunters of the stag hunt. They see what a policy sees, in either view, and walk round walls.
 
-Which cells a hunter heads for is `goals`; how it gets there is `paths.ways`. Equally short ways have equal logits, so
-ties are broken by the draw of the action, never by the order of seats, animals or moves.
+Which animals a hunter heads for is `goals`; how it gets there is in `paths`.
 """
 
 from functools import reduce
@@ -14,20 +13,21 @@ from jax import Array
 
 from sparring.games.game import Bots
 from sparring.games.social import paths
-from sparring.games.social.paths import CERTAIN, Cells
+from sparring.games.social.paths import CERTAIN, Seen
 
 if TYPE_CHECKING:
     from sparring.games.social.stag_hunt import StagHunt
 
 
 class Board(NamedTuple):
-    """What one hunter sees, as sets of cells; leaves [N]."""
+    """What hunters see."""
 
-    own: Cells
-    stags: Cells
-    hares: Cells
-    walls: Cells
-    partner: Array
+    own_N: Array
+    """Own cell."""
+    stags: Seen
+    hares: Seen
+    walls: Seen
+    partner_N: Array
     """Whether another hunter is still in the game."""
 
 
@@ -62,47 +62,55 @@ def bots() -> Bots:
     return Bots(tuple(HABITS), jnp.array([[float(k in habit) for k in Habit._fields] for habit in HABITS.values()]))
 
 
-def goals(parameters_J: Array, board: Board, size: int) -> tuple[Cells, Cells]:
-    """The stags and the hares that a hunter would be content to catch; it heads for the nearest of them."""
+def goals(parameters_J: Array, board: Board, size: int) -> tuple[Array, Array]:
+    """Which stags and which hares a hunter would be content to catch, [N, E] each: it heads for the nearest."""
     habit = Habit(*(parameters_J > 0.5))
-    paired = board.partner & paths.some(board.stags)
-    stags = paths.either(habit.together | habit.same, paths.first(board.stags), board.stags)
-    stags = paths.kept(habit.stags & (paired | ~habit.together), stags)
-    hares = paths.kept(habit.hares | (habit.together & ~paired), board.hares)
-    wanted = paths.union(stags, hares)
-    wanted = paths.either(habit.same, paths.first(wanted), wanted)
-    near = paths.union(board.own, *paths.beside(board.own, size))
-    wanted = paths.either(habit.near, paths.common(wanted, near), wanted)
-    return paths.common(stags, wanted), paths.common(hares, wanted)
+    stags, hares = board.stags, board.hares
+    paired_N1 = (board.partner_N & jnp.any(stags.there_NE, axis=1))[:, None]
+    stag_NE = jnp.where(habit.together, paths.first(stags, size), stags.there_NE)
+    stag_NE = stag_NE & habit.stags & (paired_N1 | ~habit.together)
+    hare_NE = hares.there_NE & (habit.hares | (habit.together & ~paired_N1))
+    wanted = paths.joined(stags._replace(there_NE=stag_NE), hares._replace(there_NE=hare_NE))
+    goal_NE = jnp.where(habit.same, paths.first(wanted, size), wanted.there_NE)
+    goal_NE = jnp.where(habit.near, paths.beside(wanted), goal_NE)
+    return goal_NE[:, : stag_NE.shape[1]], goal_NE[:, stag_NE.shape[1] :]
 
 
 def scores(parameters_J: Array, board: Board, size: int) -> Array:
     """logits_NA: strike where a goal is, else a shortest way to one, else stay."""
-    stags, hares = goals(parameters_J, board, size)
-    moves = paths.ways(board.own, paths.union(stags, hares), board.walls, size)
-    strikes = [paths.some(paths.common(board.own, animals)) for animals in (stags, hares)]
-    idle = ~reduce(or_, [*moves, *strikes])
-    return CERTAIN * jnp.stack([*moves, idle, *strikes], axis=-1).astype(float)
+    stag_NE, hare_NE = goals(parameters_J, board, size)
+    animals, goal_NE = paths.joined(board.stags, board.hares), jnp.concatenate([stag_NE, hare_NE], axis=1)
+    if board.walls.down_NE.shape[1]:
+        moves = paths.ways_round(board.own_N, animals, goal_NE, board.walls, size)
+    else:
+        moves = paths.straight_ways(animals, goal_NE)
+    strikes = [paths.here(board.stags, stag_NE), paths.here(board.hares, hare_NE)]
+    idle_N = ~reduce(or_, [*moves, *strikes])
+    return CERTAIN * jnp.stack([*moves, idle_N, *strikes], axis=-1).astype(float)
 
 
 def read_places(game: "StagHunt", features_NF: Array) -> Board:
     """The board from lists of places."""
-    size, others = game.size, game.spec.seats - 1
-    begin = np.cumsum([3, 3 * others, 4 * game.stags, 4 * game.hares, 3 * game.walls])
-    present_N = [features_NF[:, e] > 0.5 for e in range(begin[0] + 2, begin[1], 3)]
-    own_N = paths.cell_of(features_NF[:, 0], features_NF[:, 1], size)
-    own = paths.bits(own_N, jnp.array(True), size)
+    sizes = [block.size for block in game.spec.layout]  # own, time, others, stags, hares, walls
+    _, _, others, stags, hares, walls = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
 
-    def objects(block: int, width: int) -> Cells:
-        listed = paths.listed(own_N, features_NF[:, begin[block] : begin[block + 1]], width, size)
-        return paths.union([jnp.zeros_like(word) for word in own], *listed)
+    def objects(columns: np.ndarray, width: int) -> Seen:
+        return paths.seen_places(features_NF[:, columns[0] : columns[-1] + 1], width, game.size)
 
-    return Board(own, objects(1, 4), objects(2, 4), objects(3, 3), reduce(or_, present_N))
+    nothing = paths.seen_places(features_NF[:, :0], 3, game.size)
+    return Board(
+        own_N=paths.own_cell_of_place(features_NF[:, :2], game.size),
+        stags=objects(stags, 4),
+        hares=objects(hares, 4),
+        walls=objects(walls, 3) if game.walls else nothing,
+        partner_N=jnp.any(objects(others, 3).there_NE, axis=1),
+    )
 
 
 def read_planes(game: "StagHunt", features_NF: Array) -> Board:
     """The board from planes."""
     size = game.size
-    board = features_NF[:, : 5 * size * size].reshape(-1, size * size, 5)
-    own, crowd, stags, hares, walls = (paths.bits_of_plane(board[:, :, k], size) for k in range(5))
-    return Board(own, stags, hares, walls, paths.some(crowd))
+    board_NCE = features_NF[:, : 5 * size * size].reshape(-1, size * size, 5)
+    own_N = paths.own_cell_of_plane(board_NCE[:, :, 0])
+    stags, hares, walls = (paths.seen_plane(board_NCE[:, :, k], own_N, size) for k in (2, 3, 4))
+    return Board(own_N, stags, hares, walls, jnp.any(board_NCE[:, :, 1] > 0.5, axis=1))

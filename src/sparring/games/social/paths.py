@@ -1,132 +1,162 @@
-"""Shortest ways round walls, for scripted players: a set of cells is the bits of a few words.
+"""How scripted players on a grid see things and get to them, from what a policy sees.
 
-A word holds as many whole rows of the grid as fit in 32 bits, two words for 8x8. A flood from all goals at once then
-takes some thirty operations a step, whatever the number of goals.
+Letter E: objects that are seen; of a plane, one for each cell. All that are equally near, and all ways that are equally
+short, are told: a tie is the chance of whoever draws the action, never the order of objects or moves.
 """
 
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
 
+from sparring.games.social import grid
+
 CERTAIN = 30.0
 """Logit of a scripted choice: anything else happens once in 10^13."""
+FAR = 10_000
+
+
+class Seen(NamedTuple):
+    """Objects of one kind, relative to the player, in cells."""
+
+    down_NE: Array
+    right_NE: Array
+    there_NE: Array
+
+
+def seen_places(block_NF: Array, width: int, size: int) -> Seen:
+    """From a list of places (views.listed) of that many numbers each."""
+    block_NEX = block_NF.reshape(block_NF.shape[0], -1, width)
+    down_NE, right_NE = (jnp.round(block_NEX[:, :, k] * size).astype(jnp.int32) for k in range(2))
+    return Seen(down_NE, right_NE, block_NEX[:, :, 2] > 0.5)
+
+
+def seen_plane(plane_NC: Array, own_N: Array, size: int) -> Seen:
+    """From a plane, which lists every cell."""
+    row_C, column_C = grid.split(jnp.arange(size * size), size)
+    row_N, column_N = grid.split(own_N, size)
+    return Seen(row_C - row_N[:, None], column_C - column_N[:, None], plane_NC > 0.5)
+
+
+def own_cell_of_place(place_N2: Array, size: int) -> Array:
+    row_N, column_N = (jnp.round(place_N2[:, k] * size).astype(jnp.int32) for k in range(2))
+    return row_N * size + column_N
+
+
+def own_cell_of_plane(plane_NC: Array) -> Array:
+    """0 where the player has left."""
+    return jnp.sum(jnp.where(plane_NC > 0.5, jnp.arange(plane_NC.shape[1]), 0), axis=1)
+
+
+def joined(one: Seen, two: Seen) -> Seen:
+    return Seen(*(jnp.concatenate(pair, axis=1) for pair in zip(one, two, strict=True)))
+
+
+def beside(seen: Seen) -> Array:
+    """near_NE: what is here or one move away."""
+    return seen.there_NE & (_distance(seen) <= 1)
+
+
+def first(seen: Seen, size: int) -> Array:
+    """first_NE: the first in reading order, one that all players see alike."""
+    order_NE = jnp.where(seen.there_NE, seen.down_NE * size + seen.right_NE, FAR)
+    return seen.there_NE & (order_NE == jnp.min(order_NE, axis=1, keepdims=True))
+
+
+def here(seen: Seen, goal_NE: Array) -> Array:
+    """here_N: whether a goal is on the own cell."""
+    return jnp.any(goal_NE & (_distance(seen) == 0), axis=1)
+
+
+def straight_ways(seen: Seen, goal_NE: Array) -> list[Array]:
+    """Which of up, down, left and right lead nearer to a nearest goal, without walls; none where one is here."""
+    distance_NE = jnp.where(goal_NE, _distance(seen), FAR)
+    nearest_NE = goal_NE & (distance_NE == jnp.min(distance_NE, axis=1, keepdims=True))
+    sides = (seen.down_NE < 0, seen.down_NE > 0, seen.right_NE < 0, seen.right_NE > 0)
+    return [jnp.any(nearest_NE & side_NE, axis=1) for side_NE in sides]
+
+
+def ways_round(own_N: Array, seen: Seen, goal_NE: Array, walls: Seen, size: int) -> list[Array]:
+    """`straight_ways` round walls: a flood from all goals at once, until it comes beside the player."""
+    own = _bits(own_N[:, None], jnp.ones((own_N.shape[0], 1), bool), size)
+    goals = _bits(_cell(own_N, seen, size), goal_NE & (_distance(seen) > 0), size)
+    free = [~wall for wall in _bits(_cell(own_N, walls, size), walls.there_NE, size)]
+    around = _common(reduce(_union, _neighbours(own, size)), free)
+
+    def grow(carry: tuple[Cells, Array]) -> tuple[Cells, Array]:
+        reached, going_N = carry
+        grown = _common(_union(reached, reduce(_union, _neighbours(reached, size))), free)
+        grown = [jnp.where(going_N, new, old) for new, old in zip(grown, reached, strict=True)]
+        return grown, going_N & ~_some(_common(grown, around)) & _some(_changed(grown, reached))
+
+    going_N = ~here(seen, goal_NE) & _some(goals) & ~_some(_common(goals, around))
+    reached, _ = lax.while_loop(lambda carry: jnp.any(carry[1]), grow, (goals, going_N))
+    begins = [_some(_common(own, cells)) for cells in _neighbours(reached, size)]
+    return [begin & ~here(seen, goal_NE) for begin in begins]
+
+
 Cells = list[Array]
-"""The words of a set, uint32, first rows first; each may have leading axes."""
+"""A set of cells as the bits of a few words, uint32 of [N]. A word holds as many whole rows as fit: two words
+for 8x8, so that one step of a flood takes some thirty operations."""
 
 
-def bits(cell: Array, there: Array, size: int) -> Cells:
-    """The set with one cell, or none where it is not there."""
-    per_word, sets = size * rows_in_word(size), []
-    for w in range(words(size)):
-        position = cell - w * per_word
-        inside = there & (position >= 0) & (position < per_word)
-        shift = jnp.where(inside, position, 0).astype(jnp.uint32)
-        sets.append(jnp.where(inside, jnp.uint32(1) << shift, jnp.uint32(0)))
-    return sets
-
-
-def cell_of(down: Array, right: Array, size: int) -> Array:
-    """What a way, given as shares of the grid, adds to a cell."""
-    return jnp.round((down * size + right) * size).astype(jnp.int32)
-
-
-def listed(own_N: Array, features_NF: Array, width: int, size: int) -> list[Cells]:
-    """The sets of single objects from a list of places (views.listed) of that many numbers each."""
-    sets = []
-    for e in range(0, features_NF.shape[1], width):
-        cell_N = own_N + cell_of(features_NF[:, e], features_NF[:, e + 1], size)
-        sets.append(bits(cell_N, features_NF[:, e + 2] > 0.5, size))
-    return sets
-
-
-def bits_of_plane(plane_NC: Array, size: int) -> Cells:
-    """The set of the cells whose number is positive."""
-    per_word = size * rows_in_word(size)
-    sets = []
-    for begin in range(0, size * size, per_word):
-        part = plane_NC[..., begin : begin + per_word] > 0.5
-        weight = jnp.uint32(1) << jnp.arange(part.shape[-1], dtype=jnp.uint32)
-        sets.append(jnp.sum(jnp.where(part, weight, jnp.uint32(0)), axis=-1, dtype=jnp.uint32))
-    return sets
-
-
-def words(size: int) -> int:
-    return -(-size // rows_in_word(size))
-
-
-def rows_in_word(size: int) -> int:
+def _rows_in_word(size: int) -> int:
     return min(32 // size, size)
 
 
-def union(*sets: Cells) -> Cells:
-    return [reduce(or_, same) for same in zip(*sets, strict=True)]
+def _words(size: int) -> int:
+    return -(-size // _rows_in_word(size))
 
 
-def common(one: Cells, two: Cells) -> Cells:
+def _bits(cell_NE: Array, there_NE: Array, size: int) -> Cells:
+    """The set of these cells, which are different."""
+    per_word, words = size * _rows_in_word(size), []
+    for w in range(_words(size)):
+        position_NE = cell_NE - w * per_word
+        inside_NE = there_NE & (position_NE >= 0) & (position_NE < per_word)
+        bit_NE = jnp.uint32(1) << jnp.where(inside_NE, position_NE, 0).astype(jnp.uint32)
+        words.append(jnp.sum(jnp.where(inside_NE, bit_NE, jnp.uint32(0)), axis=1, dtype=jnp.uint32))
+    return words
+
+
+def _neighbours(cells: Cells, size: int) -> list[Cells]:
+    """The cells from which up, down, left and right lead into the set."""
+    rows = _rows_in_word(size)
+    last, edge = size * (rows - 1), sum(1 << (size * r) for r in range(rows))
+    left_edge, right_edge = jnp.uint32(edge), jnp.uint32(edge << (size - 1))
+    grid_cells = [jnp.uint32((1 << (size * min(rows, size - w * rows))) - 1) for w in range(_words(size))]
+    nothing = jnp.zeros_like(cells[0])
+    below, above = [], []
+    for word, before, after in zip(cells, [nothing, *cells[:-1]], [*cells[1:], nothing], strict=True):
+        below.append(before if rows == 1 else (word << size) | (before >> last))
+        above.append(after if rows == 1 else (word >> size) | (after << last))
+    right = [(word & ~right_edge) << 1 for word in cells]
+    left = [(word & ~left_edge) >> 1 for word in cells]
+    return [_common(moved, grid_cells) for moved in (below, above, right, left)]
+
+
+def _union(one: Cells, two: Cells) -> Cells:
+    return [a | b for a, b in zip(one, two, strict=True)]
+
+
+def _common(one: Cells, two: Cells) -> Cells:
     return [a & b for a, b in zip(one, two, strict=True)]
 
 
-def kept(keep: Array, cells: Cells) -> Cells:
-    """The set, or none."""
-    return [jnp.where(keep, word, jnp.uint32(0)) for word in cells]
+def _changed(one: Cells, two: Cells) -> Cells:
+    return [a ^ b for a, b in zip(one, two, strict=True)]
 
 
-def either(condition: Array, one: Cells, two: Cells) -> Cells:
-    return [jnp.where(condition, a, b) for a, b in zip(one, two, strict=True)]
-
-
-def some(cells: Cells) -> Array:
+def _some(cells: Cells) -> Array:
     """Whether the set has a cell."""
     return reduce(or_, cells) != 0
 
 
-def first(cells: Cells) -> Cells:
-    """The first cell of the set in reading order: one that all players see alike."""
-    found, single = jnp.zeros_like(cells[0]), []
-    for word in cells:
-        lowest = word & (jnp.uint32(0) - word)
-        single.append(jnp.where(found == 0, lowest, jnp.uint32(0)))
-        found = found | word
-    return single
+def _cell(own_N: Array, seen: Seen, size: int) -> Array:
+    return own_N[:, None] + seen.down_NE * size + seen.right_NE
 
 
-def beside(cells: Cells, size: int) -> list[Cells]:
-    """The cells from which up, down, left and right lead into the set."""
-    rows = rows_in_word(size)
-    last = jnp.uint32(size * (rows - 1))
-    left_edge = sum(1 << (size * r) for r in range(rows))
-    right_edge = jnp.uint32(left_edge << (size - 1))
-    nothing = jnp.zeros_like(cells[0])
-    before, after = [nothing, *cells[:-1]], [*cells[1:], nothing]
-    below = [(word << size) | (other >> last) if rows > 1 else other for word, other in zip(cells, before, strict=True)]
-    above = [(word >> size) | (other << last) if rows > 1 else other for word, other in zip(cells, after, strict=True)]
-    right = [(word & ~right_edge) << 1 for word in cells]
-    left = [(word & ~jnp.uint32(left_edge)) >> 1 for word in cells]
-    return [common(moved, _grid(size)) for moved in (below, above, right, left)]
-
-
-def ways(own: Cells, goals: Cells, walls: Cells, size: int) -> list[Array]:
-    """Which of up, down, left and right begin a shortest way to the nearest goal; none where one is here, or nowhere.
-
-    All that are equally short are told, so a tie is the chance of whoever draws among them.
-    """
-    free = [~wall for wall in walls]
-
-    def grow(carry: tuple[tuple[Array, ...], Array]) -> tuple[tuple[Array, ...], Array]:
-        reached = list(carry[0])
-        grown = common(union(reached, *beside(reached, size)), free)
-        # Never grown over the own cell: in the end it holds what is nearer to a goal.
-        grown = either(some(common(grown, own)), reached, grown)
-        return tuple(grown), some([a ^ b for a, b in zip(grown, reached, strict=True)])
-
-    start = tuple(kept(~some(common(own, goals)), goals))
-    reached, _ = lax.while_loop(lambda carry: jnp.any(carry[1]), grow, (start, some(list(start))))
-    return [some(common(own, cells)) for cells in beside(list(reached), size)]
-
-
-def _grid(size: int) -> Cells:
-    """All cells."""
-    rows = rows_in_word(size)
-    return [jnp.uint32((1 << (size * min(rows, size - w * rows))) - 1) for w in range(words(size))]
+def _distance(seen: Seen) -> Array:
+    return jnp.abs(seen.down_NE) + jnp.abs(seen.right_NE)

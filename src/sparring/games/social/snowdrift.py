@@ -21,7 +21,7 @@ from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.social import grid, paths, scenes, views
 from sparring.games.social.grid import NOWHERE
-from sparring.games.social.paths import CERTAIN, Cells
+from sparring.games.social.paths import CERTAIN, Seen
 
 STAY, REMOVE = 4, 5
 """Actions after up, down, left and right."""
@@ -158,38 +158,34 @@ class Snowdrift(Game):
         fair share of all drifts, rounded up, and then stays."""
         return Bots(tuple(HABITS), jnp.array([[float(k in habit) for k in Habit._fields] for habit in HABITS.values()]))
 
-    def bot_goals(self, parameters_J: Array, features_NF: Array) -> tuple[Cells, Cells]:
-        """The own cell, and the drifts that a bot would be content to remove: it heads for the nearest of them."""
+    def bot_goals(self, parameters_J: Array, features_NF: Array) -> tuple[Seen, Array]:
+        """The drifts as a bot sees them, and goal_NE: which of them it would be content to remove. It heads for the
+        nearest of these."""
         habit = Habit(*(parameters_J > 0.5))
-        own, drifts, done_N = self._read(features_NF)
+        drifts, done_N = self._read(features_NF)
         busy_N = habit.cleans & (~habit.fair | (done_N < 1.0 / self.spec.seats - 1e-6))
-        drifts = paths.either(habit.same, paths.first(drifts), drifts)
-        near = paths.union(own, *paths.beside(own, self.size))
-        return own, paths.kept(busy_N, paths.either(habit.near, paths.common(drifts, near), drifts))
+        goal_NE = jnp.where(habit.same, paths.first(drifts, self.size), drifts.there_NE)
+        goal_NE = jnp.where(habit.near, paths.beside(drifts), goal_NE)
+        return drifts, goal_NE & busy_N[:, None]
 
     def bot_scores(self, parameters_J: Array, features_NF: Array, legal_NA: Array) -> tuple[Array, Array]:
-        """Remove where a goal is, else a shortest way to one, else roam or stay. Equally short ways have equal logits,
-        so ties are broken by the draw of the action, never by the order of seats, drifts or moves."""
+        """Remove where a goal is, else a shortest way to one, else roam or stay."""
         del legal_NA
-        own, drifts = self.bot_goals(parameters_J, features_NF)
-        moves = paths.ways(own, drifts, [jnp.zeros_like(word) for word in own], self.size)
-        removes_N = paths.some(paths.common(own, drifts))
+        drifts, goal_NE = self.bot_goals(parameters_J, features_NF)
+        moves, removes_N = paths.straight_ways(drifts, goal_NE), paths.here(drifts, goal_NE)
         idle_N = ~(removes_N | moves[0] | moves[1] | moves[2] | moves[3])
         roams = Habit(*(parameters_J > 0.5)).roams
         moves = [move | (idle_N & roams) for move in moves]
         logits_NA = CERTAIN * jnp.stack([*moves, idle_N & ~roams, removes_N], axis=-1).astype(float)
         return logits_NA, jnp.zeros((features_NF.shape[0], 0))
 
-    def _read(self, features_NF: Array) -> tuple[Cells, Cells, Array]:
-        """Own cell, drifts, and the share of all drifts that the seat has helped to remove, from either view."""
+    def _read(self, features_NF: Array) -> tuple[Seen, Array]:
+        """Drifts, and the share of all drifts that the seat has helped to remove, from either view."""
         if self.view == "planes":
-            board = features_NF[:, : 3 * self.size**2].reshape(-1, self.size**2, 3)
-            own, drifts = (paths.bits_of_plane(board[:, :, k], self.size) for k in (0, 2))
-            return own, drifts, features_NF[:, -1]
-        own_N = paths.cell_of(features_NF[:, 0], features_NF[:, 1], self.size)
-        own = paths.bits(own_N, jnp.array(True), self.size)
-        drifts = paths.listed(own_N, features_NF[:, 4 + 3 * (self.spec.seats - 1) :], 4, self.size)
-        return own, paths.union(*drifts), features_NF[:, 3]
+            board_NCE = features_NF[:, : 3 * self.size**2].reshape(-1, self.size**2, 3)
+            own_N = paths.own_cell_of_plane(board_NCE[:, :, 0])
+            return paths.seen_plane(board_NCE[:, :, 2], own_N, self.size), features_NF[:, -1]
+        return paths.seen_places(features_NF[:, -4 * self.drifts :], 4, self.size), features_NF[:, 3]
 
 
 def snowdrift(
