@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # listing games loads no jax
     from sparring.games.game import Game
 
 GAMES = {
+    "coin": "sparring.games.social.coin:coin",
     "dogfight": "sparring.games.dogfight.game:dogfight",
     "dogfight:2v2": "sparring.games.dogfight.game:dogfight_2v2",
     "kuhn": "sparring.games.kuhn:kuhn",
@@ -46,6 +47,8 @@ GAMES = {
     "probe:mask": "sparring.games.probes.riddles:mask",
     "probe:memory": "sparring.games.probes.episodes:memory",
     **{f"skirmish:{name}": f"sparring.games.skirmish.game:skirmish:{name}" for name in MAPS},
+    "snowdrift": "sparring.games.social.snowdrift:snowdrift",
+    "stag_hunt": "sparring.games.social.stag_hunt:stag_hunt",
 }
 """Name to "module:function". The function returns a Game; its keyword options have types and defaults, and the first
 line of its docstring describes the game. Of a family of games that one function makes, such as the maps of a battle,

@@ -1,0 +1,35 @@
+"""A grid as a viewer draws it, up upwards. States are NumPy's here, typed as in play."""
+
+from collections.abc import Sequence
+
+from jax import Array
+
+from sparring.core.scene import Body, Point, Scene
+from sparring.core.spec import GameSpec
+
+
+def grid_scene(
+    spec: GameSpec, cell_S: Array, present_S: Array, fixed: Sequence[Body], size: int, caption: str
+) -> Scene:
+    """Every seat as a disc of its side, over what stands still; seats that share a cell stand a little apart."""
+    seats = []
+    for s, (name, side) in enumerate(zip(spec.seat_names, spec.side_of_seat, strict=True)):
+        x, y = place(int(cell_S[s]), size)
+        aside = 0.2 * ((s + 0.5) / spec.seats - 0.5)
+        seats.append(Body(name=name, at=(x + aside, y + aside), side=side, size=0.3, gone=not bool(present_S[s])))
+    edge = size - 0.5
+    return Scene(bodies=(*fixed, *seats), low=(-0.5, -0.5), high=(edge, edge), caption=caption)
+
+
+def pieces(name: str, cells: Array, size: int, radius: float, *, mark: bool = False) -> list[Body]:
+    """Objects that are still there."""
+    shape = "mark" if mark else "disc"
+    return [
+        Body(name=f"{name}_{e}", at=place(int(cell), size), size=radius, shape=shape)
+        for e, cell in enumerate(cells)
+        if cell >= 0
+    ]
+
+
+def place(cell: int, size: int) -> Point:
+    return (float(cell % size), float(size - 1 - cell // size))

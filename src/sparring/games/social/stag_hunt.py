@@ -1,0 +1,231 @@
+"""A stag hunt on a grid: a stag needs two hunters at once, a hare needs one, and who has caught leaves the game.
+
+All move at once and may share cells; what is legal is settled before anyone moves, and nothing depends on the order of
+seats. The sizes are those of the Markov stag hunt of HOP (arXiv 2406.08002), whose code is not public. Where its rules
+are not known these are ours, chosen so that seats are alike, and results are not HOP's:
+
+- A prize is shared equally by all who strike one animal in the same step; the animal is gone, those hunters leave. A
+  strike at a stag by too few does nothing. Animals do not move.
+- Everything starts on a cell of its own, so no game lasts less than two steps. Walls are single cells; a piece that
+  would part the free cells, or falls on another, is left out, so there are up to `walls` of them.
+- The time limit belongs to the rules: after `steps` steps the game is over, and nothing more is to be had. It is over
+  before that when nobody is left, or nothing that those present could catch: no hare, and no stag or too few hunters.
+"""
+
+from typing import Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.core.errors import ConfigError
+from sparring.core.records import Action, Observation, Step
+from sparring.core.scene import Scene
+from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
+from sparring.games.game import Bots, Chance, Game
+from sparring.games.social import grid, hunters, scenes, views
+from sparring.games.social.grid import NOWHERE
+
+STAY, STAG, HARE = 4, 5, 6
+"""Actions after up, down, left and right."""
+
+
+class StagHuntRules(NamedTuple):
+    stag: Array
+    """What a stag is worth, to be shared by those who catch it."""
+    hare: Array
+    needed: Array
+    """Hunters that must strike a stag in the same step, int32."""
+
+
+class StagHuntState(NamedTuple):
+    cell_S: Array
+    """Where each hunter is, or was when it left, int32."""
+    present_S: Array
+    stag_E: Array
+    """Cells of the stags, -1 once caught."""
+    hare_E: Array
+    wall_E: Array
+    played: Array
+
+
+class StagHunt(Game):
+    spec: GameSpec = eqx.field(static=True)
+    rules: StagHuntRules
+    size: int = eqx.field(static=True)
+    stags: int = eqx.field(static=True)
+    hares: int = eqx.field(static=True)
+    walls: int = eqx.field(static=True)
+    view: str = eqx.field(static=True)
+
+    def start(self, key: Array) -> StagHuntState:
+        """Walls first, then everything else on free cells, all choices alike."""
+        seats, stags = self.spec.seats, self.spec.seats + self.stags
+        number_E = jax.random.uniform(key, (self.walls + stags + self.hares,))
+        wall_E = grid.build_walls(number_E[: self.walls], self.size)
+        cell_E = grid.scatter(number_E[self.walls :], wall_E, self.size)
+        return StagHuntState(
+            cell_S=cell_E[:seats],
+            present_S=jnp.ones(seats, bool),
+            stag_E=cell_E[seats:stags],
+            hare_E=cell_E[stags:],
+            wall_E=wall_E,
+            played=jnp.zeros((), jnp.int32),
+        )
+
+    def observe(self, state: StagHuntState) -> Observation:
+        features_SF = self._planes(state) if self.view == "planes" else self._places(state)
+        return Observation(features_SF, self._legal(state), state.present_S, state.present_S)
+
+    def central(self, state: StagHuntState) -> Array:
+        """Nothing is hidden: what a seat sees is the state."""
+        return self.observe(state).features_SF
+
+    def _legal(self, state: StagHuntState) -> Array:
+        """legal_SA; those who left have the first entry alone."""
+        walls, stags, hares = list(state.wall_E), list(state.stag_E), list(state.hare_E)
+        rows = []
+        for cell, present in zip(state.cell_S, state.present_S, strict=True):
+            opens = grid.open_moves(cell, walls, self.size)
+            strikes = [_on(cell, stags), _on(cell, hares)]
+            row = [opens[0] | ~present, *(entry & present for entry in (*opens[1:], jnp.array(True), *strikes))]
+            rows.append(jnp.stack(row))
+        return jnp.stack(rows)
+
+    def _places(self, state: StagHuntState) -> Array:
+        """Blocks as in `_layout`; the last number of an animal is the share of hunters on its cell."""
+        here_S = jnp.where(state.present_S, state.cell_S, NOWHERE)
+        others = views.without_own(views.listed(state.cell_S, here_S, self.size))
+        animal_E = jnp.concatenate([state.stag_E, state.hare_E])
+        crowd_E = views.crowd(here_S, animal_E)
+        crowd_SE1 = jnp.broadcast_to((crowd_E / self.spec.seats)[:, None], (self.spec.seats, *crowd_E.shape, 1))
+        animals = jnp.concatenate([views.listed(state.cell_S, animal_E, self.size), crowd_SE1], axis=-1)
+        own, walls = views.own_place(state.cell_S, self.size), views.listed(state.cell_S, state.wall_E, self.size)
+        return views.row_of([own, self._time(state), others, animals, walls])
+
+    def _planes(self, state: StagHuntState) -> Array:
+        here_S = jnp.where(state.present_S, state.cell_S, NOWHERE)
+        fixed = [views.plane(list(cells), self.size) for cells in (state.stag_E, state.hare_E, state.wall_E)]
+        board, others = views.planes(here_S, fixed, self.size)
+        return views.row_of([board, others, self._time(state)])
+
+    def _time(self, state: StagHuntState) -> Array:
+        return jnp.broadcast_to(state.played / self.spec.longest, (self.spec.seats, 1))
+
+    def step(self, state: StagHuntState, action: Action, chance: Chance) -> tuple[StagHuntState, Step]:
+        del chance
+        seats, rules = range(self.spec.seats), self.rules
+        choice = [action.discrete_SD[s, 0] for s in seats]
+        cell, present = list(state.cell_S), list(state.present_S)
+        reward, left = [jnp.zeros(()) for _ in seats], [jnp.array(False) for _ in seats]
+        remaining: dict[int, list[Array]] = {STAG: [], HARE: []}
+        for act, prize, needed, animals in (
+            (STAG, rules.stag, rules.needed, state.stag_E),
+            (HARE, rules.hare, jnp.int32(1), state.hare_E),
+        ):
+            for animal in animals:
+                # A caught animal is nowhere, where no hunter is.
+                strikes = [present[s] & (choice[s] == act) & (cell[s] == animal) for s in seats]
+                count = sum((strike.astype(jnp.int32) for strike in strikes), jnp.int32(0))
+                caught = (count >= needed) & (count > 0)
+                share = prize / jnp.maximum(count, 1)
+                reward = [reward[s] + jnp.where(caught & strikes[s], share, 0.0) for s in seats]
+                left = [left[s] | (caught & strikes[s]) for s in seats]
+                remaining[act].append(jnp.where(caught, NOWHERE, animal))
+        walls = list(state.wall_E)
+        for s in seats:
+            opens = [opened & present[s] for opened in grid.open_moves(cell[s], walls, self.size)]
+            cell[s] = grid.moved(cell[s], choice[s], opens, self.size)
+        after = StagHuntState(
+            cell_S=jnp.stack(cell),
+            present_S=jnp.stack([present[s] & ~left[s] for s in seats]),
+            stag_E=jnp.stack(remaining[STAG]),
+            hare_E=jnp.stack(remaining[HARE]),
+            wall_E=state.wall_E,
+            played=state.played + 1,
+        )
+        over = (after.played >= self.spec.longest) | self._nothing_left(after)
+        return after, Step(jnp.stack(reward), jnp.stack(left), over, jnp.zeros((), bool), jnp.zeros(self.spec.sides))
+
+    def _nothing_left(self, state: StagHuntState) -> Array:
+        """Whether those present can catch nothing any more."""
+        hunters_left = sum((here.astype(jnp.int32) for here in state.present_S), jnp.int32(0))
+        hare, stag = (_any([cell >= 0 for cell in cells]) for cells in (state.hare_E, state.stag_E))
+        return ~((hare & (hunters_left > 0)) | (stag & (hunters_left >= self.rules.needed)))
+
+    def scene(self, state: StagHuntState) -> Scene:
+        fixed = [
+            *scenes.pieces("wall", state.wall_E, self.size, 0.5, mark=True),
+            *scenes.pieces("stag", state.stag_E, self.size, 0.45),
+            *scenes.pieces("hare", state.hare_E, self.size, 0.2),
+        ]
+        caption = f"step {int(state.played)} of {self.spec.longest}"
+        return scenes.grid_scene(self.spec, state.cell_S, state.present_S, fixed, self.size, caption)
+
+    def bots(self) -> Bots:
+        return hunters.bots()
+
+    def bot_scores(self, parameters_J: Array, features_NF: Array, legal_NA: Array) -> tuple[Array, Array]:
+        del legal_NA
+        board = (
+            hunters.read_places(self, features_NF) if self.view == "places" else hunters.read_planes(self, features_NF)
+        )
+        return hunters.scores(parameters_J, board, self.size), jnp.zeros((features_NF.shape[0], 0))
+
+
+def stag_hunt(
+    size: int = 8,
+    hunters: int = 4,
+    stags: int = 1,
+    hares: int = 4,
+    walls: int = 5,
+    steps: int = 35,
+    view: Literal["places", "planes"] = "places",
+) -> StagHunt:
+    """Hunters on a grid: a stag (10) takes two at once, a hare (1) one; shared prizes, and who caught leaves."""
+    if stags not in (1, 2) or hares < 1 or walls < 0 or steps < 1:
+        found = f"stags={stags}, hares={hares}, walls={walls}, steps={steps}"
+        raise ConfigError(f"stag_hunt needs 1 or 2 stags, 1 hare, 0 walls and 1 step or more, found {found}.")
+    if view not in ("places", "planes"):
+        raise ConfigError(f"view is 'places' or 'planes', found {view!r}.")
+    grid.check_size("stag_hunt", size, hunters, stags + hares + walls, "stags, hares and walls")
+    layout = _layout(size, hunters, stags, hares, walls, view)
+    spec = GameSpec(
+        seats=hunters,
+        side_of_seat=tuple(range(hunters)),
+        action=ActionSpec(heads=(7,)),
+        layout=layout,
+        central=Central("seat", sum(block.size for block in layout)),
+        longest=steps,
+        shortest=min(2, steps),
+        exchangeable=(tuple(range(hunters)),),
+        seat_names=tuple(f"hunter_{s}" for s in range(hunters)),
+    )
+    rules = StagHuntRules(jnp.asarray(10.0, float), jnp.asarray(1.0, float), jnp.asarray(2, jnp.int32))
+    return StagHunt(spec, rules, size, stags, hares, walls, view)
+
+
+def _layout(size: int, hunters: int, stags: int, hares: int, walls: int, view: str) -> tuple[Feature, ...]:
+    if view == "planes":
+        board = Feature("map", (size, size, 5))  # own place, number of others, stags, hares, walls
+        return board, Feature("others", (hunters - 1, size, size), lists="others"), Feature("time", (1,))
+    return (
+        Feature("own", (2,)),
+        Feature("time", (1,)),
+        Feature("others", (hunters - 1, 3), lists="others"),
+        Feature("stags", (stags, 4)),
+        Feature("hares", (hares, 4)),
+        Feature("walls", (walls, 3)),
+    )
+
+
+def _on(cell: Array, objects: list[Array]) -> Array:
+    return _any([cell == one for one in objects])
+
+
+def _any(flags: list[Array]) -> Array:
+    found = jnp.array(False)
+    for flag in flags:
+        found = found | flag
+    return found
