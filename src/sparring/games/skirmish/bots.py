@@ -99,7 +99,9 @@ def turn(
     logits = jnp.where(commander.fights > 0.5, logits, idle)
 
     fired = ready & ~flees
-    number = jnp.max(jnp.where(aim, jnp.arange(shape.foes), -1), axis=1)
+    # Of two that are equally near chance takes one, so neither is remembered.
+    alone = jnp.sum(aim, axis=1) == 1
+    number = jnp.where(alone, jnp.sum(jnp.where(aim, jnp.arange(shape.foes), 0), axis=1), -1)
     wait_N = jnp.where(fired & (memory.wait_N < 1.0), _period(shape, features_NF), jnp.maximum(memory.wait_N - 1.0, 0.0))
     memory = Memory(jnp.where(ready | kept.any(axis=1), number, -1).astype(jnp.int32), wait_N)
     return logits, jnp.zeros((features_NF.shape[0], 0)), memory
