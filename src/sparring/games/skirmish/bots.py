@@ -53,7 +53,7 @@ class Enemies(NamedTuple):
     x: Array
     y: Array
     strength: Array
-    """0: not seen."""
+    """0: not seen, or out of its unit's power to hurt."""
 
 
 def table() -> Bots:
@@ -111,6 +111,12 @@ def _enemies(shape: Shape, features_NF: Array) -> Enemies:
     rows, size = features_NF.shape[0], shape.foe_size
     block = features_NF[:, 4 : 4 + shape.foes * size].reshape(rows, shape.foes, size)
     strength = block[..., 4] + (block[..., 5] if shape.shields[1] else 0.0)
+    if "medivac" in shape.bits[1]:
+        kinds = {kind.name: kind for kind in shape.army.kinds}
+        hits_air = np.array([kinds[name].hits_air for name in shape.bits[0]], np.float32)
+        bit = shape.bits[1].index("medivac") - len(shape.bits[1])
+        can = features_NF[:, -len(hits_air) :] @ hits_air > 0.5
+        strength = jnp.where((block[..., bit] > 0.5) & ~can[:, None], 0.0, strength)
     return Enemies(*(block[..., part] for part in range(4)), strength)
 
 
