@@ -164,7 +164,12 @@ def _orders(begun: Scene, side: int, given: dict[int, Order]) -> Orders:
 
 
 def begun(game: Game, worlds: int, seed: int = 0) -> Any:
-    return jax.vmap(game.start)(jax.random.split(jax.random.key(seed), worlds))
+    return _begun(game, jax.random.split(jax.random.key(seed), worlds))
+
+
+@quick_jit
+def _begun(game: Game, key_W: Array) -> Any:
+    return jax.vmap(game.start)(key_W)
 
 
 @quick_jit
@@ -197,7 +202,8 @@ def advanced(
         jnp.asarray(rng.random((worlds, spec.seats, spec.action.entries), np.float32)),
         jnp.zeros((worlds, spec.seats, 0)),
     )
-    return _advanced(game, state, choice_WS, noise, luck_of(game, rng, worlds, jitter=jitter))
+    luck = luck_of(game, np.random.default_rng([seed, 1]), worlds, jitter=jitter)
+    return _advanced(game, state, choice_WS, noise, luck)
 
 
 @quick_jit

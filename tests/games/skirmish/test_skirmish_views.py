@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from field import advanced, begun, changed, looked
+from field import changed, looked
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sparring.games.registry import available, make
@@ -118,16 +118,6 @@ def test_the_state_says_how_and_where_all_units_are_and_what_was_done_last() -> 
     assert_allclose(state[0, :12], [0.2, 0.4, -3 / 32, 0, 1, 0, -3 / 32, 4 / 32, 0, 0, 0, 0], atol=1e-6)
     assert_allclose(state[0, 12:21], [1, 3 / 32, 0, 1, -3 / 32, -6.0001 / 32, 0.5, 6 / 32, 0], atol=1e-6)
     assert_array_equal(np.flatnonzero(state[0, 21:]), [STOP, 9 + 8, 18 + NOTHING])
-
-
-def test_nothing_was_done_before_the_first_step_and_choices_are_remembered() -> None:
-    game = game_of("3m")
-    state = begun(game, 2)
-    _, central = looked(game, jax.tree.map(lambda x: x[0], state))
-    assert not np.asarray(central)[0, 21:].any()
-    after, _, _ = advanced(game, state, [EAST, NORTH, STOP])
-    assert_array_equal(after.last_S, [[EAST, NORTH, STOP]] * 2)
-    assert_array_equal(after.played, [1, 1])
 
 
 def test_a_medivac_heals_allies_up_to_six_away_but_no_medivac() -> None:

@@ -14,6 +14,8 @@ RIM = 2.0**-10
 """Nobody stands nearer than this to the edge of a rectangle, so that its cell is one that can be walked on."""
 GRAIN = 2.0**14
 """Pushes are whole multiples of 1 / GRAIN, so that their sum is exact and does not depend on the order of units."""
+MARGIN = 0.5
+"""Cells between bodies within which somebody who stands matters to those that push each other."""
 
 
 class Land(NamedTuple):
@@ -48,17 +50,26 @@ def walked(land: Land, stats: Stats, place_XU: Array, point_XU: Array, walks_U: 
 
 
 def parted(land: Land, stats: Stats, place_XU: Array, alive_U: Array, walks_U: Array, *, flyers: bool) -> Array:
+<<<<<<< HEAD
     """Bodies of one layer that overlap are pushed apart. One that stands holds its ground against one that walks, so
     touching units close a passage; otherwise each gives way by half."""
+=======
+    """Bodies of one layer that overlap are pushed apart, each by half. But one that stands holds its ground, and of two
+    that walk the one nearer to somebody who stands holds it against the other: nobody is pressed through a closed row."""
+>>>>>>> rules
     delta_XUV = place_XU[:, :, None] - place_XU[:, None]
     squared_UV = delta_XUV[0] ** 2 + delta_XUV[1] ** 2
     apart_UV = stats.room[:, None] + stats.room[None]
-    touching_UV = (squared_UV < apart_UV**2) & alive_U[:, None] & alive_U[None]
+    near_UV = (squared_UV < (apart_UV + MARGIN) ** 2) & alive_U[:, None] & alive_U[None]
     if flyers:
-        touching_UV = touching_UV & (stats.flies[:, None] == stats.flies[None])
+        near_UV = near_UV & (stats.flies[:, None] == stats.flies[None])
     length_UV = jnp.sqrt(jnp.maximum(squared_UV, 1e-12))
-    gives_UV = 0.5 + 0.5 * (walks_U[:, None].astype(float) - walks_U[None].astype(float))
-    push_UV = jnp.where(touching_UV, gives_UV * (apart_UV - length_UV) / length_UV, 0.0)
+    gap_UV = length_UV - apart_UV
+    # How far each is from the next that stands: whoever stands itself is nearer than all that walk.
+    gap_U = jnp.min(jnp.where(near_UV & ~walks_U[None], gap_UV, MARGIN), axis=1)
+    gap_U = jnp.where(walks_U, gap_U, -jnp.inf)
+    gives_UV = jnp.where(gap_U[:, None] == gap_U[None], 0.5, (gap_U[:, None] > gap_U[None]).astype(float))
+    push_UV = jnp.where(near_UV & (gap_UV < 0), -gives_UV * gap_UV / length_UV, 0.0)
     push_XUV = jnp.round(delta_XUV * push_UV * GRAIN) / GRAIN
     return _bounded(land, stats, place_XU, place_XU + jnp.sum(push_XUV, axis=2))
 
