@@ -99,17 +99,12 @@ def turn(
     logits = jnp.where(commander.fights > 0.5, logits, idle)
 
     fired = ready & ~flees
-<<<<<<< HEAD
-    number = jnp.max(jnp.where(aim, jnp.arange(shape.foes), -1), axis=1)
-    wait_N = jnp.where(
-        fired & (memory.wait_N < 1.0), _period(shape, features_NF), jnp.maximum(memory.wait_N - 1.0, 0.0)
-    )
-=======
     # Of two that are equally near chance takes one, so neither is remembered.
     alone = jnp.sum(aim, axis=1) == 1
     number = jnp.where(alone, jnp.sum(jnp.where(aim, jnp.arange(shape.foes), 0), axis=1), -1)
-    wait_N = jnp.where(fired & (memory.wait_N < 1.0), _period(shape, features_NF), jnp.maximum(memory.wait_N - 1.0, 0.0))
->>>>>>> rules
+    wait_N = jnp.where(
+        fired & (memory.wait_N < 1.0), _period(shape, features_NF), jnp.maximum(memory.wait_N - 1.0, 0.0)
+    )
     memory = Memory(jnp.where(ready | kept.any(axis=1), number, -1).astype(jnp.int32), wait_N)
     return logits, jnp.zeros((features_NF.shape[0], 0)), memory
 
@@ -118,17 +113,13 @@ def _enemies(shape: Shape, features_NF: Array) -> Enemies:
     rows, size = features_NF.shape[0], shape.foe_size
     block = features_NF[:, 4 : 4 + shape.foes * size].reshape(rows, shape.foes, size)
     strength = block[..., 4] + (block[..., 5] if shape.shields[1] else 0.0)
-<<<<<<< HEAD
-    return Enemies(block[..., 0], block[..., 1], block[..., 2], block[..., 3], strength)
-=======
     if "medivac" in shape.bits[1]:
         kinds = {kind.name: kind for kind in shape.army.kinds}
         hits_air = np.array([kinds[name].hits_air for name in shape.bits[0]], np.float32)
         bit = shape.bits[1].index("medivac") - len(shape.bits[1])
         can = features_NF[:, -len(hits_air) :] @ hits_air > 0.5
         strength = jnp.where((block[..., bit] > 0.5) & ~can[:, None], 0.0, strength)
-    return Enemies(*(block[..., part] for part in range(4)), strength)
->>>>>>> rules
+    return Enemies(block[..., 0], block[..., 1], block[..., 2], block[..., 3], strength)
 
 
 def _walk(x: Array, y: Array) -> Array:

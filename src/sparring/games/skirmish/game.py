@@ -191,7 +191,7 @@ def _spec(setting: Setting) -> GameSpec:
         layout=shape.layout(),
         central=shape.central(setting.critic),
         longest=army.battle_map.limit,
-        shortest=1,
+        shortest=starts.least_steps(army),
         exchangeable=exchange.groups(army, setting.sides),
         sides_alike=setting.duel and army.battle_map.even,
         score="outcome",

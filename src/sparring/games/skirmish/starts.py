@@ -10,7 +10,10 @@ from sparring.games.skirmish.army import Army
 from sparring.games.skirmish.battle import NOBODY, Battle
 from sparring.games.skirmish.maps import MIDDLE, MIXTURES, NEVER_ALONE, spawn
 from sparring.games.skirmish.movement import cell_of
-from sparring.games.skirmish.units import KINDS, LOOPS_PER_SECOND, SHIELD_DELAY
+from sparring.games.skirmish.units import KINDS, LOOPS_PER_SECOND, LOOPS_PER_STEP, SHIELD_DELAY
+
+JITTER = 1.0
+"""Loops by which a shot may come early."""
 
 
 def start(key: Array, army: Army, seats: int, noise: Array) -> Battle:
@@ -70,3 +73,22 @@ def _drawn(key: Array, army: Army) -> Array:
         picks_N = jnp.where(alone & (jnp.arange(max(army.sizes)) == 0), other, picks_N)
         lists.append(numbers[picks_N[: army.sizes[side]]])
     return jnp.concatenate(lists).astype(jnp.int32)
+
+
+def least_steps(army: Army) -> int:
+    """No battle is over in fewer steps: how long the stronger army fires, all at one and without pause, until the other
+    is gone. Where one shot hurts many, or kinds are drawn, only that it takes a step."""
+    if army.drawn or any(army.any_of(side, what) for side in (0, 1) for what in ("burst", "line")):
+        return 1
+    loops = []
+    for side in (0, 1):
+        foes, own = ([army.kinds[number] for number in army.kind_U[army.slice(k)]] for k in (1 - side, side))
+        bodies = sum(kind.health + kind.shield for kind in own if not kind.heals)
+        volley = sum(kind.hits * (kind.damage + kind.bonus) for kind in foes)
+        pace = sum(
+            kind.hits * (kind.damage + kind.bonus) / (kind.period * LOOPS_PER_SECOND - JITTER)
+            for kind in foes
+            if kind.damage
+        )
+        loops.append((bodies - volley) / pace)
+    return min(max(int(min(loops) / LOOPS_PER_STEP), 1), army.battle_map.limit)
