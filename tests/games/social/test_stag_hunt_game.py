@@ -218,11 +218,7 @@ def test_places_are_relative_and_what_is_gone_is_not_there() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"size": 4, "hunters": 2},
-        {"size": 4, "hunters": 8, "stags": 2, "walls": 2},
-        {"hunters": 8, "stags": 2, "walls": 0, "view": "planes"},
-    ],
+    [{"size": 4, "hunters": 8, "stags": 2, "walls": 2}, {"hunters": 2, "walls": 0, "view": "planes"}],
 )
 def test_options_of_the_stag_hunt_keep_the_contract(options: dict) -> None:
     check_game(stag_hunt(**options), worlds=4, games=1)
