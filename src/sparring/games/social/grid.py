@@ -12,6 +12,8 @@ from sparring.core.errors import ConfigError
 
 NOWHERE = -1
 UP, DOWN, LEFT, RIGHT = range(4)
+FAR = 1 << 20
+"""Beyond every cell."""
 LARGEST = 32
 """Rows of a board are bits of 32 (paths.py)."""
 RING = ((0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1))
@@ -55,26 +57,21 @@ def build_walls(number_E: Array, size: int) -> Array:
     part, by Yokoi's count of 4-connected parts), so whoever walked through the cell can walk round it: the free cells
     stay connected, with no flood fill. That refuses a few pieces that a longer way round would allow.
     """
-    index_E = jnp.arange(number_E.shape[0])
-
-    def build(wall_E: Array, given: tuple[Array, Array]) -> tuple[Array, None]:
-        number, e = given
+    walls: list[Array] = []
+    for number in number_E:
         cell = _below(number, size * size)
         row, column = split(cell, size)
-        free = [_free(row + down, column + right, wall_E, size) for down, right in RING]
+        free = [_free(row + down, column + right, walls, size) for down, right in RING]
         parts = [free[k] & ~(free[k + 1] & free[(k + 2) % 8]) for k in (0, 2, 4, 6)]
-        built = (sum(part.astype(jnp.int32) for part in parts) <= 1) & _free(row, column, wall_E, size)
-        return jnp.where(built & (index_E == e), cell, wall_E), None
-
-    # A loop, though short: unrolled, the compiler takes minutes over it.
-    return lax.scan(build, jnp.full(number_E.shape, NOWHERE, jnp.int32), (number_E, index_E))[0]
+        built = (sum(part.astype(jnp.int32) for part in parts) <= 1) & _free(row, column, walls, size)
+        walls.append(jnp.where(built, cell, NOWHERE))
+    return jnp.stack(walls) if walls else jnp.zeros(0, jnp.int32)
 
 
 def scatter(number_E: Array, wall_E: Array, size: int) -> Array:
     """cell_E: a free cell for each number between 0 and 1: all different, none a wall, every choice alike."""
-    cells = size * size
-    none_E = jnp.full(number_E.shape, cells, jnp.int32)
-    taken_E = jnp.sort(jnp.concatenate([jnp.where(wall_E < 0, cells, wall_E), none_E]))
+    none_E = jnp.full(number_E.shape, FAR, jnp.int32)
+    taken_E = jnp.sort(jnp.concatenate([jnp.where(wall_E < 0, FAR, wall_E), none_E]))
     index_E = jnp.arange(taken_E.shape[0])
 
     def put(carry: tuple[Array, Array], number: Array) -> tuple[tuple[Array, Array], Array]:
@@ -85,7 +82,7 @@ def scatter(number_E: Array, wall_E: Array, size: int) -> Array:
         before_E = jnp.concatenate([jnp.full(1, NOWHERE, jnp.int32), taken_E[:-1]])
         return (jnp.minimum(taken_E, jnp.maximum(before_E, cell)), free - 1), cell
 
-    free = cells - jnp.sum((wall_E >= 0).astype(jnp.int32))
+    free = size * size - jnp.sum((wall_E >= 0).astype(jnp.int32))
     return lax.scan(put, (taken_E, free), number_E)[1]
 
 
@@ -105,6 +102,8 @@ def _below(number: Array, count: Array | int) -> Array:
     return jnp.floor(number * count).astype(jnp.int32)
 
 
-def _free(row: Array, column: Array, wall_E: Array, size: int) -> Array:
-    inside = (row >= 0) & (row < size) & (column >= 0) & (column < size)
-    return inside & ~jnp.any(row * size + column == wall_E)
+def _free(row: Array, column: Array, walls: Sequence[Array], size: int) -> Array:
+    free = (row >= 0) & (row < size) & (column >= 0) & (column < size)
+    for wall in walls:
+        free = free & (row * size + column != wall)
+    return free

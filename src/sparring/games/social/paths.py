@@ -12,10 +12,10 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from sparring.games.social import grid
+from sparring.games.social.grid import FAR
 
 CERTAIN = 30.0
 """Logit of a scripted choice: anything else happens once in 10^13."""
-FAR = 10_000
 
 
 class Seen(NamedTuple):

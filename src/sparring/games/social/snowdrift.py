@@ -52,7 +52,7 @@ class Habit(NamedTuple):
     near: Array
     """Wait until a drift is on a cell beside it."""
     fair: Array
-    """Stop after its share of all drifts, rounded up."""
+    """Stop after its share of all drifts, rounded up, if another agent has removed fewer."""
     roams: Array
     """Move at random where nothing is to be done."""
 
@@ -155,15 +155,16 @@ class Snowdrift(Game):
     def bots(self) -> Bots:
         """`cleaner` goes for the nearest drift and removes it; `free_rider` moves at random and never removes; `stay`
         does nothing; `herd`: all go for the same drift; `grab` waits until a drift is beside it; `prosocial` cleans its
-        fair share of all drifts, rounded up, and then stays."""
+        fair share of all drifts, rounded up, and then stays while another agent has removed fewer."""
         return Bots(tuple(HABITS), jnp.array([[float(k in habit) for k in Habit._fields] for habit in HABITS.values()]))
 
     def bot_goals(self, parameters_J: Array, features_NF: Array) -> tuple[Seen, Array]:
         """The drifts as a bot sees them, and goal_NE: which of them it would be content to remove. It heads for the
         nearest of these."""
         habit = Habit(*(parameters_J > 0.5))
-        drifts, done_N = self._read(features_NF)
-        busy_N = habit.cleans & (~habit.fair | (done_N < 1.0 / self.spec.seats - 1e-6))
+        drifts, done_N, least_N = self._read(features_NF)
+        enough_N = (done_N > 1.0 / self.spec.seats - 1e-6) & (least_N < done_N)
+        busy_N = habit.cleans & ~(habit.fair & enough_N)
         goal_NE = jnp.where(habit.same, paths.first(drifts, self.size), drifts.there_NE)
         goal_NE = jnp.where(habit.near, paths.beside(drifts), goal_NE)
         return drifts, goal_NE & busy_N[:, None]
@@ -179,13 +180,15 @@ class Snowdrift(Game):
         logits_NA = CERTAIN * jnp.stack([*moves, idle_N & ~roams, removes_N], axis=-1).astype(float)
         return logits_NA, jnp.zeros((features_NF.shape[0], 0))
 
-    def _read(self, features_NF: Array) -> tuple[Seen, Array]:
-        """Drifts, and the share of all drifts that the seat has helped to remove, from either view."""
+    def _read(self, features_NF: Array) -> tuple[Seen, Array, Array]:
+        """Drifts, the share of all drifts that the seat has helped to remove, and the least share of the others."""
+        others = self.spec.seats - 1
         if self.view == "planes":
             board_NCE = features_NF[:, : 3 * self.size**2].reshape(-1, self.size**2, 3)
-            own_N = paths.own_cell_of_plane(board_NCE[:, :, 0])
-            return paths.seen_plane(board_NCE[:, :, 2], own_N, self.size), features_NF[:, -1]
-        return paths.seen_places(features_NF[:, -4 * self.drifts :], 4, self.size), features_NF[:, 3]
+            drifts = paths.seen_plane(board_NCE[:, :, 2], paths.own_cell_of_plane(board_NCE[:, :, 0]), self.size)
+            return drifts, features_NF[:, -1], jnp.min(features_NF[:, -2 - others : -2], axis=1)
+        drifts = paths.seen_places(features_NF[:, -4 * self.drifts :], 4, self.size)
+        return drifts, features_NF[:, 3], jnp.min(features_NF[:, 6 : 4 + 3 * others : 3], axis=1)
 
 
 def snowdrift(
