@@ -12,7 +12,7 @@ from sparring.games.game import Chance, Game
 from sparring.games.social.coin import coin
 from sparring.games.social.snowdrift import REMOVE, Snowdrift, SnowdriftState, snowdrift
 from sparring.games.social.stag_hunt import StagHunt, StagHuntState, stag_hunt
-from sparring.games.symmetry import exchanged_features
+from sparring.games.symmetry import listed_anew
 from sparring.games.trial import Noise
 from toy_players import quick
 
@@ -37,9 +37,8 @@ def test_permuted_seats_play_the_same_games_bit_for_bit(name: str) -> None:
         order_S = jnp.array(order)
         found = play(exchange(start_W, order_S), *(exchange_T(x, order_S) if x else x for x in (noise_WT, chance_WT)))
         wanted = exchange_T(plain, order_S)
-        features = np.asarray(plain[1].features_SF).reshape(worlds * steps, seats, -1)
-        seen = exchanged_features(game.spec, jnp.asarray(features), np.array(order)).reshape(worlds, steps, seats, -1)
-        wanted = (wanted[0], wanted[1]._replace(features_SF=seen), wanted[2])
+        anew = jax.vmap(jax.vmap(lambda features_SF, order_S=order_S: listed_anew(game.spec, features_SF, order_S)))
+        wanted = (wanted[0], wanted[1]._replace(features_SF=anew(wanted[1].features_SF)), wanted[2])
         for one, two in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
             assert np.array_equal(np.asarray(one), np.asarray(two))
     assert np.asarray(plain[2].reward_S).any()
