@@ -5,7 +5,7 @@
     sparring train --recipe fast_corridor --seeds 3 --name corridor
     python benchmarks/skirmish_curves.py runs/2s3z runs/5m_vs_6m runs/corridor --out curves.png
 
-Two environments stand side by side here: their engine is StarCraft II, ours is a stand-in. Points are battles won, a draw
+Two environments stand side by side: their engine is StarCraft II, ours is a stand-in. Points are battles won, a draw
 one half, of the evaluations in a run's metrics.jsonl; steps are those of the game, not of each agent.
 """
 

@@ -15,12 +15,9 @@ VARIANTS = (
     ("particles:speaker_listener", {"continuous": True, "steps": 5}),
     ("particles:spread", {"agents": 2, "continuous": True, "steps": 5}),
     ("particles:tag", {"predators": 2, "prey": 2, "obstacles": 1, "continuous": True, "steps": 5}),
-<<<<<<< HEAD
     ("particles:world_comm", {"predators": 3, "prey": 1, "obstacles": 0, "forests": 0, "continuous": True, "steps": 5}),
-=======
     ("skirmish:MMM", {"opponent": "policy"}),
     ("skirmish:3s_vs_3z", {"random_types": True, "timing": "smaclite", "state_kind": "feature_pruned"}),
->>>>>>> rules
 )
 FAMILY = [name for names in registry.overview().values() if len(names) > 1 for name in names]
 """Games that one function makes: they differ in size alone, so that some stand for all."""
