@@ -45,8 +45,7 @@ def masked_logits(game: Game, row_SJ: Array, state: Any) -> Array:
 logits = quick(masked_logits)
 
 
-@quick
-def scripted_game(game: Game, row_SJ: Array, state: Any, key: Array) -> tuple[Array, Array, Any]:
+def play_script(game: Game, row_SJ: Array, state: Any, key: Array) -> tuple[Array, Array, Any]:
     """Return and step of leaving or of the end of every seat in one game of bots, and its last state."""
 
     def advance(carry: tuple, key: Array) -> tuple[tuple, None]:
@@ -62,6 +61,9 @@ def scripted_game(game: Game, row_SJ: Array, state: Any, key: Array) -> tuple[Ar
     carry = (state, zeros_S, jnp.zeros(game.spec.seats, jnp.int32), jnp.array(False))
     (state, total_S, last_S, _), _ = lax.scan(advance, carry, jax.random.split(key, game.spec.longest))
     return total_S, last_S, state
+
+
+scripted_game = quick(play_script)
 
 
 @jax.jit
@@ -102,7 +104,6 @@ def fairness(return_WS: np.ndarray) -> float:
     return float(stats.chi2.sf(worlds * (apart_WS.mean(axis=0) ** 2).sum() / variance, seats - 1))
 
 
-@quick
 def random_games(game: Game, state: Any, noise_T: Noise, chance_T: Any) -> tuple[Any, Any, Any]:
     """Every state, observation and step of one world of random play that goes on after the end."""
 

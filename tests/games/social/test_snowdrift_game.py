@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from meadow import SEE, act, logits, masked_logits, rows, scripted_game
+from meadow import SEE, act, logits, masked_logits, play_script, rows, scripted_game
 
 from sparring.core.errors import ConfigError
 from sparring.games.contract import check_game
@@ -17,9 +17,12 @@ GAME = snowdrift()
 
 def field(agents: list[int], drifts: list[int], removed: list[int] | None = None, played: int = 0) -> SnowdriftState:
     """On 8x8 cells; drifts are filled up to six with ones that are gone."""
-    cells = [jnp.array(cells, jnp.int32) for cells in (agents, drifts + [-1] * (6 - len(drifts)))]
-    removed_S = jnp.array(removed or [0] * len(agents), jnp.int32)
-    return SnowdriftState(*cells, removed_S, jnp.asarray(played, jnp.int32))
+    return SnowdriftState(
+        cell_S=jnp.array(agents, jnp.int32),
+        drift_E=jnp.array(drifts + [-1] * (6 - len(drifts)), jnp.int32),
+        removed_S=jnp.array(removed or [0] * len(agents), jnp.int32),
+        played=jnp.asarray(played, jnp.int32),
+    )
 
 
 def test_an_agent_moves_inside_and_removes_only_where_a_drift_is() -> None:
@@ -77,7 +80,7 @@ def test_reference_values_of_scripted_play(bots: list[str], expected: list[float
 @pytest.mark.parametrize("bot", ["cleaner", "prosocial", "herd"])
 def test_whoever_clears_all_six_the_sum_is_120_and_the_mean_30(bot: str) -> None:
     keys_W = jax.random.split(jax.random.key(2), 20)
-    run = quick(lambda g, r, keys: jax.vmap(lambda key: scripted_game.__wrapped__(g, r, g.start(key), key))(keys))
+    run = quick(lambda g, r, keys: jax.vmap(lambda key: play_script(g, r, g.start(key), key))(keys))
     total_WS, _, last = run(GAME, rows(GAME, [bot] * 4), keys_W)
     assert (np.asarray(last.drift_E) < 0).all()
     np.testing.assert_allclose(np.asarray(total_WS).sum(axis=1), 120.0, rtol=1e-5)
