@@ -1,7 +1,8 @@
 """Tables for people, and the same numbers for scripts."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import isnan
 from typing import Any
 
@@ -43,6 +44,7 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     """One row for each side that learned and each opponent, beside the bot that did best in the learner's place."""
     if manifest.get("alike") and has_points(scores):
         return ladder_rows(scores, before)
+    scores = folded(scores) if manifest.get("many_alike") else scores
     versus, won = has_opponents(scores), has_points(scores)
     judged_by = "points" if won else "return"
     header = ["side"] + ["against"] * versus + ["return"] + ["points"] * won + [f"best bot, {judged_by}"]
@@ -52,6 +54,16 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
         row = [manifest["sides"][score.side]] + [score.opponents] * versus + measures(score, won)
         rows.append([*row, f"{best.team} {judged(best)}" if best else ""])
     return header, rows
+
+
+def folded(scores: Sequence[SideScore]) -> list[SideScore]:
+    """Where many sides are alike: one score for each company a team was in, in words like "2 x learned, random"."""
+    found: dict[tuple[str, str], SideScore] = {}
+    for score in scores:
+        company = Counter(score.opponents.split(", "))
+        words = ", ".join(name if count == 1 else f"{count} x {name}" for name, count in sorted(company.items()))
+        found.setdefault((score.team, words), replace(score, opponents=words))
+    return list(found.values())
 
 
 def full_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Rows:
@@ -116,7 +128,8 @@ def legend(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> str:
     games = max((score.games for score in scores), default=0)
     over = f"{manifest['seeds']} seeds" if manifest["seeds"] > 1 else "games"
     points = "; points: share won, a draw one half" if has_points(scores) else ""
-    return f"{games} games each. Return of a seat: mean over {over}{points}. With 95 % intervals."
+    alike = " Sides are alike: one stands for all." if manifest.get("many_alike") else ""
+    return f"{games} games each. Return of a seat: mean over {over}{points}. With 95 % intervals.{alike}"
 
 
 def spread_text(interval: Interval) -> str:

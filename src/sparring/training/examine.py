@@ -41,7 +41,10 @@ def examination(built: Built, *, games: int, deterministic: bool, with_bots_alon
     game_side = [spec.side_of_seat[seats[0]] for seats in seating.seats_of_side]
     learned = {game_side[side] for side in learner_of}
     choices = [[LEARNED] * (side in learned) + [RANDOM, *built.game.bots().fitting(side)] for side in range(spec.sides)]
-    teams = all_teams(choices, with_bots_alone=with_bots_alone)
+    if spec.sides > 2 and spec.exchangeable_sides and len(set(learner_of.values())) == 1:
+        teams = teams_of_alike(choices[0], spec.sides, with_bots_alone=with_bots_alone)
+    else:
+        teams = all_teams(choices, with_bots_alone=with_bots_alone)
     if built.plan.ppo.has_shadow:
         teams += shadow_teams(teams)
     driven = range(len(game_side))
@@ -67,6 +70,14 @@ def shadow_teams(teams: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     if (LEARNED, LEARNED) in teams:
         found += [(SHADOW, LEARNED), (LEARNED, SHADOW)]
     return found
+
+
+def teams_of_alike(names: list[str], sides: int, *, with_bots_alone: bool) -> list[tuple[str, ...]]:
+    """Where many sides are alike and one learner drives them, one stands for all: the learner among bots of a kind, a
+    bot among learners, and each among its own."""
+    learned, *bots = names
+    mixed = [team for bot in bots for team in ((learned, *[bot] * (sides - 1)), (bot, *[learned] * (sides - 1)))]
+    return [(learned,) * sides, *mixed, *([(bot,) * sides for bot in bots] if with_bots_alone else [])]
 
 
 def all_teams(choices: list[list[str]], *, with_bots_alone: bool) -> list[tuple[str, ...]]:

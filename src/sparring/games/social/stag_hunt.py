@@ -156,12 +156,12 @@ class StagHunt(Game):
 
     def scene(self, state: StagHuntState) -> Scene:
         fixed = [
-            *scenes.pieces("wall", state.wall_E, self.size, 0.5, mark=True),
-            *scenes.pieces("stag", state.stag_E, self.size, 0.45),
-            *scenes.pieces("hare", state.hare_E, self.size, 0.2),
+            *scenes.pieces("stag", state.stag_E, self.size, 0.45, label="S"),
+            *scenes.pieces("hare", state.hare_E, self.size, 0.2, label="h"),
         ]
+        walls = scenes.walls(state.wall_E, self.size)
         caption = f"step {int(state.played)} of {self.spec.longest}"
-        return scenes.grid_scene(self.spec, state.cell_S, state.present_S, fixed, self.size, caption)
+        return scenes.grid_scene(self.spec, state.cell_S, state.present_S, fixed, self.size, caption, walls)
 
     def bots(self) -> Bots:
         return hunters.bots()
