@@ -32,7 +32,9 @@ def game_of(name: str = "3m", **options: Any) -> Any:
 @cache
 def judge(name: str, scoring: Scoring) -> Any:
     army = Army(MAPS[name], smaclite=False, drawn=False)
-    last = quick_jit(lambda before, after: judged(army, army.stats(before.kind_U), scoring, Pay.standard(), before, after))
+    last = quick_jit(
+        lambda before, after: judged(army, army.stats(before.kind_U), scoring, Pay.standard(), before, after)
+    )
     fresh = jax.tree.map(np.asarray, start(jax.random.key(0), army, army.sizes[0], jnp.zeros(())))
     return last, fresh
 

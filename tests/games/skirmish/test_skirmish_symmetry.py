@@ -21,8 +21,8 @@ STEPS = 60
 
 @quick_jit
 def exchanged(game: Game, state: Battle, noise_T: Noise, luck_T: Luck, order_VS: Array) -> tuple[Battle, Battle, Step]:
-    """One world of random play, each step of it also with its seats in other orders: states [T, V] as they came, as they
-    should have come, and what was paid. The first order is that of the game."""
+    """One world of random play, each step of it also with its seats in other orders: states [T, V] as they came, as
+    they should have come, and what was paid. The first order is that of the game."""
 
     def advance(state: Battle, now: tuple[Noise, Luck]) -> tuple[Battle, tuple]:
         noise, luck = now

@@ -40,7 +40,9 @@ def seen_at(places: list[tuple[float, float]], name: str = "3m", **fields: Any) 
 
 
 def test_every_map_is_there() -> None:
-    assert sorted(f"skirmish:{name}" for name in SIZES) == [name for name in available() if name.startswith("skirmish:")]
+    assert sorted(f"skirmish:{name}" for name in SIZES) == [
+        name for name in available() if name.startswith("skirmish:")
+    ]
 
 
 @pytest.mark.parametrize("name", SIZES)
