@@ -91,20 +91,20 @@ def scene(allies: Sequence[Unit], enemies: Sequence[Unit], goal: tuple[float, fl
             for name in columns:
                 value = getattr(unit, name)
                 columns[name][number] = full[name] if value is None else value
-    battle = Battle(
-        place_XU=place_XU,
-        health_U=columns["health"],
-        shield_U=columns["shield"],
-        energy_U=columns["energy"],
-        cooldown_U=columns["cooldown"],
-        calm_U=columns["calm"],
-        target_U=np.full(2 * count, NOBODY, np.int32),
-        kind_U=MENAGERIE.kind_U,
-        goal_X=np.array(goal, np.float32),
-        last_S=np.full(count, NOBODY, np.int32),
-        played=np.zeros((), np.int32),
-    )
-    return Scene(jax.tree.map(lambda x: jnp.asarray(x)[..., None], battle), numbers)
+    parts: dict[str, Any] = {
+        "place_XU": place_XU,
+        "health_U": columns["health"],
+        "shield_U": columns["shield"],
+        "energy_U": columns["energy"],
+        "cooldown_U": columns["cooldown"],
+        "calm_U": columns["calm"],
+        "target_U": np.full(2 * count, NOBODY, np.int32),
+        "kind_U": MENAGERIE.kind_U,
+        "goal_X": np.array(goal, np.float32),
+        "last_S": np.full(count, NOBODY, np.int32),
+        "played": np.zeros((), np.int32),
+    }
+    return Scene(Battle(**{name: jnp.asarray(part)[..., None] for name, part in parts.items()}), numbers)
 
 
 @cache
@@ -178,7 +178,7 @@ def _advanced(game: Game, state: Any, choice_WS: Array, noise: Noise, luck: Luck
         seen = game.observe(state)
         drawn_SD = random_action(noise, game.spec.action, seen.legal_SA).discrete_SD
         choice_SD = jnp.where(choice_S[:, None] < 0, drawn_SD, choice_S[:, None])
-        after, step = game.step(state, Action(choice_SD, noise.continuous_SC), luck)
+        after, step = game.step(state, Action(choice_SD, jnp.asarray(noise.continuous_SC)), luck)
         return after, seen, step
 
     return jax.vmap(one)(state, choice_WS, noise, luck)

@@ -131,7 +131,7 @@ def test_zealots_in_the_choke_hold_zerglings_that_fight_them() -> None:
     state = begun(game, 4)
     place_WXU = np.array(state.place_XU)
     place_WXU[:, :, :6] = np.stack([10.5 + np.arange(6), np.full(6, 13.0)]) - 16
-    state = state._replace(place_XU=jnp.asarray(place_WXU))
+    state, hurt = state._replace(place_XU=jnp.asarray(place_WXU)), 50.0
     for step in range(40):
         state, _, _ = advanced(game, state, STOP, seed=step)
         hurt = np.asarray(state.shield_U)[:, :6].min()

@@ -9,6 +9,7 @@ import pytest
 from meadow import SEE, act, logits, masked_logits, rows, scripted_game
 
 from sparring.core.records import Action
+from sparring.core.scene import Wall
 from sparring.games.contract import check_game
 from sparring.games.social.stag_hunt import HARE, STAG, STAY, StagHunt, StagHuntState, stag_hunt
 from toy_players import quick
@@ -236,6 +237,7 @@ def test_a_scene_shows_who_is_there_and_who_has_left() -> None:
     state = jax.tree.map(np.asarray, board([0, 9, 9, 63], [27], [60, -1, 62, 63], [12, -1, -1, -1, -1]))
     scene = GAME.scene(state._replace(present_S=np.array([True, True, False, True])))
     names = [body.name for body in scene.bodies]
-    assert names == ["wall_0", "stag_0", "hare_0", "hare_2", "hare_3", *(f"hunter_{s}" for s in range(4))]
+    assert names == ["stag_0", "hare_0", "hare_2", "hare_3", *(f"hunter_{s}" for s in range(4))]
     assert [body.gone for body in scene.bodies[-4:]] == [False, False, True, False]
-    assert scene.bodies[1].at == (3.0, 4.0)
+    assert scene.bodies[0].at == (3.0, 4.0)
+    assert scene.walls == (Wall((3.5, 5.5), (4.5, 6.5)),)

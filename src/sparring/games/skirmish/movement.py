@@ -51,8 +51,7 @@ def walked(land: Land, stats: Stats, place_XU: Array, point_XU: Array, walks_U: 
 
 def parted(land: Land, stats: Stats, place_XU: Array, alive_U: Array, walks_U: Array, *, flyers: bool) -> Array:
     """Bodies of one layer that overlap are pushed apart, each by half. But one that stands holds its ground, and of two
-    that walk the one nearer to somebody who stands holds it against the other: nobody is pressed through a row that is
-    closed."""
+    that walk the one nearer to somebody who stands: nobody is pressed through a closed row."""
     delta_XUV = place_XU[:, :, None] - place_XU[:, None]
     squared_UV = delta_XUV[0] ** 2 + delta_XUV[1] ** 2
     apart_UV = stats.room[:, None] + stats.room[None]

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.games.skirmish.army import Army, Stats
@@ -21,7 +22,7 @@ class Pairs(NamedTuple):
     """For each side: whether, besides, its unit's weapon reaches that far."""
 
 
-def along(side: int, units_NW: Array) -> Array:
+def along(side: int, units_NW: Array | np.ndarray) -> Array:
     """An array of a side's units, to be combined with arrays of pairs."""
     return jnp.expand_dims(units_NW, 1 - side)
 

@@ -39,7 +39,7 @@ def chosen(army: Army, stats: Stats, pairs: Pairs, target_EW: Array, pressed: Ar
 
 
 def nearest(squared: Array, favour: Array, axis: int) -> Array:
-    """Marks the one that is least far along an axis, if any is nearer than FAR; one alone: a weapon has one target."""
+    """Marks the one that is least far along an axis, if any is nearer than FAR: one alone, as a weapon aims."""
     least = jnp.min(squared, axis=axis, keepdims=True)
     favour = jnp.where((squared <= least + FUZZ) & (squared < FAR), favour, jnp.inf)
     return (favour == jnp.min(favour, axis=axis, keepdims=True)) & (favour < jnp.inf)
