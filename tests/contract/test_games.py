@@ -17,7 +17,7 @@ VARIANTS = (
     ("particles:tag", {"predators": 2, "prey": 2, "obstacles": 1, "continuous": True, "steps": 5}),
     ("particles:world_comm", {"predators": 3, "prey": 1, "obstacles": 0, "forests": 0, "continuous": True, "steps": 5}),
     ("skirmish:MMM", {"opponent": "policy"}),
-    ("skirmish:3s_vs_3z", {"random_types": True, "timing": "smaclite", "state_kind": "feature_pruned"}),
+    ("skirmish:3s_vs_4z", {"random_types": True, "opponent": "policy", "state_kind": "feature_pruned"}),
 )
 FAMILY = [name for names in registry.overview().values() if len(names) > 1 for name in names]
 """Games that one function makes: they differ in size alone, so that some stand for all."""

@@ -260,6 +260,8 @@ def test_a_building_cannot_be_drawn() -> None:
 
 
 def test_units_begin_within_the_noise_of_their_places() -> None:
+    wild = np.asarray(begun(game_of("3s_vs_3z", start_noise=12.0), 500).place_XU)
+    assert np.abs(wild).max() < 16.0 < np.abs(np.asarray(begun(game_of("3s_vs_3z"), 1).place_XU)).max() + 12.0
     plain, noisy = begun(game_of(), 1).place_XU, begun(game_of(start_noise=2.0), 2000).place_XU
     away = np.hypot(*np.moveaxis(np.asarray(noisy - plain), 1, 0))
     assert away.max() <= 2.0

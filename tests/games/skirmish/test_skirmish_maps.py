@@ -184,8 +184,8 @@ def test_starting_places_are_multiples_of_a_64th():
 def test_there_is_room_for_the_largest_unit_of_a_race_where_armies_are_drawn(battle_map, side):
     kinds = [KINDS[kind] for kind in battle_map.kinds(side)]
     room = max(KINDS[kind].room for kind, _ in MIXTURES[kinds[0].race])
-    ground_U2 = spawn(battle_map, side, room=room)[[not kind.flies for kind in kinds]]
-    apart_UU = np.linalg.norm(ground_U2[:, None] - ground_U2, axis=-1) + 99 * np.eye(len(ground_U2))
+    place_U2 = spawn(battle_map, side, room=room)  # also where a map has a medivac: what is drawn there may walk
+    apart_UU = np.linalg.norm(place_U2[:, None] - place_U2, axis=-1) + 99 * np.eye(len(place_U2))
     assert apart_UU.min() >= 2 * room
 
 

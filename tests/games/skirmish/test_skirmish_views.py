@@ -189,6 +189,21 @@ def test_without_death_masking_the_critic_of_a_dead_agent_still_sees_the_state()
     assert_array_equal(np.asarray(rows)[2, 33:], np.asarray(whole)[0])
 
 
+def test_without_death_masking_a_pruned_row_of_a_dead_agent_still_tells_where_all_others_are() -> None:
+    state = changed(start_of("3m"), place_XU=np.transpose(HERE), health_U={2: 0.0})
+    rows = [
+        np.asarray(looked(game_of("3m", state_kind="feature_pruned", death_masking=masked), state)[1])
+        for masked in (True, False)
+    ]
+    assert_array_equal(rows[0][:2], rows[1][:2])
+    friends = rows[1][2, 3 + 4 + 15 : 3 + 4 + 15 + 10].reshape(
+        2, 5
+    )  # after which one it is, its moves and three enemies
+    assert_array_equal(friends[:, 0], [1.0, 1.0])
+    offset = (np.array(HERE)[:2] - np.array(HERE)[2]) / 9.0
+    np.testing.assert_allclose(friends[:, 2:4], offset, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["3m", "bane_vs_bane"])
 def test_a_second_side_of_learners_sees_what_the_first_sees_in_a_mirror(name: str) -> None:
     game = game_of(name, opponent="policy")

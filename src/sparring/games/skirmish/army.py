@@ -112,12 +112,16 @@ class Army:
         allies = self.sizes[0]
         return slice(allies) if side == 0 else slice(allies, None)
 
+    def first(self, side: int) -> int:
+        """Number of a side's first unit among all."""
+        return side * self.sizes[0]
+
     def numbers(self, side: int) -> tuple[int, ...]:
         """Numbers of the kinds of a side."""
         return tuple(self.names.index(name) for name in self.kinds_of(side))
 
     def any_of(self, side: int, attribute: str) -> bool:
-        """Whether a side may have units with something: shield, burst, line, heals."""
+        """Whether a side may have units with something: shield, burst, line, heals, flies."""
         return any(getattr(self.kinds[number], attribute) for number in self.numbers(side))
 
 

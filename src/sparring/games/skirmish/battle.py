@@ -116,7 +116,7 @@ def _loop(
 
 def _told(army: Army, pairs: Pairs, target_NW: Array, side: int) -> Array:
     """Whom commanded units aim at: the foe they were told, while it lives and if they can hurt it."""
-    first = army.slice(1 - side).start or 0
+    first = army.first(1 - side)
     foe = jnp.arange(first, first + army.sizes[1 - side], dtype=target_NW.dtype)
     return (along(side, target_NW) == along(1 - side, foe[:, None])) & pairs.open[side]
 
@@ -139,7 +139,7 @@ def _struck(
 
 def _target(army: Army, side: int, aim: Array, care: healing.Care) -> Array:
     """The number of the unit that each aims at, or cares for."""
-    first = army.slice(1 - side).start or 0
+    first = army.first(1 - side)
     foe = along(1 - side, jnp.arange(first, first + army.sizes[1 - side], dtype=jnp.int32)[:, None])
     aimed = jnp.max(jnp.where(aim, foe, NOBODY), axis=1 - side)
     return jnp.maximum(aimed, care.patient)

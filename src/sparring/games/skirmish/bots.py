@@ -8,7 +8,7 @@ from jax import Array
 
 from sparring.games.game import Bots
 from sparring.games.skirmish.command import ATTACK, STOP, WAYS
-from sparring.games.skirmish.units import LOOPS_PER_STEP
+from sparring.games.skirmish.units import LOOPS_PER_SECOND, LOOPS_PER_STEP
 from sparring.games.skirmish.view import Shape
 
 SURE, LIKELY, POSSIBLE = 60.0, 40.0, 20.0
@@ -32,7 +32,7 @@ FEAR = 5.0 / 9.0
 COMMANDERS = {
     "attack_nearest": Commander(keeps=1.0),
     "focus_fire": Commander(focus=1.0),
-    "kite": Commander(kites=1.0),
+    "kite": Commander(keeps=1.0, kites=1.0),
     "stay": Commander(fights=0.0),
 }
 """The first is SMAC's own heuristic for agents, within their sight."""
@@ -69,28 +69,14 @@ def turn(
 ) -> tuple[Array, Array, Memory]:
     commander = Commander(*parameters_J)
     enemies = _enemies(shape, features_NF)
-    seen = enemies.strength > 0
-    score = jnp.where(commander.focus > 0.5, enemies.strength + 0.01 * enemies.distance, enemies.distance)
-    # A weak enemy is worth nothing while it is out of range and another is not.
-    score = score + jnp.where((commander.focus > 0.5) & (enemies.attackable < 0.5), 10.0, 0.0)
-    kept = (memory.target_N[:, None] == jnp.arange(shape.foes)) & seen & (commander.keeps > 0.5)
-    score = jnp.where(kept, -1.0, jnp.where(seen, score, 1e3))
-    best_N = jnp.min(score, axis=1, keepdims=True)
-    aim = (score == best_N) & seen
-    weight = aim / jnp.maximum(jnp.sum(aim, axis=1, keepdims=True), 1)
-    ready = jnp.any(aim & (enemies.attackable > 0.5), axis=1)
-
-    to_x, to_y = (jnp.sum(weight * part, axis=1) for part in (enemies.x, enemies.y))
-    forward = np.array(shape.army.battle_map.facing, np.float32)
-    nothing = ~jnp.any(seen, axis=1)
-    to_x, to_y = jnp.where(nothing, forward[0], to_x), jnp.where(nothing, forward[1], to_y)
-    near = jnp.min(jnp.where(seen, enemies.distance, 1e3), axis=1) < FEAR
+    aim = _aim(commander, enemies, memory)
+    struck = aim & (enemies.attackable > 0.5)
+    near = jnp.min(jnp.where(enemies.strength > 0, enemies.distance, 1e3), axis=1) < FEAR
     flees = (commander.kites > 0.5) & near & (memory.wait_N >= 1.0)
-    away = jnp.where(flees, -1.0, 1.0)
-    walk = _walk(to_x * away, to_y * away)
-    strike = jnp.where(aim & (enemies.attackable > 0.5), SURE, 0.0)
+    walk = _walk(*_way(shape, enemies, aim) * jnp.where(flees, -1.0, 1.0))
+    strike = jnp.where(struck & ~flees[:, None], SURE, 0.0)
 
-    logits = jnp.concatenate([jnp.zeros_like(walk[:, :2]), walk, strike * (~flees)[:, None]], axis=1)
+    logits = jnp.concatenate([jnp.zeros_like(walk[:, :2]), walk, strike], axis=1)
     logits = jnp.pad(logits, ((0, 0), (0, shape.choices - logits.shape[1])))
     if "medivac" in shape.bits[0]:
         healer, care = _care(shape, features_NF, legal_NA)
@@ -98,15 +84,34 @@ def turn(
     idle = jnp.where(jnp.arange(shape.choices) == STOP, SURE, 0.0)
     logits = jnp.where(commander.fights > 0.5, logits, idle)
 
-    fired = ready & ~flees
+    fires = struck.any(axis=1) & ~flees & (memory.wait_N < 1.0)
+    wait_N = jnp.where(fires, _period(shape, features_NF), jnp.maximum(memory.wait_N - 1.0, 0.0))
     # Of two that are equally near chance takes one, so neither is remembered.
-    alone = jnp.sum(aim, axis=1) == 1
-    number = jnp.where(alone, jnp.sum(jnp.where(aim, jnp.arange(shape.foes), 0), axis=1), -1)
-    wait_N = jnp.where(
-        fired & (memory.wait_N < 1.0), _period(shape, features_NF), jnp.maximum(memory.wait_N - 1.0, 0.0)
-    )
-    memory = Memory(jnp.where(ready | kept.any(axis=1), number, -1).astype(jnp.int32), wait_N)
-    return logits, jnp.zeros((features_NF.shape[0], 0)), memory
+    number = jnp.sum(jnp.where(aim, jnp.arange(shape.foes), 0), axis=1)
+    target_N = jnp.where(jnp.sum(aim, axis=1) == 1, number, -1).astype(jnp.int32)
+    return logits, jnp.zeros((features_NF.shape[0], 0)), Memory(target_N, wait_N)
+
+
+def _aim(commander: Commander, enemies: Enemies, memory: Memory) -> Array:
+    """[N, M]: whom each unit is after, all that are equally good."""
+    seen, focused = enemies.strength > 0, commander.focus > 0.5
+    score = jnp.where(focused, enemies.strength + 0.01 * enemies.distance, enemies.distance)
+    # A weak enemy is worth nothing while it is out of range and another is not.
+    score = score + jnp.where(focused & (enemies.attackable < 0.5), 10.0, 0.0)
+    kept = (memory.target_N[:, None] == jnp.arange(seen.shape[1])) & (commander.keeps > 0.5)
+    score = jnp.where(seen, jnp.where(kept, -1.0, score), 1e3)
+    return (score == jnp.min(score, axis=1, keepdims=True)) & seen
+
+
+def _way(shape: Shape, enemies: Enemies, aim: Array) -> Array:
+    """[2, N]: towards the aim; where nobody is seen, where the enemies began."""
+    weight = aim / jnp.maximum(jnp.sum(aim, axis=1, keepdims=True), 1)
+    way_XN = jnp.stack([jnp.sum(weight * part, axis=1) for part in (enemies.x, enemies.y)])
+    battle_map = shape.army.battle_map
+    # Both sides see each other in the same direction along the axis that is mirrored, and only along that.
+    common = [not shape.duel or battle_map.mirror == axis for axis in "xy"]
+    ahead_X = np.where(common, battle_map.facing, 0.0).astype(np.float32)
+    return jnp.where(jnp.any(enemies.strength > 0, axis=1), way_XN, ahead_X[:, None])
 
 
 def _enemies(shape: Shape, features_NF: Array) -> Enemies:
@@ -130,12 +135,12 @@ def _walk(x: Array, y: Array) -> Array:
 
 
 def _period(shape: Shape, features_NF: Array) -> Array:
-    """Steps between two shots of each unit, rounded down, less the step of the shot."""
-    army = shape.army
+    """Whole steps between two shots of each unit."""
+    period_K = np.array([kind.period * LOOPS_PER_SECOND // LOOPS_PER_STEP for kind in shape.army.kinds], np.float32)
     if not shape.bits[0]:
-        return jnp.full(features_NF.shape[0], army.kinds[0].period * 16.0 // LOOPS_PER_STEP)
-    periods = [army.kinds[army.names.index(name)].period * 16.0 // LOOPS_PER_STEP for name in shape.bits[0]]
-    return features_NF[:, -len(periods) :] @ np.array(periods, np.float32)
+        return jnp.full(features_NF.shape[0], period_K[0])
+    own = [shape.army.names.index(name) for name in shape.bits[0]]
+    return features_NF[:, -len(own) :] @ period_K[own]
 
 
 def _care(shape: Shape, features_NF: Array, legal_NA: Array) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from jax import Array
 
 from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.battle import NOBODY, Battle, Orders
-from sparring.games.skirmish.movement import MIDDLE
+from sparring.games.skirmish.maps import MIDDLE
 from sparring.games.skirmish.terrain import BLOCKED, SIZE, levels
 from sparring.games.skirmish.units import TARGET_RANGE
 
@@ -20,12 +20,6 @@ WAYS = ((0.0, 1.0), (0.0, -1.0), (1.0, 0.0), (-1.0, 0.0))
 """North, south, east, west."""
 STRIDE = 2.0
 """How far away the point is that a move goes to: farther than anybody gets in a step (SMAC's move_amount)."""
-
-
-def frame(army: Army, side: int) -> np.ndarray:
-    """sign_X: multiplies places and directions of the map into those that a side sees, and back."""
-    mirrored = {"x": (-1.0, 1.0), "y": (1.0, -1.0)}[army.battle_map.mirror]
-    return np.array(mirrored if side == 1 else (1.0, 1.0), np.float32)
 
 
 def legal(army: Army, stats: Stats, battle: Battle, side: int, choices: int) -> Array:
@@ -49,11 +43,10 @@ def orders(army: Army, stats: Stats, battle: Battle, side: int, choice_N: Array,
     units = army.slice(side)
     allowed = jnp.any((choice_N[:, None] == jnp.arange(legal_NA.shape[1])[:, None]) & legal_NA, axis=1)
     choice_N = jnp.where(allowed, choice_N, STOP)
-    first_foe, first_friend = army.slice(1 - side).start or 0, units.start or 0
-    first = jnp.where(stats.heals[units], first_friend, first_foe)
+    first = jnp.where(stats.heals[units], army.first(side), army.first(1 - side))
     target_N = jnp.where(choice_N >= ATTACK, choice_N - ATTACK + first, NOBODY)
     walks_N = (choice_N > STOP) & (choice_N < ATTACK)
-    sign_X = frame(army, side)
+    sign_X = army.battle_map.frame(side)
     way_XN = [sum(np.float32(way[x] * sign_X[x]) * (choice_N == 2 + w) for w, way in enumerate(WAYS)) for x in (0, 1)]
     point_XN = battle.place_XU[:, units] + STRIDE * jnp.stack(way_XN)
     return Orders(target_N.astype(jnp.int32), walks_N, point_XN)
@@ -71,10 +64,8 @@ def _padded(flag_NM: Array, width: int) -> Array:
 def _walkable(army: Army, side: int, place_XN: Array, way: tuple[float, float]) -> Array:
     """Whether the cell one ahead can be walked on. As in SMAC, coordinates are cut towards zero after the shift."""
     level_YX = levels(army.battle_map.ground) > BLOCKED
-    for x, axis in enumerate("xy"):
-        if side == 1 and army.battle_map.mirror == axis:
-            level_YX = np.flip(level_YX, 1 - x)
-    sign_X = frame(army, side)
+    sign_X = army.battle_map.frame(side)
+    level_YX = level_YX[:: int(sign_X[1]), :: int(sign_X[0])]
     column, row = (jnp.trunc(place_XN[x] * sign_X[x] + MIDDLE + way[x]).astype(jnp.int32) for x in (0, 1))
     inside = (column >= 0) & (column < SIZE) & (row >= 0) & (row < SIZE)
     cell = jnp.clip(row, 0, SIZE - 1) * SIZE + jnp.clip(column, 0, SIZE - 1)

@@ -19,7 +19,7 @@ def groups(army: Army, sides: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """Seats of one kind on one side; where kinds are drawn, all of a side, unless what choices mean is drawn too."""
     found = []
     for side in sides:
-        first = army.slice(side).start or 0
+        first = army.first(side)
         if army.drawn:
             whole = tuple(range(first, first + army.sizes[side]))
             found += [] if army.any_of(side, "heals") else [whole]
@@ -51,8 +51,7 @@ def permuted(army: Army, duel: bool, tree: Any, order_S: Array) -> Any:
 
 def _battle(army: Army, battle: Battle, order_S: Array, order_U: Array) -> Battle:
     swapped = order_U[0] >= army.sizes[0]
-    sign_X = np.array([-1.0 if army.battle_map.mirror == axis else 1.0 for axis in "xy"], np.float32)
-    place_XU = battle.place_XU[:, order_U] * jnp.where(swapped, sign_X, 1.0)[:, None]
+    place_XU = battle.place_XU[:, order_U] * jnp.where(swapped, army.battle_map.frame(1), 1.0)[:, None]
     rename_U = jnp.argsort(order_U)
     target_U = battle.target_U[order_U]
     units = {

@@ -26,6 +26,7 @@ from sparring.games.skirmish.battle import Battle, Luck, fought
 from sparring.games.skirmish.maps import MAPS
 from sparring.games.skirmish.movement import Land, land_of
 from sparring.games.skirmish.reward import Pay, Result, Scoring, judged
+from sparring.games.skirmish.units import EARLY, LATE
 from sparring.games.skirmish.view import Critic, Shape
 from sparring.games.worlds_last import worlds_last
 
@@ -38,7 +39,7 @@ class Rules(NamedTuple):
     land: Land
     pay: Pay
     jitter: Array
-    """Share of the spread of weapon periods, which is -1 to +2 loops."""
+    """Share of the spread of weapon periods, from EARLY to LATE."""
     start_noise: Array
     """How far from its place in the formation a unit may begin, cells."""
 
@@ -75,7 +76,7 @@ class Skirmish(Game):
 
     def chance(self, key: Array) -> Luck:
         favour_U, late_U = jax.random.uniform(key, (2, self.setting.army.units))
-        return Luck(favour_U, self.rules.jitter * (3.0 * late_U - 1.0))
+        return Luck(favour_U, self.rules.jitter * ((EARLY + LATE) * late_U - EARLY))
 
     def observe(self, state: Battle) -> Observation:
         features_SF, legal_SA = worlds_last(partial(_seen, self.setting))(state)

@@ -1,6 +1,6 @@
 """Medivacs: whom they care for, what it gives and costs."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
@@ -8,6 +8,9 @@ from jax import Array
 from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.script import FAR, SCAN, nearest
 from sparring.games.skirmish.units import KINDS, LOOPS_PER_SECOND
+
+if TYPE_CHECKING:  # a battle calls this module
+    from sparring.games.skirmish.battle import Battle
 
 MEDIVAC = KINDS["medivac"]
 GAIN = MEDIVAC.heal_rate / LOOPS_PER_SECOND
@@ -31,14 +34,14 @@ class Care(NamedTuple):
     """[2, N, W] from the healer to its patient; None where a side has no healers."""
 
 
-def care(army: Army, stats: Stats, side: int, battle, scripted: bool, favour_U: Array) -> Care:
+def care(army: Army, stats: Stats, side: int, battle: "Battle", scripted: bool, favour_U: Array) -> Care:
     units = army.slice(side)
     health = battle.health_U[units]
     if not army.any_of(side, "heals"):
         nothing = jnp.zeros_like(health)
         nobody = jnp.full(health.shape, -1, jnp.int32)
         return Care(nothing, nothing, nobody, nothing > 0, nothing > 0, None)
-    first, count = units.start or 0, army.sizes[side]
+    first, count = army.first(side), army.sizes[side]
     place_XN = battle.place_XU[:, units]
     delta_XNN = place_XN[:, None] - place_XN[:, :, None]
     squared = delta_XNN[0] ** 2 + delta_XNN[1] ** 2

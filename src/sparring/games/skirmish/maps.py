@@ -62,6 +62,10 @@ class BattleMap:
         east, north = self.facing
         return "x" if abs(east) > abs(north) else "y"
 
+    def frame(self, side: int) -> np.ndarray:
+        """float32 [2]: signs that turn places and directions of the map into those that a side sees, and back."""
+        return np.array([-1.0 if side == 1 and self.mirror == axis else 1.0 for axis in "xy"], np.float32)
+
     @property
     def facing(self) -> Point:
         """Unit vector from the allies to the enemies."""
@@ -98,7 +102,10 @@ def spawn(battle_map: BattleMap, side: int, *, room: float = 0.0) -> np.ndarray:
     """
     place_of: dict[Group, np.ndarray] = {}
     for flies in (False, True):
-        layer = [group for group in battle_map.groups(side) if KINDS[group.kind].flies == flies]
+        # Where kinds are drawn anybody may walk, so all share the ground.
+        layer = [group for group in battle_map.groups(side) if (KINDS[group.kind].flies and not room) == flies]
+        if not layer:
+            continue
         apart = 2 * max([room, *(KINDS[group.kind].room for group in layer)]) + GAP
         standing: list[np.ndarray] = []
         for at in dict.fromkeys(group.at for group in layer):
@@ -161,8 +168,7 @@ def _level(ground: str, place_2: np.ndarray, at_2: np.ndarray, room: float) -> b
 
 
 def _in_order(place_U2: np.ndarray, battle_map: BattleMap, side: int) -> np.ndarray:
-    sign_2 = np.where([side == 1 and battle_map.mirror == axis for axis in "xy"], -1.0, 1.0)
-    east_U, north_U = (place_U2 * sign_2).T
+    east_U, north_U = (place_U2 * battle_map.frame(side)).T
     return place_U2[np.lexsort((north_U, east_U))]
 
 

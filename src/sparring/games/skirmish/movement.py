@@ -7,9 +7,9 @@ import numpy as np
 from jax import Array
 
 from sparring.games.skirmish.army import Stats
+from sparring.games.skirmish.maps import MIDDLE
 from sparring.games.skirmish.terrain import BLOCKED, CLIMB, SIZE, Ground
 
-MIDDLE = SIZE / 2
 RIM = 2.0**-10
 """Nobody stands nearer than this to the edge of a rectangle, so that its cell is one that can be walked on."""
 GRAIN = 2.0**14

@@ -9,11 +9,8 @@ from sparring.games.skirmish import terrain
 from sparring.games.skirmish.army import Army
 from sparring.games.skirmish.battle import NOBODY, Battle
 from sparring.games.skirmish.maps import MIDDLE, MIXTURES, NEVER_ALONE, spawn
-from sparring.games.skirmish.movement import cell_of
-from sparring.games.skirmish.units import KINDS, LOOPS_PER_SECOND, LOOPS_PER_STEP, SHIELD_DELAY
-
-JITTER = 1.0
-"""Loops by which a shot may come early."""
+from sparring.games.skirmish.movement import RIM, cell_of
+from sparring.games.skirmish.units import EARLY, KINDS, LOOPS_PER_SECOND, LOOPS_PER_STEP, SHIELD_DELAY
 
 
 def start(key: Array, army: Army, seats: int, noise: Array) -> Battle:
@@ -46,8 +43,9 @@ def _placed(key: Array, army: Army, noise: Array) -> Array:
     radius_U = noise * jnp.sqrt(jax.random.uniform(key_radius, (army.units,)))
     moved_XU = formation_XU + radius_U * jnp.stack([jnp.cos(angle_U), jnp.sin(angle_U)])
     level_G = terrain.levels(army.battle_map.ground).ravel()
-    same_level_U = jnp.take(level_G, cell_of(*moved_XU)) == jnp.take(level_G, cell_of(*formation_XU))
-    return jnp.where(same_level_U, moved_XU, formation_XU)
+    stands_U = jnp.take(level_G, cell_of(*moved_XU)) == jnp.take(level_G, cell_of(*formation_XU))
+    stands_U = stands_U & jnp.all(jnp.abs(moved_XU) <= MIDDLE - RIM, axis=0)
+    return jnp.where(stands_U, moved_XU, formation_XU)
 
 
 def _goal(key: Array, army: Army) -> Array:
@@ -86,7 +84,7 @@ def least_steps(army: Army) -> int:
         bodies = sum(kind.health + kind.shield for kind in own if not kind.heals)
         volley = sum(kind.hits * (kind.damage + kind.bonus) for kind in foes)
         pace = sum(
-            kind.hits * (kind.damage + kind.bonus) / (kind.period * LOOPS_PER_SECOND - JITTER)
+            kind.hits * (kind.damage + kind.bonus) / (kind.period * LOOPS_PER_SECOND - EARLY)
             for kind in foes
             if kind.damage
         )

@@ -19,6 +19,8 @@ ZERG_REGENERATION = 0.2734
 """Health a second of every zerg unit (sheets of the maps). Other races do not heal by themselves."""
 LEAST_DAMAGE = 0.5
 """Of a hit on health, however thick the armour. From memory."""
+EARLY, LATE = 1.0, 2.0
+"""Loops by which a shot may come before and after its period (a note of SMAX on the engine's determinism)."""
 SIGHT = 9.0
 """An agent sees what is nearer than this, whatever its kind (SMAC)."""
 TARGET_RANGE = 6.0
@@ -240,7 +242,7 @@ _ALL = (
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
 """By name. SMAC's own copy of the hydralisk, "hydralisk_rl", has 80 health where the game's has 90: the allies of
-6h_vs_8z are such copies, and no map has hydralisks as enemies. All other copies equal their originals."""
+6h_vs_8z are such copies. Where kinds are drawn all are originals. All other copies equal their originals."""
 
 _SMACLITE = {
     "marine": (3.15, 0.61),

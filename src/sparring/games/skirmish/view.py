@@ -14,7 +14,7 @@ from jax import Array
 from sparring.core.spec import Central, Feature
 from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.battle import Battle
-from sparring.games.skirmish.command import ATTACK, frame
+from sparring.games.skirmish.command import ATTACK
 from sparring.games.skirmish.terrain import SIZE
 from sparring.games.skirmish.units import SIGHT
 
@@ -55,12 +55,14 @@ class Shape:
 
     @cached_property
     def bits(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of the kinds that the type bits of friends and of foes stand for; none where each side has one kind."""
+        """Names of the kinds that the type bits of friends and of foes stand for; none where each side has one kind, or
+        where two sides of learners, which share a shape, have one together."""
         kinds = self.army.kinds_of(0), self.army.kinds_of(1)
+        if self.duel:
+            names = self.army.names if len(self.army.names) > 1 else ()
+            return names, names
         if max(map(len, kinds)) == 1:
             return (), ()
-        if self.duel:
-            return self.army.names, self.army.names
         # SMAC numbers enemy zealots before enemy stalkers, and its agents the other way round.
         quirky = self.quirky_types and kinds[1] == ("stalker", "zealot")
         return kinds[0], kinds[1][::-1] if quirky else kinds[1]
@@ -102,19 +104,20 @@ class Shape:
 
 def observed(shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Array) -> Array:
     """features_NFW of a side."""
-    return _around(shape, stats, battle, side, legal_NA, SIGHT)
+    return _around(shape, stats, battle, side, legal_NA, SIGHT, battle.health_U[shape.army.slice(side)] > 0)
 
 
-def _around(shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Array, sight: float) -> Array:
-    """Moves, foes, friends and oneself as each unit of a side sees them within a distance; the dead see nothing."""
+def _around(
+    shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Array, sight: float, awake_N: Array
+) -> Array:
+    """Moves, foes, friends and oneself as each unit of a side that is awake sees them within a distance."""
     army, units, foes = shape.army, shape.army.slice(side), shape.army.slice(1 - side)
     count = army.sizes[side]
-    alive_N = battle.health_U[units] > 0
-    seen_foes = _relative(shape, battle, side, units, foes, sight)
+    seen_foes = _relative(shape, battle, side, foes, sight, awake_N)
     # A healer's choices name friends, and it attacks nobody. SMAC has its choices here: ally i in the row of enemy i.
     attackable = legal_NA[:, ATTACK : ATTACK + army.sizes[1 - side]] & ~stats.heals[units][:, None]
     foe = [attackable.astype(float), *seen_foes[1:], *_condition(shape, stats, battle, foes, 1)]
-    seen_friends = _relative(shape, battle, side, units, units, sight)
+    seen_friends = _relative(shape, battle, side, units, sight, awake_N)
     friend = [*seen_friends, *_condition(shape, stats, battle, units, 0)]
     friend_block = _masked(friend, seen_friends[0])
     others_NN = np.array([[n for n in range(count) if n != m] for m in range(count)]).reshape(count, count - 1)
@@ -126,7 +129,7 @@ def _around(shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Arr
         _flat(friend_block, shape.friends - 1),
         own,
     )
-    return jnp.concatenate(parts, axis=1) * alive_N[:, None]
+    return jnp.concatenate(parts, axis=1) * awake_N[:, None]
 
 
 def state(shape: Shape, stats: Stats, battle: Battle, side: int) -> Array:
@@ -135,7 +138,7 @@ def state(shape: Shape, stats: Stats, battle: Battle, side: int) -> Array:
     blocks = []
     for who, group, kind in ((units, shape.friends, 0), (foes, shape.foes, 1)):
         health, *rest = _condition(shape, stats, battle, who, kind)
-        x, y = battle.place_XU[:, who] * frame(army, side)[:, None, None] / SIZE
+        x, y = battle.place_XU[:, who] * army.battle_map.frame(side)[:, None, None] / SIZE
         cooldown = [_cooldown(stats, battle, who)] if kind == 0 else []
         block = jnp.stack([health, *cooldown, x, y, *rest], axis=1) * (battle.health_U[who] > 0)[:, None]
         blocks.append(_rows(block, group))
@@ -160,8 +163,8 @@ def central(
         whole = jnp.broadcast_to(state(shape, stats, battle, side)[None], (count, shape.state_size, worlds))
         rows = jnp.concatenate([seen, whole], axis=1)
     else:
-        around = _around(shape, stats, battle, side, legal_NA, jnp.inf)
-        x, y = battle.place_XU[:, units] * frame(army, side)[:, None, None] / SIZE
+        around = _around(shape, stats, battle, side, legal_NA, jnp.inf, jnp.ones_like(alive_N))
+        x, y = battle.place_XU[:, units] * army.battle_map.frame(side)[:, None, None] / SIZE
         cooldown = _cooldown(stats, battle, units) * alive_N
         others = [jnp.concatenate([cooldown[:n], cooldown[n + 1 :]]) for n in range(count)]
         waits = jnp.pad(jnp.stack(others), ((0, 0), (0, shape.friends - count), (0, 0)))
@@ -170,12 +173,13 @@ def central(
     return jnp.concatenate([name, rows * alive_N[:, None] if masked else rows], axis=1)
 
 
-def _relative(shape: Shape, battle: Battle, side: int, units: slice, others: slice, sight: float) -> list[Array]:
-    """Seen, distance and offset of each other for each unit, [N, M, W], in units of SIGHT."""
-    sign_X = frame(shape.army, side)
+def _relative(shape: Shape, battle: Battle, side: int, others: slice, sight: float, awake_N: Array) -> list[Array]:
+    """Seen, distance and offset of each other for each unit of a side, [N, M, W], in units of SIGHT."""
+    units = shape.army.slice(side)
+    sign_X = shape.army.battle_map.frame(side)
     delta_X = battle.place_XU[:, None, others] - battle.place_XU[:, units, None]
     distance = jnp.sqrt(delta_X[0] ** 2 + delta_X[1] ** 2)
-    seen = (distance < sight) & (battle.health_U[others] > 0)[None] & (battle.health_U[units] > 0)[:, None]
+    seen = (distance < sight) & (battle.health_U[others] > 0)[None] & awake_N[:, None]
     return [seen.astype(float), distance / SIGHT, *(delta_X[x] * sign_X[x] / SIGHT for x in (0, 1))]
 
 

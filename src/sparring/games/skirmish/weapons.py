@@ -54,7 +54,7 @@ def hits(army: Army, stats: Stats, side: int, shots: Shots, pairs: Pairs, kind_U
         struck = shots.at
         if kind.burst:
             reach = kind.burst + stats.radius[army.slice(1 - side)]
-            struck = along(side, shots.fires) & (pairs.squared <= along(1 - side, reach) ** 2) & pairs.alive
+            struck = along(side, shots.fires) & (pairs.squared <= along(1 - side, reach) ** 2) & pairs.open[side]
         if kind.line:
             struck = _burnt(army, stats, side, shots, pairs, kind.line)
         if several:
@@ -79,7 +79,7 @@ def _burnt(army: Army, stats: Stats, side: int, shots: Shots, pairs: Pairs, half
     across = jnp.abs(beyond_X[0] * forward_X[1] - beyond_X[1] * forward_X[0])
     radius = along(1 - side, stats.radius[army.slice(1 - side)])
     on_line = (depth <= LINE_DEPTH / 2 + radius) & (across <= half_length + radius)
-    return along(side, shots.fires) & on_line & pairs.alive
+    return along(side, shots.fires) & on_line & pairs.open[side]
 
 
 def wounded(health: Array, shield: Array, armour: Array, hits: Iterable[Hits]) -> Body:
