@@ -216,6 +216,13 @@ def test_a_baneling_hurts_all_enemies_within_its_burst_and_their_radius_and_dies
     assert seen.shield[1, 5] == 60
 
 
+@pytest.mark.parametrize("attacker", ["baneling", "colossus"])
+def test_what_hurts_many_spares_what_flies(attacker: str) -> None:
+    seen = course(scene([Unit(attacker, 0, 0)], [Unit("marine", 1, 0), Unit("medivac", 1, 0.5)]), 1, ATTACK)
+    assert seen.health[1, 1] < 45
+    assert seen.health[1, 2] == 150
+
+
 def test_a_baneling_that_is_not_told_to_does_not_burst() -> None:
     seen = course(scene([Unit("baneling", 0, 0)], [Unit("zergling", 1, 0)]), 1)
     assert_array_equal(seen.health[1], [30, 35])
