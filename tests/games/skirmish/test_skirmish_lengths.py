@@ -12,8 +12,8 @@ from sparring.games.skirmish.starts import least_steps
     [
         # Three marines: 135 health, the first volley takes 18, then 18 in 13.776 - 1 loops: 83.04 loops, 10.4 steps.
         ("3m", 10),
-        # A zealot of 150 against 12 a volley: 138 / (12 / 12.776) = 146.9 loops. Two marines, 90 together, against two hits
-        # of 8: 74 / (16 / 18.2) = 84.2 loops, 10.5 steps.
+        # A zealot of 150 against 12 a volley: 138 / (12 / 12.776) = 146.9 loops. Two marines, 90 together, against
+        # two hits of 8: 74 / (16 / 18.2) = 84.2 loops, 10.5 steps.
         ("2m_vs_1z", 10),
         # 2 stalkers and 3 zealots: 770; 2 x 18 + 3 x 16 = 84 a volley; 686 / (36 / 28.92 + 48 / 18.2) = 176.7 loops.
         ("2s3z", 22),
