@@ -198,4 +198,7 @@ def test_progress_tells_how_often_a_lone_team_won_and_else_what_seats_earn():
     assert headline(team) == "won 50%, return 11.00"
     duel = [{"won/red": 1.0, "won/blue": 0.0, "return/red": 1.0, "return/blue": -1.0}]
     assert headline(duel) == "return: red 1.00, blue -1.00"
-    assert headline([{"won/red": None, "return/red_0": None}]) == ""
+    mates = [{"return/red_0": 2.0, "return/red_1": 2.0, "return/blue_0": 1.0, "return/blue_1": 1.0}]
+    assert headline(mates) == "return: red 2.00, blue 1.00"
+    assert headline([{"return/hunter_0": 2.0, "return/hunter_1": 1.0}]) == "return: hunter_0 2.00, hunter_1 1.00"
+    assert headline([{"won/red": None, "return/red_0": None}]) == "no game ended"

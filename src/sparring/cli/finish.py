@@ -28,7 +28,7 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> None:
         facts = run.read_manifest()
         if facts.get("alike") and facts["score"] == "return" and facts["seeds"] > 1:
             print(f"         sparring tournament {path}#all")  # whether the seeds found one convention
-        if summary.scores and summary.scores[0].causes:  # a game that tells how it ended can be watched as well
+        if facts.get("watchable"):
             print(f"         sparring replay {path}")
     else:
         print(f"Stopped after iteration {summary.iteration}; nothing is lost. Go on: sparring resume {path}")

@@ -107,7 +107,7 @@ def command(words: list[str]) -> None:
         quiet=arguments.quiet or arguments.json,
         steps_per_iteration=built.steps_per_iteration,
         seeds=config.seeds,
-        told=told,
+        told=told if built.game.spec.sides > 1 else "One side, which plays against the game itself.",
     )
     with stop_politely() as asked, watch.bar:
         summary = start(config, path, force=arguments.force, warm=warm, on_iteration=watch, should_stop=asked)

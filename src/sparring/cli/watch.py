@@ -76,8 +76,11 @@ def headline(lines: list[dict[str, Any]]) -> str:
     won = [x for key in lines[0] if key.startswith("won/") and (x := mean(key)) is not None]
     if len(won) == 1 and returns:
         return f"won {won[0]:.0%}, return {sum(returns.values()) / len(returns):.2f}"
-    parts = [f"{key.removeprefix('return/')} {x:.2f}" for key, x in list(returns.items())[:4]]
-    return "return: " + ", ".join(parts) if parts else ""
+    # Team mates that earn the same are told once.
+    told = dict.fromkeys((key.removeprefix("return/").rstrip("_0123456789"), x) for key, x in returns.items())
+    named = told if len(told) < len(returns) else [(key.removeprefix("return/"), x) for key, x in returns.items()]
+    parts = [f"{name} {x:.2f}" for name, x in list(named)[:4]]
+    return "return: " + ", ".join(parts) if parts else "no game ended"
 
 
 @contextmanager

@@ -294,9 +294,10 @@ def ready(name: str, policy: Any, spec: GameSpec) -> Any:
 def check_game(spec: GameSpec) -> None:
     if spec.sides != 2 or not spec.exchangeable_sides:
         found = "one side" if spec.sides == 1 else f"{spec.sides} sides" if spec.sides > 2 else "unlike sides"
-        raise ConfigError(
-            f"A tournament needs a game of two sides that are alike, found {found}. Use `sparring eval RUN --against`."
+        instead = (
+            "`sparring eval RUN` has its bots beside it" if spec.sides == 1 else "Use `sparring eval RUN --against`"
         )
+        raise ConfigError(f"A tournament needs a game of two sides that are alike, found {found}. {instead}.")
 
 
 def check_outcomes(spec: GameSpec) -> None:

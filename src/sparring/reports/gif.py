@@ -173,7 +173,7 @@ def draw_scene(view: View, film: Film, t: int) -> None:
     for wall in scene.walls if view.axes == drawing.MAP else ():
         drawing.wall(view, wall)
     for body in scene.bodies:
-        if body.side >= 0:
+        if body.side >= 0 and body.shape != "mark":
             drawing.trail(view, film.tracks[body.name].at_TX[max(0, t - length) : t + 1], drawing.colour_of(body.side))
     for line in scene.lines:
         drawing.shot(view, line)

@@ -11,7 +11,15 @@ from rich.table import Table
 from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore, merged
 from sparring.statistics.intervals import Interval
 
-LEFT = ("side", "against", "driven by", "ended by", "best bot, points", "best bot, return")
+LEFT = (
+    "side",
+    "against",
+    "driven by",
+    "ended by",
+    "best bot, points",
+    "best bot, return",
+    "a bot in its place, return",
+)
 Rows = tuple[list[str], list[list[str]]]
 """Header and rows of cells."""
 
@@ -47,7 +55,8 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     scores = folded(scores) if manifest.get("many_alike") else scores
     versus, won = has_opponents(scores), has_points(scores)
     judged_by = "points" if won else "return"
-    header = ["side"] + ["against"] * versus + ["return"] + ["points"] * won + [f"best bot, {judged_by}"]
+    best_of = "a bot in its place" if manifest.get("many_alike") else "best bot"
+    header = ["side"] + ["against"] * versus + ["return"] + ["points"] * won + [f"{best_of}, {judged_by}"]
     rows = []
     for score in sorted((s for s in scores if s.team == LEARNED), key=lambda s: s.side):
         best = best_bot(score, scores)
@@ -62,7 +71,7 @@ def folded(scores: Sequence[SideScore]) -> list[SideScore]:
     for score in scores:
         company = Counter(score.opponents.split(", "))
         words = ", ".join(name if count == 1 else f"{count} x {name}" for name, count in sorted(company.items()))
-        found.setdefault((score.team, words), replace(score, opponents=words))
+        found.setdefault((score.team, words), replace(score, side=0, opponents=words))
     return list(found.values())
 
 

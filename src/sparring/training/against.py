@@ -57,6 +57,11 @@ def seatings(spec: GameSpec, name: str, opponent: Entrant, built: Built) -> list
         for own in opponent.sides
         if everywhere - {own} and everywhere - {own} <= learned
     ]
+    if spec.sides == 1:
+        raise ConfigError(
+            f"This game has one side, which plays against the game itself: nobody can meet {name}. `sparring eval RUN` "
+            "has the bots in the learner's place; a game of skirmish has two sides with --options opponent=policy."
+        )
     if not found:
         raise ConfigError(
             f"{name} can drive the sides {list(opponent.sides)} and the run's learners {sorted(learned)} of "

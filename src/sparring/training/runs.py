@@ -151,6 +151,7 @@ def facts(built: Built) -> dict[str, Any]:
         "seats": list(spec.seat_names),
         "score": spec.score,
         "alike": spec.sides == 2 and spec.exchangeable_sides,
+        "watchable": type(built.game).scene is not Game.scene,
         "many_alike": spec.sides > 2 and spec.exchangeable_sides,
         "learners": list(built.lineup.names),
         "iterations": built.iterations,

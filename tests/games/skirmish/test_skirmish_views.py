@@ -215,6 +215,14 @@ def test_a_second_side_of_learners_sees_what_the_first_sees_in_a_mirror(name: st
     assert np.asarray(seen.features_SF[0]).any()
 
 
+@pytest.mark.parametrize("name", ["2m_vs_1z", "2s_vs_1sc"])
+def test_a_side_of_one_sees_no_friends(name: str) -> None:
+    game = game_of(name, opponent="policy")
+    seen, _ = looked(game, game.start(jax.random.key(0)))
+    foes = game.spec.layout[1].size
+    assert not np.asarray(seen.features_SF)[2, 4 + foes : 4 + foes + game.spec.layout[2].size].any()
+
+
 def test_sides_of_unlike_sizes_share_one_shape() -> None:
     game = game_of("5m_vs_6m", opponent="policy")
     seen, central = looked(game, game.start(jax.random.key(0)))

@@ -156,7 +156,7 @@ def skirmish(
     start_noise: float = 0.0,
     random_types: bool = False,
 ) -> Skirmish:
-    """A battle of SMAC, against its script or between learners:"""
+    """A battle of SMAC, against its script or between learners."""
     if map not in MAPS:
         raise ConfigError(unknown("map", map, MAPS))
     battle_map = MAPS[map]

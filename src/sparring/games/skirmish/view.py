@@ -120,7 +120,7 @@ def _around(
     seen_friends = _relative(shape, battle, side, units, sight, awake_N)
     friend = [*seen_friends, *_condition(shape, stats, battle, units, 0)]
     friend_block = _masked(friend, seen_friends[0])
-    others_NN = np.array([[n for n in range(count) if n != m] for m in range(count)]).reshape(count, count - 1)
+    others_NN = np.array([[n for n in range(count) if n != m] for m in range(count)], np.int32)
     friend_block = jnp.stack([friend_block[n, others_NN[n]] for n in range(count)])
     own = jnp.stack(_condition(shape, stats, battle, units, 0), axis=1)
     parts = (
