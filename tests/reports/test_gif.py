@@ -111,8 +111,16 @@ def test_letters_can_be_read_on_every_disc():
         """What the thick part of a letter is drawn with."""
         return tuple(middle(label="H", **facts)[40, 40].tolist())
 
-    colours = [ink(side=0), ink(), ink(side=0, gone=True)]
-    assert colours == [ImageColor.getrgb(colour) for colour in (drawing.PAPER, drawing.INK, RED)]
+    assert [ink(side=0), ink()] == [ImageColor.getrgb(colour) for colour in (drawing.PAPER, drawing.INK)]
+
+
+def test_what_has_gone_is_a_smaller_spot_without_letters_or_edge():
+    spot = middle(side=0, gone=True)
+    assert np.array_equal(spot, middle(side=0, gone=True, label="H"))
+    faint = (spot == ImageColor.getrgb(drawing.blend(RED, PANEL, 0.25))).all(axis=-1)
+    whole = (middle(side=0) == ImageColor.getrgb(drawing.blend(RED, PANEL, 0.85))).all(axis=-1)
+    assert 0 < faint.sum() < 0.5 * whole.sum()
+    assert not (spot == ImageColor.getrgb(RED)).all(axis=-1).any()
 
 
 def test_where_a_disc_with_letters_points_is_drawn_outside_it():

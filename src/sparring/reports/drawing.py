@@ -132,8 +132,12 @@ def disc(view: View, body: Body) -> None:
     (x, y), reach = view.pixel(body.at), radius(view, body)
     colour = colour_of(body.side)
     fill = blend(colour, PANEL, 0.25 if body.gone else 0.85 if body.side >= 0 else 0.45)
+    if body.gone:  # a pale spot, which nobody takes for a body
+        reach = 0.6 * reach
+        view.draw.ellipse((x - reach, y - reach, x + reach, y + reach), fill=fill)
+        return
     view.draw.ellipse((x - reach, y - reach, x + reach, y + reach), fill=fill, outline=colour, width=FINE)
-    if body.level < 1.0 and not body.gone:
+    if body.level < 1.0:
         bar(view, body)
     if body.towards is not None:
         ahead = view.direction(body.towards) * reach
@@ -158,7 +162,7 @@ def label(view: View, body: Body) -> None:
     """The letters of a disc, as large as fits into it and can be read."""
     reach = radius(view, body)
     size = min(1.3 * reach / FINE, 15.0 * reach / font(10, bold=True).getlength(body.label))
-    colour = colour_of(body.side) if body.gone else PAPER if body.side >= 0 else INK
+    colour = PAPER if body.side >= 0 else INK
     letters = font(min(max(round(size), 8), 24), bold=True)
     view.draw.text(view.pixel(body.at), body.label, font=letters, fill=colour, anchor="mm")
 
