@@ -158,7 +158,8 @@ def test_a_family_of_games_is_listed(sparring, monkeypatch):
 
     said = sparring("games", "particles").out
     assert "particles:tag" in said and "Slow predators hunt fast prey" in said and "kuhn" not in said
-    assert list(json.loads(sparring("games", "particles", "--json").out)) == ["particles:spread", "particles:tag"]
+    named = list(json.loads(sparring("games", "particles", "--json").out))
+    assert len(named) == 9 and all(name.startswith("particles:") for name in named)
     assert "dogfight:2v2" not in sparring("games", "dogfight").out, "a game of its own is described"
     tags = {f"tag:{n}": f"sparring.games.particles.tag:tag:{n}" for n in range(7)}
     monkeypatch.setattr(registry, "GAMES", tags)
