@@ -286,3 +286,15 @@ def test_the_zealot_of_2m_vs_1z_marches_to_anywhere_between_the_marines() -> Non
     assert_array_equal(goal_WX[:, 1], np.full(2000, 12))
     assert 13 <= goal_WX[:, 0].min() < 13.05
     assert 18.95 < goal_WX[:, 0].max() <= 19
+
+
+@pytest.mark.parametrize(("name", "balanced"), [("3m", True), ("5m_vs_6m", False)])
+def test_a_sparse_duel_is_zero_sum_where_both_sides_have_as_many_units(name: str, balanced: bool) -> None:
+    game = game_of(name, opponent="policy", reward="sparse")
+    fallen = range(game.setting.army.sizes[0])
+    paid = judged_after({}, {"health_U": dict.fromkeys(fallen, 0.0)}, name, reward="sparse", duel=True).reward_S
+    assert game.spec.zero_sum == balanced == (float(jnp.sum(paid)) == 0.0)
+
+
+def test_the_ground_is_no_rule_that_can_be_changed() -> None:
+    assert set(game_of("corridor").rule_names()) == {"death", "win", "loss", "jitter", "start_noise"}

@@ -36,7 +36,6 @@ CAUSES = ("battle", "timeout")
 class Rules(NamedTuple):
     """What can change without recompiling."""
 
-    land: Land
     pay: Pay
     jitter: Array
     """Share of the spread of weapon periods, from EARLY to LATE."""
@@ -69,6 +68,8 @@ class Setting:
 class Skirmish(Game):
     spec: GameSpec = eqx.field(static=True)
     rules: Rules
+    land: Land
+    """Tables too large to be compiled in."""
     setting: Setting = eqx.field(static=True)
 
     def start(self, key: Array) -> Battle:
@@ -89,7 +90,7 @@ class Skirmish(Game):
 
     def step(self, state: Battle, action: Action, chance: Luck) -> tuple[Battle, Step]:
         advance = worlds_last(partial(_advanced, self.setting))
-        after, result = advance(self.rules, state, action.discrete_SD[:, 0], chance)
+        after, result = advance(self.rules, self.land, state, action.discrete_SD[:, 0], chance)
         none_S = jnp.zeros(self.spec.seats, bool)
         step = Step(result.reward_S, none_S, result.over, result.cut, result.outcome_K, cause_K=result.cause_K)
         return after, step
@@ -130,14 +131,16 @@ def _central(setting: Setting, battle: Battle) -> Array:
     return jnp.concatenate(rows)
 
 
-def _advanced(setting: Setting, rules: Rules, battle: Battle, choice_S: Array, luck: Luck) -> tuple[Battle, Result]:
+def _advanced(
+    setting: Setting, rules: Rules, land: Land, battle: Battle, choice_S: Array, luck: Luck
+) -> tuple[Battle, Result]:
     army, stats = setting.army, setting.army.stats(battle.kind_U)
     orders = []
     for side in setting.sides:
         legal = command.legal(army, stats, battle, side, setting.shape.choices)
         orders.append(command.orders(army, stats, battle, side, choice_S[army.slice(side)], legal))
     told = (orders[0], orders[1] if setting.duel else None)
-    after = fought(army, rules.land, battle, told, luck)
+    after = fought(army, land, battle, told, luck)
     after = after._replace(last_S=choice_S, played=battle.played + 1)
     return after, judged(army, stats, setting.scoring, rules.pay, battle, after)
 
@@ -169,12 +172,11 @@ def skirmish(
     scoring = Scoring(reward, reward_abs, time_limit == "terminal", duel, battle_map.limit)
     setting = Setting(shape, scoring, state_kind, death_masking)
     rules = Rules(
-        land=land_of(terrain.ground(battle_map.ground)),
         pay=Pay.standard(),
         jitter=jnp.asarray(float(cooldown_jitter)),
         start_noise=jnp.asarray(start_noise, float),
     )
-    return Skirmish(_spec(setting), rules, setting)
+    return Skirmish(_spec(setting), rules, land_of(terrain.ground(battle_map.ground)), setting)
 
 
 def variant_line(map: str) -> str:
@@ -196,7 +198,8 @@ def _spec(setting: Setting) -> GameSpec:
         exchangeable=exchange.groups(army, setting.sides),
         sides_alike=setting.duel and army.battle_map.even,
         score="outcome",
-        zero_sum=setting.duel and setting.scoring.reward == "sparse",
+        # Every unit is paid, so what one side gains the other loses only where both are of one size.
+        zero_sum=setting.duel and setting.scoring.reward == "sparse" and army.sizes[0] == army.sizes[1],
         seat_names=tuple(name for side in names for name in side),
         causes=CAUSES,
     )

@@ -6,26 +6,25 @@ import numpy as np
 from jax import Array
 
 from sparring.games.skirmish import terrain
-from sparring.games.skirmish.army import Army
+from sparring.games.skirmish.army import SHIELD_WAIT, Army
 from sparring.games.skirmish.battle import NOBODY, Battle
 from sparring.games.skirmish.maps import MIDDLE, MIXTURES, NEVER_ALONE, spawn
 from sparring.games.skirmish.movement import RIM, cell_of
-from sparring.games.skirmish.units import EARLY, KINDS, LOOPS_PER_SECOND, LOOPS_PER_STEP, SHIELD_DELAY
+from sparring.games.skirmish.units import EARLY, KINDS, LOOPS_PER_SECOND, LOOPS_PER_STEP
 
 
 def start(key: Array, army: Army, seats: int, noise: Array) -> Battle:
     key_kinds, key_noise, key_goal = jax.random.split(key, 3)
     kind_U = _drawn(key_kinds, army) if army.drawn else jnp.asarray(army.kind_U)
     stats = army.stats(kind_U[:, None])
-    health_U, shield_U = (jnp.broadcast_to(jnp.asarray(x)[:, 0], (army.units,)) for x in (stats.health, stats.shield))
     zero_U = jnp.zeros(army.units)
     return Battle(
         place_XU=_placed(key_noise, army, noise),
-        health_U=health_U,
-        shield_U=shield_U,
-        energy_U=jnp.where(jnp.asarray(stats.heals)[:, 0], KINDS["medivac"].energy_start, zero_U),
+        health_U=stats.health[:, 0],
+        shield_U=stats.shield[:, 0],
+        energy_U=jnp.where(stats.heals[:, 0], KINDS["medivac"].energy_start, zero_U),
         cooldown_U=zero_U,
-        calm_U=jnp.full(army.units, SHIELD_DELAY * LOOPS_PER_SECOND),
+        calm_U=jnp.full(army.units, SHIELD_WAIT),
         target_U=jnp.full(army.units, NOBODY, jnp.int32),
         kind_U=kind_U,
         goal_X=_goal(key_goal, army),
