@@ -1,5 +1,6 @@
 """The rules of one world. Every method is pure and written for one world; the library plays thousands with vmap."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -142,30 +143,44 @@ def permute_choices(tree: Any, order_S: Array, spec: GameSpec, *, lists: Listing
     """`permute_seats` where the choices of a head from `first` on name the listed seats: `Game.permute` of such a game.
 
     In an Action the choices, in an Observation the legal entries are named anew; a state that keeps choices needs its
-    own rule (`listed_rows`).
+    own rule (`listed_rows`, `renamed`).
     """
-    tree, size = permute_seats(tree, order_S), spec.action.heads[head]
-    row_SR = listed_rows(spec, lists, order_S, size - first)
+    row_SR = listed_rows(spec, lists, order_S, spec.action.heads[head] - first)
+    return rename_choices(permute_seats(tree, order_S), row_SR, spec, first=first, head=head)
+
+
+def rename_choices(tree: Any, row_SR: Array, spec: GameSpec, *, first: int = 0, head: int = 0) -> Any:
+    """Choices or legal entries named anew, in a record whose seats are in their new order already: what is choice
+    `first` + r of a seat now was `first` + row_SR[s, r]."""
     if isinstance(tree, Action):
-        choice_S = tree.discrete_SD[:, head]
-        named_S = first + jnp.argmax(row_SR == (choice_S - first)[:, None], axis=1).astype(choice_S.dtype)
-        choice_S = jnp.where(choice_S < first, choice_S, named_S)
+        choice_S = renamed(tree.discrete_SD[:, head], row_SR, first)
         return tree._replace(discrete_SD=tree.discrete_SD.at[:, head].set(choice_S))
     if isinstance(tree, Observation):
         begin = sum(spec.action.heads[:head])
-        names = slice(begin + first, begin + size)
+        names = slice(begin + first, begin + spec.action.heads[head])
         named_SR = jnp.take_along_axis(tree.legal_SA[:, names], row_SR, axis=1)
         return tree._replace(legal_SA=tree.legal_SA.at[:, names].set(named_SR))
     return tree
 
 
+def renamed(choice_S: Array, row_SR: Array, first: int) -> Array:
+    """Choices under their new names; those below `first` name nobody."""
+    named_S = first + jnp.argmax(row_SR == (choice_S - first)[:, None], axis=1).astype(choice_S.dtype)
+    return jnp.where(choice_S < first, choice_S, named_S)
+
+
 def listed_rows(spec: GameSpec, lists: Listing, order_S: Array, rows: int) -> Array:
     """row_SR: which row of the list of old seat order_S[s] becomes row r of new seat s; padding stays in place."""
-    listed_SR, place_SS = np.full((spec.seats, rows), -1), np.zeros((spec.seats, spec.seats), int)
-    for seat, listed in enumerate(spec.listed(lists)):
-        listed_SR[seat, : len(listed)] = listed
-        place_SS[seat, list(listed)] = range(len(listed))
-    row_SR = jnp.asarray(place_SS)[order_S[:, None], order_S[listed_SR]]
+    return named_rows(spec.listed(lists), order_S, order_S, rows)
+
+
+def named_rows(listed: Sequence[Sequence[int]], order_S: Array, order_U: Array, rows: int) -> Array:
+    """The same of any lists, one for each seat, of things that need not be seats: new thing u is old order_U[u]."""
+    listed_SR, place_SU = np.full((len(listed), rows), -1), np.zeros((len(listed), len(order_U)), int)
+    for seat, own in enumerate(listed):
+        listed_SR[seat, : len(own)] = own
+        place_SU[seat, list(own)] = range(len(own))
+    row_SR = jnp.asarray(place_SU)[order_S[:, None], order_U[listed_SR]]
     return jnp.where(listed_SR < 0, jnp.arange(rows), row_SR)
 
 

@@ -5,11 +5,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
-from sparring.core.records import Action, Observation
-from sparring.games.game import permute_seats
+from sparring.core.spec import GameSpec
+from sparring.games.game import named_rows, permute_seats, rename_choices, renamed
 from sparring.games.skirmish.army import Army
 from sparring.games.skirmish.battle import Battle, Luck
 from sparring.games.skirmish.command import ATTACK
@@ -29,63 +28,36 @@ def groups(army: Army, sides: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     return tuple(group for group in found if len(group) > 1)
 
 
-def permuted(army: Army, duel: bool, tree: Any, order_S: Array) -> Any:
-    """`Game.permute`. A whole side that changes places is mirrored."""
-    order_U = order_S if duel else jnp.concatenate([order_S, jnp.arange(army.sizes[0], army.units)])
-    if isinstance(tree, Action):
-        entry_SA = _entries(army, order_U, len(order_S))
-        moved = permute_seats(tree, order_S)
-        # The new name of a choice is where the old one stands in the list of old names.
-        renamed = jnp.argmax(entry_SA == moved.discrete_SD, axis=1).astype(moved.discrete_SD.dtype)
-        return moved._replace(discrete_SD=renamed[:, None])
-    if isinstance(tree, Observation):
-        moved = permute_seats(tree, order_S)
-        entry_SA = _entries(army, order_U, len(order_S))[:, : moved.legal_SA.shape[1]]
-        return moved._replace(legal_SA=jnp.take_along_axis(moved.legal_SA, entry_SA, axis=1))
+def permuted(spec: GameSpec, army: Army, tree: Any, order_S: Array) -> Any:
+    """`Game.permute`. Enemies that follow a script keep their places."""
+    order_U = jnp.concatenate([order_S, jnp.arange(spec.seats, army.units)])
     if isinstance(tree, Luck):
         return jax.tree.map(lambda x: x[order_U], tree)
+    row_SR = named_rows(_named(army)[: spec.seats], order_S, order_U, spec.action.entries - ATTACK)
     if isinstance(tree, Battle):
-        return _battle(army, tree, order_S, order_U)
-    return permute_seats(tree, order_S)
+        return _battle(army, tree, order_S, order_U, row_SR)
+    return rename_choices(permute_seats(tree, order_S), row_SR, spec, first=ATTACK)
 
 
-def _battle(army: Army, battle: Battle, order_S: Array, order_U: Array) -> Battle:
+def _battle(army: Army, battle: Battle, order_S: Array, order_U: Array, row_SR: Array) -> Battle:
+    """A side that takes the place of the other is mirrored."""
     swapped = order_U[0] >= army.sizes[0]
-    place_XU = battle.place_XU[:, order_U] * jnp.where(swapped, army.battle_map.frame(1), 1.0)[:, None]
-    rename_U = jnp.argsort(order_U)
-    target_U = battle.target_U[order_U]
     units = {
         name: getattr(battle, name)[order_U]
         for name in ("health_U", "shield_U", "energy_U", "cooldown_U", "calm_U", "kind_U")
     }
+    new_name_U, target_U = jnp.argsort(order_U), battle.target_U[order_U]
     return battle._replace(
-        place_XU=place_XU,
-        target_U=jnp.where(target_U >= 0, rename_U[target_U], target_U).astype(jnp.int32),
-        last_S=_last(army, battle, order_S, order_U),
+        place_XU=battle.place_XU[:, order_U] * jnp.where(swapped, army.battle_map.frame(1), 1.0)[:, None],
+        target_U=jnp.where(target_U >= 0, new_name_U[target_U], target_U).astype(jnp.int32),
+        last_S=renamed(battle.last_S[order_S], row_SR, ATTACK),
         **units,
     )
 
 
-def _last(army: Army, battle: Battle, order_S: Array, order_U: Array) -> Array:
-    last_S = battle.last_S[order_S]
-    entry_SA = _entries(army, order_U, len(order_S))
-    renamed = jnp.argmax(entry_SA == last_S[:, None], axis=1)
-    return jnp.where(last_S >= 0, renamed, last_S).astype(jnp.int32)
-
-
-def _entries(army: Army, order_U: Array, seats: int) -> Array:
-    """entry_SA: the old name of every choice of the new seats."""
-    allies = army.sizes[0]
-    heals_U = np.array([army.kinds[number].heals for number in army.kind_U]) & (not army.drawn)
-    rows = []
-    for seat in range(seats):
-        old = order_U[seat]
-        side, old_side = int(seat >= allies), old >= allies
-        named = np.where(heals_U[seat], side, 1 - side)
-        new_first, count = (0, allies)[int(named)], army.sizes[int(named)]
-        old_first = jnp.where(old_side == bool(side), new_first, allies - new_first)
-        units = order_U[new_first : new_first + count] - old_first
-        width = max(army.sizes)
-        rest = jnp.arange(count, width)
-        rows.append(jnp.concatenate([jnp.arange(ATTACK), ATTACK + units, ATTACK + rest]))
-    return jnp.stack(rows)
+def _named(army: Army) -> list[range]:
+    """The units that each unit's choices from ATTACK on name: its foes, or all of its side where it heals."""
+    side_of_unit = [side for side in (0, 1) for _ in range(army.sizes[side])]
+    heals = [not army.drawn and army.kinds[number].heals for number in army.kind_U]
+    meant = [side if healer else 1 - side for side, healer in zip(side_of_unit, heals, strict=True)]
+    return [range(army.first(side), army.first(side) + army.sizes[side]) for side in meant]

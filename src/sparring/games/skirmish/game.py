@@ -96,7 +96,7 @@ class Skirmish(Game):
         return after, step
 
     def permute(self, tree: Any, order_S: Array) -> Any:
-        return exchange.permuted(self.setting.army, self.setting.duel, tree, order_S)
+        return exchange.permuted(self.spec, self.setting.army, tree, order_S)
 
     def scene(self, state: Battle) -> Scene:
         return drawing.draw(state, self.setting.army, self.spec)
