@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.seeding import name_word
@@ -33,7 +34,6 @@ def action_noise(
     player drives), never of a slot: permuting learners, or seats, permutes the numbers with them.
     """
     seats, action = seating.seats_in(group), seating.spec.action
-    block_PX = jnp.asarray([[block for block, _ in row] for row in group.lanes])
     shape = (steps, seating.worlds, seats)
 
     def of_lane(player: Array, block: Array, twin: Array) -> tuple[Array, ...]:
@@ -47,23 +47,22 @@ def action_noise(
         return time_first.reshape(steps, group.players, noise.shape[1] * noise.shape[3], *noise.shape[4:])
 
     over_lanes = jax.vmap(jax.vmap(of_lane, in_axes=(None, 0, 0)))
-    return jax.tree.map(per_step, over_lanes(ids_P, block_PX, twin_PX))
+    return jax.tree.map(per_step, over_lanes(ids_P, group.block_PX, twin_PX))
 
 
 def twins(seating: Seating, ids: tuple[Array, ...]) -> tuple[Array, ...]:
     """For each group, the twin number of each lane, [P, X]."""
-    drivers: dict[tuple[int, int], list[Array]] = {}
-    for group, ids_P in zip(seating.groups, ids, strict=True):
-        for p, row in enumerate(group.lanes):
-            for lane in row:
-                drivers.setdefault(lane, []).append(ids_P[p])
+    shape = (len(ids), seating.blocks, len(seating.seats_of_side))
+    seated_GBK, id_GBK = np.zeros(shape, bool), jnp.zeros(shape, jnp.uint32)
+    for g, (group, ids_P) in enumerate(zip(seating.groups, ids, strict=True)):
+        lanes = (g, group.block_PX, group.side_PX)
+        seated_GBK[lanes] = True
+        id_GBK = id_GBK.at[lanes].set(ids_P[:, None].astype(jnp.uint32))
 
-    def twin(block: int, side: int, own: Array) -> Array:
+    def twin_PX(group: Group, ids_P: Array) -> Array:
         # Where several may drive a lane, one that may be the same player is counted as if it were.
-        earlier = [jnp.stack([one == own for one in drivers[block, other]]).any() for other in range(side)]
-        return jnp.sum(jnp.asarray(earlier, jnp.int32)) if earlier else jnp.zeros((), jnp.int32)
+        may_PXK = ((id_GBK[:, group.block_PX] == ids_P[:, None, None]) & seated_GBK[:, group.block_PX]).any(0)
+        earlier_PXK = np.arange(shape[2]) < group.side_PX[..., None]
+        return (may_PXK & earlier_PXK).sum(-1, dtype=jnp.int32)
 
-    return tuple(
-        jnp.stack([jnp.stack([twin(*lane, ids_P[p]) for lane in row]) for p, row in enumerate(group.lanes)])
-        for group, ids_P in zip(seating.groups, ids, strict=True)
-    )
+    return tuple(twin_PX(*pair) for pair in zip(seating.groups, ids, strict=True))

@@ -61,7 +61,7 @@ def empty_archive(game: Game, size: int, steps: int) -> Archive:
 def lost_to_others(games: Games, seating: Seating, pairing: Pairing) -> tuple[Array, Array]:
     """Where the home side lost a game to a player that does not learn, [T, B, W]; and that player's id."""
     assert games.fresh_TBW is not None
-    outcome_TBW = seating.at_home(games.outcome_TBWK, axis=1)
+    outcome_TBW = seating.at_home(games.outcome_TBWK)
     player_TBW = jnp.where(games.fresh_TBW, pairing.player_2B[1][:, None], pairing.player_2B[0][:, None])
     return games.finished_TBW & (outcome_TBW < 0) & (player_TBW != EMPTY), player_TBW
 
@@ -140,7 +140,7 @@ def before_defeat(games: Games, seating: Seating, pairing: Pairing, reach: Array
 
 def replay_results(games: Games, seating: Seating) -> Array:
     """Completed second tries, and those won, drawn and lost by the home side: [4]."""
-    outcome_TBW = seating.at_home(games.outcome_TBWK, axis=1)
+    outcome_TBW = seating.at_home(games.outcome_TBWK)
     assert games.replayed_TBW is not None
     done_TBW = games.finished_TBW & games.replayed_TBW
     kinds = (jnp.ones_like(done_TBW), outcome_TBW > 0, outcome_TBW == 0, outcome_TBW < 0)

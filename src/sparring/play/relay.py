@@ -13,7 +13,7 @@ from sparring.nets.distributions import Distribution
 from sparring.nets.exploring import Exploring
 from sparring.play.decide import Decision, Sight, decide
 from sparring.play.rollout import Cursor, Driver, Pairing, where_first
-from sparring.play.seating import Group, Seating
+from sparring.play.seating import Group, Seating, joined_lanes
 
 
 def driving(seating: Seating, group: Group, pairing: Pairing | None, fresh_BW: Array | None) -> Array | None:
@@ -26,9 +26,8 @@ def driving(seating: Seating, group: Group, pairing: Pairing | None, fresh_BW: A
         heard_PW = (pairing.family_2B[slot, block_P] == family)[:, None] & (fresh_BW[block_P] == bool(slot))
         return jnp.tile(heard_PW, (1, len(group.lanes[0])))
     learner_BW = jnp.where(fresh_BW, pairing.family_2B[1][:, None], pairing.family_2B[0][:, None]) == 0
-    lanes = [[jnp.ones_like(learner_BW[b]) if side == seating.home_B[b] else learner_BW[b] for b, side in row]
-             for row in group.lanes]  # fmt: skip
-    return jnp.stack([jnp.concatenate(row) for row in lanes])
+    home_PX = jnp.asarray(seating.at_home_PX(group))
+    return joined_lanes(learner_BW[group.block_PX] | home_PX[..., None])
 
 
 def shifted(seating: Seating, cursor: Cursor, pairing: Pairing) -> Cursor:

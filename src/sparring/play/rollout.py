@@ -8,7 +8,7 @@ from jax import Array
 
 from sparring.core.records import Action
 from sparring.nets.distributions import Distribution
-from sparring.play.seating import Seating, pick_seats
+from sparring.play.seating import Seating
 
 
 class Driver(NamedTuple):
@@ -187,11 +187,9 @@ class Duels(NamedTuple):
 def duels(games: Games, seating: Seating, fresh_BW: Array) -> Duels:
     """Results as the learner sees them."""
     assert games.fresh_TBW is not None
-    sides = list(enumerate(seating.home_B))
-    outcome_TBW = seating.at_home(games.outcome_TBWK, axis=1)
-    return_TBW = jnp.stack(
-        [pick_seats(games.return_TBWS[:, b], seating.seats_of_side[side], axis=2).mean(-1) for b, side in sides], axis=1
-    )
+    outcome_TBW = seating.at_home(games.outcome_TBWK)
+    own_BS = seating.home_seats_BS()
+    return_TBW = jnp.where(own_BS[:, None], games.return_TBWS, 0.0).sum(-1) / own_BS.sum(1)[:, None]
     ended_2TBW = games.finished_TBW & jnp.stack([~games.fresh_TBW, games.fresh_TBW])
 
     def total(x_TBW: Array) -> Array:

@@ -6,6 +6,7 @@ Static: which families can drive a lane, and which learner can learn there. Trac
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import jax.numpy as jnp
@@ -39,10 +40,21 @@ class Group:
         """Where players change: the block of each row, since one player drives all away sides of a block."""
         return tuple(row[0][0] for row in self.lanes)
 
+    @cached_property
+    def block_PX(self) -> np.ndarray:
+        return np.asarray(self.lanes)[..., 0]
+
+    @cached_property
+    def side_PX(self) -> np.ndarray:
+        return np.asarray(self.lanes)[..., 1]
+
 
 @dataclass(frozen=True)
 class Seating:
-    """B blocks of W worlds each. A block where every side learns is a mirror block, otherwise a match block."""
+    """B blocks of W worlds each. A block where every side learns is a mirror block, otherwise a match block.
+
+    Lanes are moved by tables of indices, never by a loop over them: a program is as long with 2 blocks as with 200.
+    """
 
     spec: GameSpec
     seats_of_side: tuple[tuple[int, ...], ...]
@@ -64,75 +76,116 @@ class Seating:
         """N: seats of a lane."""
         return len(self.seats_of_side[group.lanes[0][0][1]])
 
+    def seats_PXN(self, group: Group) -> np.ndarray:
+        """The seats of each lane."""
+        return np.asarray([[self.seats_of_side[side] for _, side in row] for row in group.lanes])
+
+    def at_home_PX(self, group: Group) -> np.ndarray:
+        """Lanes that are the home side of their block."""
+        return group.side_PX == np.asarray(self.home_B)[group.block_PX]
+
+    def home_seats_BS(self) -> np.ndarray:
+        """Seats of the home side of each block."""
+        seats = range(self.spec.seats)
+        return np.asarray([[seat in self.seats_of_side[side] for seat in seats] for side in self.home_B])
+
     def sides_of(self, group: Group) -> Array:
         """Which of the driven sides each world of a lane is, one-hot: [P, X*W, K]."""
-        side_PX = np.asarray([[side for _, side in row] for row in group.lanes])
-        return jnp.asarray(np.repeat(side_PX, self.worlds, axis=1)[..., None] == np.arange(len(self.seats_of_side)))
+        side_PX = np.repeat(group.side_PX, self.worlds, axis=1)
+        return jnp.asarray(side_PX[..., None] == np.arange(len(self.seats_of_side)))
 
     @property
     def learning(self) -> tuple[int, ...]:
         """Indices of the groups that learn."""
         return tuple(i for i, group in enumerate(self.groups) if group.learns)
 
-    def at_home(self, array_BWK: Array, axis: int = 0) -> Array:
-        """What the home side of each block got: [..., B, W, K] to [..., B, W]; B stands at `axis`."""
-        blocks = jnp.moveaxis(array_BWK, axis, 0)
-        return jnp.stack([block[..., side] for block, side in zip(blocks, self.home_B, strict=True)], axis=axis)
+    def at_home(self, array_TBWK: Array) -> Array:
+        """What the home side of each block got: [T, B, W]."""
+        home_B11 = np.asarray(self.home_B)[:, None, None]
+        return jnp.take_along_axis(array_TBWK, home_B11[None], axis=-1)[..., 0]
 
     def per_world(self, array_BW: Array, group: Group) -> Array:
         """[B, W, ...] as each lane sees it: [P, X*W, ...]."""
-        return gather_lanes(group, lambda block, _: array_BW[block])
+        return joined_lanes(rows(array_BW, group.block_PX))
 
     def per_seat(self, array_BWS: Array, group: Group) -> Array:
         """[B, W, S, ...] as each lane sees it: [P, X*W, N, ...]."""
-        return gather_lanes(group, lambda block, side: pick_seats(array_BWS[block], self.seats_of_side[side]))
+        return joined_lanes(columns(array_BWS, group.block_PX, self.seats_PXN(group)))
 
     def views(self, central_BWC: Array, group: Group) -> Array:
         """The critic's views of each lane: [P, X*W, V, G], with V = N where the game has one view for each seat."""
-
-        def of_lane(block: int, side: int) -> Array:
-            seats = self.seats_of_side[side]
-            own = {"world": (0,), "side": (self.spec.side_of_seat[seats[0]],), "seat": seats}[self.spec.central.kind]
-            return pick_seats(central_BWC[block], own)
-
-        return gather_lanes(group, of_lane)
+        seats_PXN = self.seats_PXN(group)
+        view_PXV = {
+            "world": np.zeros_like(seats_PXN[..., :1]),
+            "side": np.asarray(self.spec.side_of_seat)[seats_PXN[..., :1]],
+            "seat": seats_PXN,
+        }[self.spec.central.kind]
+        return joined_lanes(columns(central_BWC, group.block_PX, view_PXV))
 
     def to_seats(self, arrays: Sequence[Array], drives: Sequence[Array | None] | None = None) -> Array:
         """The inverse of `per_seat` over all groups: [P, X*W, N, ...] each, to [B, W, S, ...].
 
         Where groups share a lane, `drives` ([P, X*W] for each group) says in which worlds each one is heard.
         """
-        columns: dict[Lane, Array] = {}
+        claimed_BS, found = np.zeros((self.blocks, self.spec.seats), bool), None
         for group, array, drives_PW in zip(self.groups, arrays, drives or [None] * len(arrays), strict=True):
-            shape = (group.players, len(group.lanes[0]), self.worlds)
-            lanes = array.reshape(*shape, *array.shape[2:])
-            for p, row in enumerate(group.lanes):
-                for x, (block, side) in enumerate(row):
-                    for n, seat in enumerate(self.seats_of_side[side]):
-                        new, before = lanes[p, x, :, n], columns.get((block, seat))
-                        if before is not None and drives_PW is not None:
-                            heard_W = drives_PW.reshape(shape)[p, x]
-                            new = jnp.where(heard_W.reshape(-1, *[1] * (new.ndim - 1)), new, before)
-                        columns[block, seat] = new
-        by_block = [
-            jnp.stack([columns[block, seat] for seat in range(self.spec.seats)], axis=1) for block in range(self.blocks)
-        ]
-        return jnp.stack(by_block)
+            source_BS = self.sources(group)
+            new, own_BS = self.from_lanes(array, source_BS), source_BS >= 0
+            heard_BWS = jnp.asarray(own_BS)[:, None]
+            if drives_PW is not None and (own_BS & claimed_BS).any():
+                asked_PWN = jnp.broadcast_to(drives_PW[..., None], (*drives_PW.shape, self.seats_in(group)))
+                heard_BWS &= self.from_lanes(asked_PWN, source_BS) | ~jnp.asarray(claimed_BS)[:, None]
+            if found is not None:
+                heard_BWS = heard_BWS.reshape(*heard_BWS.shape, *[1] * (new.ndim - 3))
+                new = jnp.where(heard_BWS, new, found)
+            found, claimed_BS = new, claimed_BS | own_BS
+        assert found is not None and claimed_BS.all()
+        return found
+
+    def sources(self, group: Group) -> np.ndarray:
+        """For each seat of each block its place among the lanes' seats of a group, counted through; -1: in none."""
+        seats_PXN = self.seats_PXN(group)
+        source_BS = np.full((self.blocks, self.spec.seats), -1)
+        source_BS[group.block_PX[..., None], seats_PXN] = np.arange(seats_PXN.size).reshape(seats_PXN.shape)
+        return source_BS
+
+    def from_lanes(self, array: Array, source_BS: np.ndarray) -> Array:
+        """[P, X*W, N, ...] to [B, W, S, ...]; what is in no lane of the group is any other's."""
+        players, worlds, seats, *rest = array.shape
+        lanes = players * worlds // self.worlds
+        by_lane = array.reshape(lanes, self.worlds, seats, *rest)
+        by_seat = jnp.moveaxis(by_lane, 2, 1).reshape(lanes * seats, self.worlds, *rest)
+        return jnp.moveaxis(rows(by_seat, np.maximum(source_BS, 0)), 1, 2)
 
 
-def gather_lanes(group: Group, of_lane) -> Array:
-    """Lanes stacked as [P, X, W, ...], then worlds of one player joined: [P, X*W, ...]."""
-    stacked = jnp.stack([jnp.stack([of_lane(*lane) for lane in row]) for row in group.lanes])
-    players, lanes, worlds, *rest = stacked.shape
-    return stacked.reshape(players, lanes * worlds, *rest)
+def joined_lanes(array: Array) -> Array:
+    """Lanes [P, X, W, ...] with the worlds of one player joined: [P, X*W, ...]."""
+    players, lanes, worlds, *rest = array.shape
+    return array.reshape(players, lanes * worlds, *rest)
 
 
-def pick_seats(array: Array, seats: tuple[int, ...], axis: int = 1) -> Array:
-    """Some entries of an axis; neighbours are a slice, which costs less than a gather."""
-    before = (slice(None),) * axis
-    if seats == tuple(range(seats[0], seats[-1] + 1)):
-        return array[(*before, slice(seats[0], seats[-1] + 1))]
-    return array[(*before, jnp.asarray(seats))]
+def rows(array: Array, index: np.ndarray) -> Array:
+    """array[index] for a known index; where it asks for all rows in their order nothing is moved."""
+    if index.size == len(array) and (index.reshape(-1) == np.arange(len(array))).all():
+        return array.reshape(*index.shape, *array.shape[1:])
+    return array.at[index].get(mode="promise_in_bounds")
+
+
+def columns(array_BWS: Array, block_PX: np.ndarray, seat_PXN: np.ndarray) -> Array:
+    """Some seats of some blocks: [P, X, W, N, ...]."""
+    seats_N = seat_PXN.reshape(-1, seat_PXN.shape[-1])[0]
+    if (seat_PXN == seats_N).all():
+        return rows(pick_seats(array_BWS, seats_N), block_PX)
+    world_W = np.arange(array_BWS.shape[1])
+    at = block_PX[:, :, None, None], world_W[:, None], seat_PXN[:, :, None, :]
+    return array_BWS.at[at].get(mode="promise_in_bounds")
+
+
+def pick_seats(array_BWS: Array, seats_N: np.ndarray) -> Array:
+    """Some seats of every block; neighbours are a slice, which costs less than a gather."""
+    first, count = int(seats_N[0]), len(seats_N)
+    neighbours = (seats_N == first + np.arange(count)).all()
+    return array_BWS[:, :, first : first + count] if neighbours else array_BWS[:, :, seats_N]
 
 
 def seat(

@@ -149,8 +149,7 @@ def with_winners(rollouts: tuple, games: Games, seating: Seating, orders: Orders
     assert orders.pairing is not None and orders.reach is not None
     group, (rollout,) = seating.groups[seating.learning[0]], rollouts
     before_TBW = before_defeat(games, seating, orders.pairing, orders.reach)
-    away_X = [side != seating.home_B[block] for block, side in group.lanes[0]]
-    away_W = jnp.repeat(jnp.asarray(away_X), seating.worlds)
+    away_W = jnp.repeat(jnp.asarray(~seating.at_home_PX(group)[0]), seating.worlds)
     before_TPW = jax.vmap(lambda x_BW: seating.per_world(x_BW, group))(before_TBW) & away_W
     return (rollout._replace(imitate_TWN=before_TPW[..., None] & rollout.imitate_TWN),)
 
