@@ -29,11 +29,7 @@ def noise_of(seating: Seating, ids, steps: int = 2) -> tuple[np.ndarray, np.ndar
 
 @cache
 def noise_program(seating: Seating, steps: int):
-    def run(ids_P):
-        (twin_PX,) = twins(seating, (ids_P,))
-        return action_noise(seating, seating.groups[0], KEY, ids_P, twin_PX, steps)
-
-    return quick(run)
+    return quick(lambda ids_P: action_noise(seating, KEY, (ids_P,), steps)[0])
 
 
 def test_noise_has_a_number_for_each_head_and_dimension_of_every_seat():

@@ -55,9 +55,10 @@ def test_every_seat_gets_its_own_reward_and_the_flags_of_its_own_world(over):
 
 def test_the_next_value_is_that_of_the_next_step(over):
     rollout, _, _ = over
-    # The value of a seat is its clock; after an over game that of the next one stands there, which nobody reads.
+    # The value of a seat is its clock. What follows an over game nobody reads: the next game's start stands there, and
+    # after the last step the final observation.
     np.testing.assert_array_equal(rollout.value_TWN[:, 0, :, 0].T, [[0, 1, 2, 0, 1], [1, 2, 0, 1, 2]])
-    np.testing.assert_array_equal(rollout.next_value_TWN[:, 0, :, 0].T, [[1, 2, 0, 1, 2], [2, 0, 1, 2, 0]])
+    np.testing.assert_array_equal(rollout.next_value_TWN[:, 0, :, 0].T, [[1, 2, 0, 1, 2], [2, 0, 1, 2, 3]])
 
 
 def test_a_cut_game_is_ended_but_not_over(cut):
@@ -78,10 +79,10 @@ def test_the_next_value_of_a_cut_game_is_that_of_its_final_observation(cut):
     np.testing.assert_array_equal(rollout.next_value_TWN[:, 1, :, 0].T, next_value)
 
 
-def test_the_step_after_the_rollout_is_judged_with_a_blank_memory_where_a_game_begins():
-    # World 0 goes on at clock 2, its third step; world 1 ended its game, so a first step follows: clock 0.
+def test_the_step_after_the_rollout_is_judged_with_the_memory_of_its_game():
+    # World 0 goes on at clock 2, its third step; world 1 ended its game at clock 3.
     rollout, cursor, _ = duel(weight=100.0)
-    np.testing.assert_array_equal(rollout.next_value_TWN[-1, 0, :, 0], [302, 100])
+    np.testing.assert_array_equal(rollout.next_value_TWN[-1, 0, :, 0], [302, 403])
     np.testing.assert_array_equal(cursor.start_BW, [[False, True]])
 
 

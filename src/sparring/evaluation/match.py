@@ -14,7 +14,7 @@ from sparring.core.seeding import Seed
 from sparring.evaluation.scoring import MatchGames
 from sparring.games.game import Game
 from sparring.play.chance import game_chance, stream
-from sparring.play.collect import Bank, Stage, begin, noise, play_step
+from sparring.play.collect import Bank, Luck, Stage, begin, noise, play_step
 from sparring.play.rollout import Cursor, Driver, Games, where_first
 from sparring.play.roster import stack
 from sparring.play.seating import Seating, seat
@@ -105,7 +105,8 @@ def play_out(
     unused_V = jnp.zeros(seating.blocks * seating.worlds, jnp.int32)
 
     def stretch(cursor: Cursor, key: Array) -> tuple[Cursor, Games]:
-        (cursor, _), (_, record, _) = lax.scan(one_step, (cursor, unused_V), random(key, steps), length=steps)
+        luck = Luck(*random(key, steps))._replace(last=jnp.zeros(steps, bool))
+        (cursor, _), (_, record, _) = lax.scan(one_step, (cursor, unused_V), luck, length=steps)
         return cursor, record
 
     def go_on(carry: tuple[Array, Cursor, Finished]) -> tuple[Array, Cursor, Finished]:

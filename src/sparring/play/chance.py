@@ -1,5 +1,6 @@
 """Where randomness comes from: (seed, iteration, name, player id). Adding a use never moves another one's numbers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -25,16 +26,37 @@ def game_chance(game: Game, key: Array, steps: int, worlds: int) -> Any:
 
 
 def action_noise(
-    seating: Seating, group: Group, key: Array, ids_P: Array, twin_PX: Array, steps: int, *, coin: bool = False
-) -> tuple[Array, ...]:
-    """The random numbers of one group's choices: uniform [T, P, X*W, N, D] and normal [T, P, X*W, N, C], and where
-    asked a coin [T, P, X*W, N].
+    seating: Seating, key: Array, ids: tuple[Array, ...], steps: int, coins: Sequence[bool] = ()
+) -> tuple[tuple[Array, ...], ...]:
+    """The random numbers of each group's choices: uniform [T, P, X*W, N, D] and normal [T, P, X*W, N, C], and where its
+    entry of `coins` says so a coin [T, P, X*W, N].
 
     A key is made of the player's id, its block and its twin number (how many earlier sides of the block the same
-    player drives), never of a slot: permuting learners, or seats, permutes the numbers with them.
+    player drives), never of a slot: permuting learners, or seats, permutes the numbers with them. Lanes of all groups
+    with as many seats are drawn in one batch: a draw takes long to compile.
     """
-    seats, action = seating.seats_in(group), seating.spec.action
-    shape = (steps, seating.worlds, seats)
+    lanes_of_group = [
+        (jnp.broadcast_to(ids_P[:, None], twin_PX.shape).reshape(-1), group.block_PX.reshape(-1), twin_PX.reshape(-1))
+        for group, ids_P, twin_PX in zip(seating.groups, ids, twins(seating, ids), strict=True)
+    ]
+    coins = coins or [False] * len(ids)
+    found: list[tuple[Array, ...]] = [()] * len(ids)
+    for seats in sorted(set(map(seating.seats_in, seating.groups))):
+        alike = [g for g, group in enumerate(seating.groups) if seating.seats_in(group) == seats]
+        lanes = [jnp.concatenate(parts) for parts in zip(*(lanes_of_group[g] for g in alike), strict=True)]
+        drawn = lane_noise(seating, key, lanes, (steps, seating.worlds, seats), coin=any(coins[g] for g in alike))
+        ends = np.cumsum([seating.groups[g].block_PX.size for g in alike])[:-1]
+        for g, *parts in zip(alike, *(jnp.split(numbers, ends) for numbers in drawn), strict=True):
+            wanted = parts if coins[g] else parts[:2]
+            found[g] = tuple(by_step(seating.groups[g], part) for part in wanted)
+    return tuple(found)
+
+
+def lane_noise(
+    seating: Seating, key: Array, lanes: Sequence[Array], shape: tuple[int, int, int], *, coin: bool
+) -> tuple[Array, ...]:
+    """The numbers of lanes given by player, block and twin: leaves [lanes, T, W, N, ...]."""
+    action = seating.spec.action
 
     def of_lane(player: Array, block: Array, twin: Array) -> tuple[Array, ...]:
         lane = jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, player), block), twin)
@@ -42,12 +64,14 @@ def action_noise(
         normal = jax.random.normal(stream(lane, "normal"), (*shape, action.dimensions))
         return (uniform, normal, jax.random.uniform(stream(lane, "coin"), shape)) if coin else (uniform, normal)
 
-    def per_step(noise: Array) -> Array:
-        time_first = jnp.moveaxis(noise, 2, 0)  # [P, X, T, W, N, .] to [T, P, X, W, N, .]
-        return time_first.reshape(steps, group.players, noise.shape[1] * noise.shape[3], *noise.shape[4:])
+    return jax.vmap(of_lane)(*lanes)
 
-    over_lanes = jax.vmap(jax.vmap(of_lane, in_axes=(None, 0, 0)))
-    return jax.tree.map(per_step, over_lanes(ids_P, group.block_PX, twin_PX))
+
+def by_step(group: Group, noise: Array) -> Array:
+    """[P*X, T, W, ...] to [T, P, X*W, ...]."""
+    _, steps, worlds, *rest = noise.shape
+    players, lanes = group.block_PX.shape
+    return jnp.moveaxis(noise, 1, 0).reshape(steps, players, lanes * worlds, *rest)
 
 
 def twins(seating: Seating, ids: tuple[Array, ...]) -> tuple[Array, ...]:

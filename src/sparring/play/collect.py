@@ -12,7 +12,7 @@ from jax import Array, lax
 from sparring.core.records import Action, Step
 from sparring.games.game import Game, State
 from sparring.nets.distributions import Distribution
-from sparring.play.chance import action_noise, game_chance, stream, twins
+from sparring.play.chance import action_noise, game_chance, stream
 from sparring.play.decide import (
     Decision,
     Sight,
@@ -42,7 +42,8 @@ class Turn(NamedTuple):
     log_prob: Array
     distribution: Distribution
     value: Array
-    cut_value: Array
+    later_value: Array
+    """Of what the step led to, where the game was cut or the rollout ends."""
     reward: Array
     over: Array
     cut: Array
@@ -118,7 +119,10 @@ def collect(
         cursor = shifted(seating, cursor, pairing)
     worlds = seating.blocks * seating.worlds
     bank = start_bank(game, seating, key, steps, pairing, archive, replay_share)
-    random = (game_chance(game, stream(key, "chance"), steps, worlds), noise(seating, drivers, key, steps, explore))
+    random = Luck(
+        game_chance(game, stream(key, "chance"), steps, worlds), noise(seating, drivers, key, steps, explore),
+        last=jnp.arange(steps) == steps - 1,
+    )  # fmt: skip
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
     one_step = partial(play_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating))
 
@@ -129,18 +133,24 @@ def collect(
 
     carry = (cursor, jnp.zeros(worlds, jnp.int32))
     (cursor, _), (memory, states, *found) = lax.scan(play_sequence, carry, random, length=steps // sequence)
-    turns, games, played, chance = jax.tree.map(lambda x: x.reshape(steps, *x.shape[2:]), (*found, random[0]))
-    last = look(game, seating, drivers, cursor.state)
-    rollouts = []
-    for turn, i in zip(turns, seating.learning, strict=True):
-        group, driver = seating.groups[i], drivers[i]
-        value, _ = judge(
-            seating, group, driver, last, refresh(seating, group, driver, cursor.start_BW, cursor.memory[i])[1]
-        )
-        rollouts.append(to_rollout(turn, memory[i], value, seating.sides_of(group)))
+    turns, games, played, chance = jax.tree.map(lambda x: x.reshape(steps, *x.shape[2:]), (*found, random.chance))
+    rollouts = tuple(
+        to_rollout(turn, memory[i], seating.sides_of(seating.groups[i]))
+        for turn, i in zip(turns, seating.learning, strict=True)
+    )
     if archive is not None:
         games = games._replace(film=Film(states, played, chance))
-    return tuple(rollouts), cursor, games
+    return rollouts, cursor, games
+
+
+class Luck(NamedTuple):
+    """What a step is given from outside: the random numbers that were drawn for it; in a scan leaves [T, ...]."""
+
+    chance: Any
+    noise: Any
+    """For each group, as `noise` draws it."""
+    last: Array | bool = False
+    """The step ends the rollout, so what follows it is judged at once."""
 
 
 class Bank(NamedTuple):
@@ -170,20 +180,15 @@ def noise(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int, e
     """For each group the random numbers of its choices, leaves [T, P, W, N, ...]."""
     if not explore:
         return ((),) * len(drivers)
-    numbers = twins(seating, tuple(driver.ids_P for driver in drivers))
-    return tuple(
-        action_noise(
-            seating, group, stream(key, "actions"), driver.ids_P, twin_PX, steps, coin=driver.epsilon_P is not None
-        )
-        for group, driver, twin_PX in zip(seating.groups, drivers, numbers, strict=True)
-    )
+    ids, coins = tuple(driver.ids_P for driver in drivers), [driver.epsilon_P is not None for driver in drivers]
+    return action_noise(seating, stream(key, "actions"), ids, steps, coins)
 
 
 def play_step(
-    stage: Stage, carry: tuple[Cursor, Array], random: Any
+    stage: Stage, carry: tuple[Cursor, Array], luck: Luck
 ) -> tuple[tuple[Cursor, Array], tuple[tuple[Turn, ...], Games, Action]]:
     """One step of every world. The carry counts the starts each world has used."""
-    (cursor, used_V), (chance, numbers) = carry, random
+    (cursor, used_V), (chance, numbers, last) = carry, luck
     game, seating, drivers = stage.game, stage.seating, stage.drivers
     players = list(zip(seating.groups, drivers, strict=True))
     memory = [
@@ -208,18 +213,19 @@ def play_step(
     step = by_block(step, seating)
     memory = tuple((later, values[i][1] if i in values else ()) for i, (_, later) in enumerate(driven))
 
-    def final_values() -> list[Array]:
+    def values_after() -> list[Array]:
         sight = look(game, seating, drivers, state)
         return [judge(seating, *players[i], sight, memory[i][1])[0] for i in seating.learning]
 
-    # The final observation of a cut game exists only here, and its value is computed only when there is one.
-    cut_values = lax.cond(
-        step.cut.any(), final_values, lambda: [jnp.zeros_like(values[i][0]) for i in seating.learning]
+    # The final observation of a cut game exists only here, and its value is computed only when there is one. A game
+    # that the rollout leaves in its midst is judged here too: what follows all other steps, the next one judges.
+    later_values = lax.cond(
+        step.cut.any() | last, values_after, lambda: [jnp.zeros_like(values[i][0]) for i in seating.learning]
     )
     paid = shaping_of(stage, cursor.state, state, step) if stage.shaping else None
     turns = tuple(
         turn(
-            seating, *players[i], cursor, sight, decisions[i], step, values[i][0], cut_values[j], drives[i], paid,
+            seating, *players[i], cursor, sight, decisions[i], step, values[i][0], later_values[j], drives[i], paid,
             action if stage.imitating else None,
         )
         for j, i in enumerate(seating.learning)
@@ -249,7 +255,7 @@ def turn(
     decision: Decision,
     step: Step,
     value: Array,
-    cut_value: Array,
+    later_value: Array,
     drives_PW: Array | None,
     paid: Shaping | None,
     action: Action | None,
@@ -270,7 +276,7 @@ def turn(
         log_prob=decision.log_prob,
         distribution=decision.distribution,
         value=value,
-        cut_value=cut_value,
+        later_value=later_value,
         reward=seats(step.reward_S),
         over=seats(step.left_S | step.over[..., None]),
         cut=world(step.cut),
@@ -303,9 +309,9 @@ def restart(state: State, memory: tuple, games: Games, bank: Bank, used_V: Array
     return cursor, used_V + ended_V
 
 
-def to_rollout(turns: Turn, memory: tuple, last_value: Array, side_PWK: Array) -> Rollout:
+def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
     """Turns of all steps, with what follows each: the next value, or that of the final observation of a cut game."""
-    next_value = jnp.concatenate([turns.value[1:], last_value[None]])
+    next_value = jnp.concatenate([turns.value[1:], turns.later_value[-1:]])
     cut = turns.cut[..., None]
     return Rollout(
         features_TWNF=turns.features,
@@ -315,7 +321,7 @@ def to_rollout(turns: Turn, memory: tuple, last_value: Array, side_PWK: Array) -
         log_prob_TWN=turns.log_prob,
         distribution=turns.distribution,
         value_TWN=turns.value,
-        next_value_TWN=jnp.where(cut, turns.cut_value, next_value),
+        next_value_TWN=jnp.where(cut, turns.later_value, next_value),
         reward_TWN=turns.reward,
         over_TWN=turns.over,
         ended_TWN=turns.over | cut,
