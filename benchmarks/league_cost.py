@@ -25,7 +25,8 @@ from sparring.league.role_league import RoleLeague
 from sparring.league.roles import RolesConfig
 from sparring.nets.config import NetConfig
 from sparring.training.apply import applied
-from sparring.training.build import Built, build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import Built, build
 from sparring.training.config import PlayConfig, RunConfig
 from sparring.training.opposition import Opposition
 from sparring.training.program import TrainState, compile_program

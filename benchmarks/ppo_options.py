@@ -107,7 +107,8 @@ def measure(config: RunConfig, *, with_bots: bool) -> dict[str, Any]:
     import jax
     import jax.numpy as jnp
 
-    from sparring.training.build import build, first_state
+    from sparring.training.beginning import first_state
+    from sparring.training.build import build
     from sparring.training.program import compile_program
 
     built = build(config)

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from sparring.learn.config import PPOConfig
-from sparring.training.build import build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import build
 from sparring.training.config import PlayConfig, RunConfig
 from sparring.training.program import compile_program
 

@@ -14,7 +14,8 @@ from sparring.core.settings import to_toml
 from sparring.reports.replay import read_replay
 from sparring.store.checkpoints import save
 from sparring.store.run_dir import RunDir
-from sparring.training.build import build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import build
 from sparring.training.config import SeatsConfig
 from sparring.training.runs import facts
 from sparring.training.snapshot import to_arrays

@@ -15,14 +15,11 @@ from sparring.play.rollout import Games
 from sparring.play.scripted import Scripted
 from sparring.play.starts import fresh_starts
 from toy_games import lottery, timetable
-from toy_players import QUICK, Always
+from toy_players import Always
 
 
 def prepared(game, lineups, players, **options) -> Match:
-    """A match whose program compiles quickly."""
-    match = prepare_match(game, lineups, players, **options)
-    lowered = match.program.lower(dict(players), jnp.zeros((), jnp.uint32))
-    return replace(match, program=lowered.compile(compiler_options=QUICK))
+    return prepare_match(game, lineups, players, **options)
 
 
 def test_the_first_game_that_each_world_finished_is_the_one_that_counts():

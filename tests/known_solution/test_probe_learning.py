@@ -26,7 +26,8 @@ from sparring.play import collect as collecting
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout
 from sparring.training import program
-from sparring.training.build import build, first_learners
+from sparring.training.beginning import first_learners
+from sparring.training.build import build
 from sparring.training.config import PlayConfig, RunConfig
 from toy_players import QUICK
 

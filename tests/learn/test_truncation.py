@@ -7,7 +7,7 @@ import pytest
 
 from sparring.core.schedules import Schedule
 from sparring.learn.config import PPOConfig
-from sparring.training.build import first_state
+from sparring.training.beginning import first_state
 from sparring.training.config import PlayConfig
 from toy_games import flip_flop
 

@@ -17,7 +17,8 @@ from sparring.league.mixture import CURRENT
 from sparring.store.checkpoints import load
 from sparring.store.commands import drop, folder, is_training, obeyed_from, taken, waiting
 from sparring.store.run_dir import RunDir
-from sparring.training.build import Built, build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import Built, build
 from sparring.training.control import Control, has_room, set_shares, together
 from sparring.training.guests import as_saved
 from sparring.training.line_up import Layout

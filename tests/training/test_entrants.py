@@ -18,7 +18,8 @@ from sparring.store.checkpoints import save as save_checkpoint
 from sparring.store.packages import PlayerMeta, read_package, write_package
 from sparring.store.run_dir import RunDir
 from sparring.training.against import against
-from sparring.training.build import build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import build
 from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
 from sparring.training.entrants import Entrant, entrant, entrants, game_of, save_entrant, save_player
 from sparring.training.snapshot import from_arrays, to_arrays

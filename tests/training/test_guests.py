@@ -26,7 +26,8 @@ from sparring.store.packages import PlayerMeta, read_package, write_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 from sparring.training.apply import applied
-from sparring.training.build import build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import build
 from sparring.training.control import Control
 from sparring.training.entrants import entrant, expanded
 from sparring.training.guests import free_name, invite, plain_name

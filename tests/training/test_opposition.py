@@ -25,7 +25,8 @@ from sparring.store.checkpoints import load
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 from sparring.training.apply import applied
-from sparring.training.build import Built, build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import Built, build
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.training.opposition import Faced, Opposition
 from sparring.training.program import seat_players, shadow_row

@@ -12,7 +12,8 @@ from sparring.core.schedules import Schedule
 from sparring.core.settings import from_dict, to_dict
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig
 from sparring.nets.config import NetConfig
-from sparring.training.build import build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import build
 from sparring.training.config import RunConfig, SeatsConfig
 from sparring.training.program import compile_program
 from sparring.training.snapshot import to_arrays

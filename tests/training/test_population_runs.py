@@ -17,7 +17,8 @@ from sparring.learn.config import COEFFICIENTS, PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.store.checkpoints import load
 from sparring.store.run_dir import RunDir
-from sparring.training.build import build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import build
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.training.population import Population, descended
 from sparring.training.runs import resume, start

@@ -15,7 +15,8 @@ from sparring.play.roster import stack
 from sparring.play.scripted import Scripted
 from sparring.play.seating import seat
 from sparring.store.checkpoints import Checkpoint
-from sparring.training.build import build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import build
 from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
 from sparring.training.line_up import LineUp
 from sparring.training.program import Frozen, compile_program, under_rules

@@ -20,7 +20,8 @@ from sparring.store.packages import read_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 from sparring.training.apply import applied
-from sparring.training.build import build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import build
 from sparring.training.config import CheckpointConfig, PlayConfig
 from sparring.training.opposition import Opposition
 from sparring.training.program import live_row, own_family, shadow_row

@@ -16,7 +16,7 @@ from sparring.games.game import Game
 from sparring.play.chance import game_chance, stream
 from sparring.play.collect import Bank, Luck, Stage, begin, noise, play_step
 from sparring.play.rollout import Cursor, Driver, Games, where_first
-from sparring.play.roster import stack
+from sparring.play.roster import stack, take
 from sparring.play.seating import Seating, seat
 
 LineUpNames = tuple[str, ...]
@@ -39,15 +39,35 @@ class Finished(NamedTuple):
 
 @dataclass(frozen=True)
 class Match:
-    """Compiled line-ups: call it with the players' policies as often as weights change."""
+    """Line-ups with their seating: call it with the players' policies as often as weights change.
+
+    Matches of one shape share a compiled program, whoever plays: who sits where is data.
+    """
 
     lineups: tuple[LineUpNames, ...]
-    program: Callable[[Mapping[str, Any], Array], tuple[Array, ...]]
+    game: Game
+    seating: Seating
+    deterministic: bool
 
     def __call__(self, players: Mapping[str, Any], *, seed: int) -> list[MatchGames]:
-        arrays = self.program(dict(players), jnp.asarray(seed, jnp.uint32))
+        static = {"seating": self.seating, "deterministic": self.deterministic, "stretch": STRETCH}
+        arrays = play_match(*self.arguments(players, seed), **static)
         found = [np.asarray(array) for array in arrays]
         return [MatchGames(*(array[b] for array in found)) for b in range(len(self.lineups))]
+
+    def arguments(self, players: Mapping[str, Any], seed: int) -> tuple[Game, tuple["Cast", ...], Array]:
+        casts = tuple(cast_of(group.lanes, self.lineups, players) for group in self.seating.groups)
+        return self.game, casts, jnp.asarray(seed, jnp.uint32)
+
+
+class Cast(NamedTuple):
+    """Who drives the lanes of a group."""
+
+    policies: tuple[Any, ...]
+    """Of those who do, each once."""
+    row_P: np.ndarray
+    """Which of them drives each lane."""
+    ids_P: np.ndarray
 
 
 def prepare_match(
@@ -60,7 +80,7 @@ def prepare_match(
     deterministic: bool = False,
 ) -> Match:
     """Each line-up is a block of `games` worlds, and each world plays one game, so that long games count as much as
-    short ones. Players of different architecture are families of their own."""
+    short ones. Players of different architecture are families of their own; of `players` only shapes are looked at."""
     sides = seats_of_side or game.spec.seats_of_side
     family = {name: family_of(policy) for name, policy in players.items()}
     seating = seat(
@@ -70,19 +90,23 @@ def prepare_match(
         learner_BK=[[-1] * len(sides)] * len(lineups),
         worlds=games,
     )
+    return Match(tuple(lineups), game, seating, deterministic)
 
-    def play(players: Mapping[str, Any], seed: Array) -> tuple[Array, ...]:
-        key = stream(jax.random.key(seed), "match")
-        drivers = [driver_of(group.lanes, lineups, players) for group in seating.groups]
-        cursor = begin(game, seating, drivers, stream(key, "first games"))
 
-        def random(own: Array, steps: int) -> Any:
-            chance = game_chance(game, stream(own, "chance"), steps, seating.blocks * seating.worlds)
-            return chance, noise(seating, drivers, own, steps, not deterministic)
+@partial(jax.jit, static_argnames=("seating", "deterministic", "stretch"))
+def play_match(
+    game: Game, casts: tuple[Cast, ...], seed: Array, *, seating: Seating, deterministic: bool, stretch: int
+) -> tuple[Array, ...]:
+    """Returns, lengths, outcomes and causes of the games of all line-ups."""
+    key = stream(jax.random.key(seed), "match")
+    drivers = [Driver(take(stack(cast.policies), cast.row_P), None, jnp.asarray(cast.ids_P)) for cast in casts]
+    cursor = begin(game, seating, drivers, stream(key, "first games"))
 
-        return play_out(game, seating, drivers, cursor, key, random)[1:]
+    def random(own: Array, steps: int) -> Any:
+        chance = game_chance(game, stream(own, "chance"), steps, seating.blocks * seating.worlds)
+        return chance, noise(seating, drivers, own, steps, not deterministic)
 
-    return Match(tuple(lineups), jax.jit(play))
+    return play_out(game, seating, drivers, cursor, key, random, stretch)[1:]
 
 
 def play_out(
@@ -92,12 +116,13 @@ def play_out(
     cursor: Cursor,
     key: Array,
     random: Callable[[Array, int], Any],
+    most_steps: int = STRETCH,
 ) -> Finished:
     """The game each world begins with, to its end: stretch after stretch until the last is over.
 
-    random(key, steps) draws the chance and the noise of the actions of a stretch, as `play_step` wants them.
+    A stretch has at most so many steps; random(key, steps) draws the chance and the noise of the actions of a stretch, as `play_step` wants them.
     """
-    steps = min(game.spec.longest, STRETCH)
+    steps = min(game.spec.longest, most_steps)
     stretches = -(-game.spec.longest // steps)
     # Worlds that are done go on from the start they had, since nobody looks at them: no bank of starts is needed.
     bank = Bank(jax.tree.map(lambda x: x[None], cursor.state), None)
@@ -134,12 +159,21 @@ def nothing_yet(seating: Seating) -> Finished:
     return Finished(jnp.zeros(shape, bool), returns, jnp.zeros(shape, jnp.int32), outcomes, causes)
 
 
+def cast_of(
+    lanes: Sequence[Sequence[tuple[int, int]]], lineups: Sequence[LineUpNames], players: Mapping[str, Any]
+) -> Cast:
+    names = [lineups[block][side] for ((block, side),) in lanes]
+    own = list(dict.fromkeys(names))
+    ids = {name: (Seed.of(0) / name).word() for name in own}
+    row_P = np.asarray([own.index(name) for name in names], np.int32)
+    return Cast(tuple(players[name] for name in own), row_P, np.asarray([ids[name] for name in names], np.uint32))
+
+
 def driver_of(
     lanes: Sequence[Sequence[tuple[int, int]]], lineups: Sequence[LineUpNames], players: Mapping[str, Any]
 ) -> Driver:
-    names = [lineups[block][side] for ((block, side),) in lanes]
-    ids = [(Seed.of(0) / name).word() for name in names]
-    return Driver(stack([players[name] for name in names]), None, jnp.asarray(ids, jnp.uint32))
+    cast = cast_of(lanes, lineups, players)
+    return Driver(take(stack(cast.policies), cast.row_P), None, jnp.asarray(cast.ids_P))
 
 
 def first_games(record: Games) -> tuple[Array, ...]:

@@ -33,7 +33,7 @@ class Learner(NamedTuple):
     shadow: Actor | None = None
 
 
-def new_learner(model: ActorCritic, player: int, config: PPOConfig, worlds: int, seats: int) -> Learner:
+def new_learner(model: ActorCritic, player: Array | int, config: PPOConfig, worlds: int, seats: int) -> Learner:
     """A learner that will play in that many worlds with that many seats."""
     trained: Any = trainable(model)[0]
     any_knobs = Knobs(*(1.0 for _ in COEFFICIENTS))

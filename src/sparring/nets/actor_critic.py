@@ -13,7 +13,7 @@ from jax import Array
 from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec, GameSpec
-from sparring.nets.blocks import Dense
+from sparring.nets.blocks import Dense, filled
 from sparring.nets.config import LOG_STD_RANGE, NetConfig, check_net
 from sparring.nets.distributions import Distribution
 from sparring.nets.normalise import Held, Normaliser, ValueScale
@@ -38,7 +38,7 @@ class Actor(eqx.Module):
     def make(cls, seed: Seed, spec: GameSpec, config: NetConfig) -> "Actor":
         action = spec.action
         trunk = Trunk.make(seed / "trunk", spec.features, config, layout=spec.layout)
-        start_C = jnp.full(action.dimensions, log(config.initial_std), jnp.float32)
+        start_C = filled(log(config.initial_std), action.dimensions)
         outputs = action.entries + action.dimensions
         if config.std != "state":
             head = Dense.make(seed / "head", trunk.width, outputs, config.policy_gain)
@@ -87,7 +87,7 @@ class Critic(eqx.Module):
             beside=NOISE_FEATURES if noise_seats else 0,
         )
         head = Dense.make(seed / "head", trunk.width, 1, 1.0)
-        noise_NZ = Held(jnp.zeros((noise_seats, NOISE_FEATURES))) if noise_seats else None
+        noise_NZ = Held(filled(0.0, noise_seats, NOISE_FEATURES)) if noise_seats else None
         return cls(trunk, head, ValueScale.make() if value_scale else None, noise_NZ, config.critic)
 
     def initial(self, *batch: int) -> Memory:

@@ -33,6 +33,11 @@ def orthogonal(seed: Seed, rows: int, columns: int, gain: float) -> np.ndarray:
     return np.asarray(gain * (q if rows >= columns else q.T), np.float32)
 
 
+def filled(value: float, *shape: int) -> Array:
+    """Made by NumPy: each shape that JAX fills is a program of its own to compile."""
+    return jnp.asarray(np.full(shape, value, np.float32))
+
+
 @jax.custom_vjp
 def product(x_RI: Array, weight_IO: Array) -> Array:
     """x @ weight, with a gradient of the weight that stacked policies compute as fast as one.
@@ -63,7 +68,7 @@ class Dense(eqx.Module):
 
     @classmethod
     def make(cls, seed: Seed, inputs: int, outputs: int, gain: float = 2**0.5) -> "Dense":
-        return cls(jnp.asarray(orthogonal(seed, inputs, outputs, gain)), jnp.zeros(outputs, jnp.float32))
+        return cls(jnp.asarray(orthogonal(seed, inputs, outputs, gain)), filled(0.0, outputs))
 
     def __call__(self, x: Array) -> Array:
         rows_RO = product(x.reshape(-1, x.shape[-1]), self.weight_IO)
@@ -78,7 +83,7 @@ class LayerNorm(eqx.Module):
 
     @classmethod
     def make(cls, size: int) -> "LayerNorm":
-        return cls(jnp.ones(size, jnp.float32), jnp.zeros(size, jnp.float32))
+        return cls(filled(1.0, size), filled(0.0, size))
 
     def __call__(self, x: Array) -> Array:
         centred = x - x.mean(-1, keepdims=True)
@@ -179,7 +184,7 @@ class LSTM(eqx.Module):
 def gates(seed: Seed, inputs: int, size: int, count: int) -> Dense:
     """The matrices of several gates side by side, each orthogonal on its own."""
     blocks = [orthogonal(seed / gate, inputs, size, 1.0) for gate in range(count)]
-    return Dense(jnp.asarray(np.concatenate(blocks, axis=1)), jnp.zeros(count * size, jnp.float32))
+    return Dense(jnp.asarray(np.concatenate(blocks, axis=1)), filled(0.0, count * size))
 
 
 CELLS: dict[str, Any] = {"gru": GRU, "lstm": LSTM}

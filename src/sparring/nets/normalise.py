@@ -7,6 +7,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
+from sparring.nets.blocks import filled
+
 
 class Normaliser(eqx.Module):
     """Centres and scales the last axis; a trainer updates it between rollouts, never a gradient."""
@@ -18,7 +20,7 @@ class Normaliser(eqx.Module):
 
     @classmethod
     def make(cls, size: int) -> "Normaliser":
-        return cls(jnp.zeros(size), jnp.zeros(size), jnp.zeros(()))
+        return cls(filled(0.0, size), filled(0.0, size), filled(0.0))
 
     def __call__(self, x: Array) -> Array:
         """Unchanged before the first update; clipped to 10 deviations after it (detail 29 of the 37)."""
@@ -63,7 +65,7 @@ class ValueScale(eqx.Module):
 
     @classmethod
     def make(cls) -> "ValueScale":
-        return cls(jnp.zeros(()), jnp.zeros(()), jnp.zeros(()))
+        return cls(filled(0.0), filled(0.0), filled(0.0))
 
     @property
     def mean(self) -> Array:

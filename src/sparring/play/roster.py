@@ -17,7 +17,7 @@ def stack(policies: Sequence[Policies]) -> Policies:
 
 def take(roster: Policies, rows: Array | int) -> Policies:
     """The policies of some rows; rows may be traced, so changing opponents never recompiles."""
-    return jax.tree.map(lambda leaf: leaf[rows], roster)
+    return jax.tree.map(lambda leaf: jnp.take(leaf, rows, axis=0, mode="clip"), roster)
 
 
 def split(roster: Policies, count: int) -> list[Policies]:

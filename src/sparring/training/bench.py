@@ -19,7 +19,8 @@ from sparring.play.rollout import Driver, Games
 from sparring.play.roster import stack
 from sparring.play.scripted import RANDOM, Scripted
 from sparring.play.seating import seat
-from sparring.training.build import Built, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import Built
 from sparring.training.config import PlayConfig
 from sparring.training.program import TrainState, compile_program
 

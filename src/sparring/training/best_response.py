@@ -16,7 +16,8 @@ from sparring.league.population import PopulationConfig
 from sparring.league.roles import RolesConfig
 from sparring.play.roster import stack
 from sparring.play.scripted import RANDOM
-from sparring.training.build import build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import build
 from sparring.training.config import RunConfig, SeatsConfig
 from sparring.training.examine import players_of_seed
 from sparring.training.line_up import BOTS

@@ -1,4 +1,4 @@
-"""From a config to something that runs: the game, the plan, the first state, the knobs of every iteration."""
+"""From a config to something that runs: the game, the plan, the knobs of every iteration."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,25 +10,20 @@ from jax import Array
 
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
-from sparring.core.seeding import Seed
 from sparring.core.spec import GameSpec
 from sparring.games import registry
 from sparring.games.game import Game
 from sparring.league.player import BOT
 from sparring.league.stages import parse_stages
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, knobs_at
-from sparring.learn.learner import Learner, new_learner
-from sparring.nets.actor_critic import ActorCritic
-from sparring.play.chance import stream
-from sparring.play.collect import begin
-from sparring.play.defeats import empty_archive
+from sparring.learn.learner import Learner
 from sparring.play.rollout import Pairing
 from sparring.play.roster import stack
 from sparring.play.scripted import Scripted, bot_names
-from sparring.play.seating import Group, Seating
+from sparring.play.seating import Seating
 from sparring.training.config import RunConfig, check_learning, nearest_divisor
-from sparring.training.line_up import BOTS, LineUp, has_bots, has_pool, line_up
-from sparring.training.program import Frozen, Orders, Plan, TrainState, seat_players
+from sparring.training.line_up import BOTS, LineUp, has_bots, line_up
+from sparring.training.program import Frozen, Orders, Plan
 from sparring.training.win_rates import check_win_rates
 
 FILMED = 8
@@ -77,7 +72,27 @@ class Built:
     @property
     def standing(self) -> Orders:
         """Orders that seat row 0 everywhere, for every seed: where players never change, these stay."""
-        return standing_orders(self)
+        groups = [group for group in self.plan.seating.groups if not group.learns]
+        config, blocks = self.config, self.plan.seating.blocks
+
+        def filled(value: float, kind: Any, *shape: int) -> Array:
+            return jnp.asarray(np.full((config.seeds, *shape), value, kind))
+
+        def rows(value: float, kind: Any) -> tuple[Array, ...]:
+            return tuple(filled(value, kind, group.players) for group in groups)
+
+        weak, defeats, none = config.curriculum.curriculum, config.defeats, (None,) * len(groups)
+        pairing = Pairing(filled(0, np.int32, 2, blocks), filled(0, np.uint32, 2, blocks), filled(0, bool, blocks))
+        return Orders(
+            rows=rows(0, np.int32),
+            ids=tuple(filled(BOT if g.family == BOTS else 0, np.uint32, g.players) for g in groups),
+            temperature=rows(1.0, np.float32) if weak else none,
+            epsilon=rows(0.0, np.float32) if weak else none,
+            pairing=pairing if self.plan.seating.changing else None,
+            shaping=self.shaping(0),
+            reach=filled(defeats.defeat_reach, np.int32) if defeats.defeat_share else None,
+            replay_share=filled(defeats.defeat_share, np.float32) if defeats.defeat_share else None,
+        )
 
     def progress(self, iteration: int) -> float:
         return min(iteration / self.iterations, 1.0)
@@ -102,7 +117,7 @@ class Built:
         if weights_J is None:
             return ()
         shapes = [(self.config.seeds, len(names), len(weights_J)) for names in self.lineup.learners]
-        return tuple(jnp.broadcast_to(jnp.asarray(weights_J), shape) for shape in shapes)
+        return tuple(jnp.asarray(np.broadcast_to(weights_J, shape)) for shape in shapes)
 
 
 def build(config: RunConfig, *, game: Game | None = None) -> Built:
@@ -185,92 +200,6 @@ def check_stages(game: Game, texts: tuple[str, ...]) -> None:
     """Every stage must be readable, and name rules that the game has."""
     for stage in parse_stages(texts):
         game.with_rules(**dict(stage.settings))
-
-
-def first_state(built: Built) -> TrainState:
-    """The state before step one, for every seed."""
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *(state_of_seed(built, int(s)) for s in built.seeds_R))
-
-
-def state_of_seed(built: Built, seed: int) -> TrainState:
-    learners = first_learners(built, seed)
-    knobs = tuple(jnp.asarray(knobs_LH) for knobs_LH in built.knobs(0))
-    pool = first_pool(built, learners)
-    orders = jax.tree.map(lambda x: x[0], built.standing)
-    drivers = seat_players(built.plan, learners, pool, built.rosters, orders, knobs)
-    replaying, plan = built.config.defeats.defeat_share > 0, built.plan
-    first_games = jax.jit(
-        lambda key: begin(built.game, plan.seating, drivers, key, shaping=plan.shaping, replaying=replaying)
-    )
-    archive = empty_archive(built.game, built.config.defeats.defeat_size, plan.steps) if replaying else None
-    cursor = first_games(stream(jax.random.key(seed), "first games"))
-    return with_origin(built, TrainState(learners, cursor, pool, archive))
-
-
-def with_origin(built: Built, state: TrainState) -> TrainState:
-    """The state that also remembers how its learners are now, where some will begin anew from there."""
-    roles = built.config.roles
-    anew = roles.main_exploiters + roles.league_exploiters + roles.oracles > 0
-    return state._replace(origin=jax.tree.map(jnp.copy, state.learners[0])) if anew else state
-
-
-def first_pool(built: Built, learners: tuple[Learner, ...]) -> Any:
-    """Room for past selves; every row holds the untrained learner until a snapshot takes it."""
-    config = built.config
-    if not (config.changing and has_pool(config)):
-        return None
-    pools = 1 if config.roles.active else len(built.lineup.names)  # a league of roles has one past for all
-    return jax.tree.map(lambda x: jnp.repeat(x[:1], pools * config.pool.pool_size, axis=0), learners[0].model.actor)
-
-
-def standing_orders(built: Built) -> Orders:
-    groups = [group for group in built.plan.seating.groups if not group.learns]
-    seeds = built.config.seeds
-
-    def fill(value: float, kind: Any) -> tuple[Array, ...]:
-        return tuple(jnp.full((seeds, group.players), value, kind) for group in groups)
-
-    weak = built.config.curriculum.curriculum
-    none = (None,) * len(groups)
-    blocks = built.plan.seating.blocks
-    none_2B = jnp.zeros((seeds, 2, blocks), jnp.int32)
-    pairing = Pairing(none_2B, none_2B.astype(jnp.uint32), jnp.zeros((seeds, blocks), bool))
-    defeats = built.config.defeats
-    return Orders(
-        rows=fill(0, jnp.int32),
-        ids=tuple(
-            jnp.broadcast_to(built.rosters[BOTS].ids_P[:1], (seeds, group.players))
-            if group.family == BOTS
-            else jnp.zeros((seeds, group.players), jnp.uint32)
-            for group in groups
-        ),
-        temperature=fill(1.0, jnp.float32) if weak else none,
-        epsilon=fill(0.0, jnp.float32) if weak else none,
-        pairing=pairing if built.plan.seating.changing else None,
-        shaping=built.shaping(0),
-        reach=jnp.full(seeds, defeats.defeat_reach, jnp.int32) if defeats.defeat_share else None,
-        replay_share=jnp.full(seeds, defeats.defeat_share, jnp.float32) if defeats.defeat_share else None,
-    )
-
-
-def first_learners(built: Built, seed: int) -> tuple[Learner, ...]:
-    """Untrained learners, stacked group by group. A learner's identity is its place in the line-up, not its row."""
-    spec, net, ppo, seating = built.game.spec, built.config.net, built.plan.ppo, built.plan.seating
-    identity = {name: player for player, name in enumerate(built.lineup.names)}
-
-    def learner(name: str, group: Group) -> Learner:
-        player, seats = identity[name], seating.seats_in(group)
-        model = ActorCritic.make(
-            Seed.of(seed) / "weights" / player, spec, net,
-            value_scale=ppo.value_norm != "none", noise_seats=seats if ppo.on("value_noise") else 0,
-        )  # fmt: skip
-        return new_learner(model, player, ppo, len(group.lanes[0]) * seating.worlds, seats)
-
-    groups = [seating.groups[i] for i in seating.learning]
-    return tuple(
-        stack([learner(name, group) for name in names])
-        for names, group in zip(built.lineup.learners, groups, strict=True)
-    )
 
 
 def every_term(common: PPOConfig, settings: tuple[tuple[PPOConfig, ...], ...]) -> PPOConfig:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -215,10 +216,11 @@ def joined(stacks: Sequence[Any]) -> Any:
     return stacks[0] if len(stacks) == 1 else jax.tree.map(lambda *rows: jnp.concatenate(rows), *stacks)
 
 
+@lru_cache(maxsize=8)
 def compile_program(plan: Plan) -> Callable[..., tuple[TrainState, Report]]:
     """program(game, state, rosters, orders, knobs, seeds_R, iteration) -> (state, report), with leading R on three.
 
-    Several seeds are a vmap of one; the state's buffers are reused.
+    Several seeds are a vmap of one; the state's buffers are reused. Runs of one plan share a program.
     """
 
     def of_seed(game, state, rosters, orders, knobs, seed, iteration):
@@ -231,7 +233,7 @@ def compile_program(plan: Plan) -> Callable[..., tuple[TrainState, Report]]:
             over_seeds = jax.vmap(of_seed, in_axes=(None, 0, None, 0, 0 if apart else None, 0, None))
             return over_seeds(game, state, rosters, orders, knobs, seeds_R, iteration)
         # A vmap of one would turn every cond into a select and compute both branches.
-        state, orders = jax.tree.map(lambda x: x[0], (state, orders))
+        state, orders = jax.tree.map(lambda x: jnp.squeeze(x, 0), (state, orders))
         knobs = tuple(knobs_RLH[0] for knobs_RLH in knobs) if apart else knobs
         result = of_seed(game, state, rosters, orders, knobs, seeds_R[0], iteration)
         return jax.tree.map(lambda x: jnp.asarray(x)[None], result)

@@ -8,7 +8,8 @@ import jax
 from jax import Array
 
 from sparring.play.seating import Group, Lane, Seating
-from sparring.training.build import Built, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import Built
 from sparring.training.line_up import Layout, changing_line_up
 from sparring.training.program import TrainState
 

@@ -19,7 +19,8 @@ from sparring.store.checkpoints import Checkpoint, load, newest_first
 from sparring.store.manifest import manifest_facts
 from sparring.store.run_dir import RunDir
 from sparring.training.audit import audited
-from sparring.training.build import Built, build, first_state, with_origin
+from sparring.training.beginning import Beginning, first_state, with_origin
+from sparring.training.build import Built, build
 from sparring.training.config import RunConfig
 from sparring.training.guests import as_saved, guests_of, invite
 from sparring.training.line_up import side_label
@@ -55,7 +56,7 @@ def start(
     built = build(config, game=game)
     state = first_state(built)
     if warm is not None:
-        state = with_origin(built, warmed(built, state, warm))
+        state = with_origin(Beginning.of(built), warmed(built, state, warm))
     guests = guests_of(config, built.game)
     run = RunDir.create(path, force=force)
     with run.writing():

@@ -22,7 +22,7 @@ from sparring.training.meta_games import MetaGames, mixture_exploitability
 from sparring.training.opposition import Opposition
 from sparring.training.players import keep_players, read_past, restore_players
 from sparring.training.population import Population, in_front
-from sparring.training.program import Orders, Report, TrainState, compile_program
+from sparring.training.program import Orders, Plan, Report, TrainState, compile_program
 from sparring.training.recorder import Recorder
 from sparring.training.reseat import carried
 from sparring.training.snapshot import to_arrays
@@ -111,7 +111,7 @@ def loop(
     should_stop: Callable[[], bool],
 ) -> Summary:
     config, tests = built.config, built.config.evaluation
-    program, compiled, control = compile_program(built.plan), 0, Control.of(recorder.run, start)
+    programs, control = Programs(), Control.of(recorder.run, start)
     examine = examination(built, games=tests.eval_games, deterministic=tests.eval_deterministic, with_bots_alone=True)
     games: list[list[MatchGames]] = []
     seeds_R, iteration, exact = jnp.asarray(built.seeds_R), start - 1, {}
@@ -125,9 +125,8 @@ def loop(
             opposition.descended(copied, iteration)
             recorder.events(iteration, copied)
         knobs = jax.tree.map(jnp.asarray, population.knobs(iteration))
-        if opposition.built.plan is not built.plan:
-            compiled, program = compiled + compilations(program), compile_program(opposition.built.plan)
         built = recorder.built = opposition.built
+        program = programs.of(built.plan)
         orders = orders._replace(shaping=population.shaping(orders.shaping))
         state, report = program(opposition.game, state, built.rosters, orders, knobs, seeds_R, jnp.asarray(iteration))
         running.read()
@@ -147,7 +146,7 @@ def loop(
         games, exact = evaluate(built, recorder, examine, state, iteration, opposition, population.leaders)
         checkpoint(built, recorder, state, opposition, population, iteration + 1)
     scores, first = (score_sides(built.game.spec, examine.teams, g) if g else [] for g in (games, untrained))
-    return Summary(state, iteration + 1, finished, compiled + compilations(program), scores, first, exact)
+    return Summary(state, iteration + 1, finished, programs.compilations, scores, first, exact)
 
 
 def before(
@@ -172,9 +171,21 @@ def before(
     return state, orders
 
 
-def compilations(program: Any) -> int:
-    """How often a jitted function has been compiled; more than once in a run means that something static changed."""
-    return program._cache_size()
+class Programs:
+    """The programs of a run, and how often they were compiled for it. More than once for one of them means that
+    something static changed; 0 that an earlier run of this process had compiled it."""
+
+    def __init__(self) -> None:
+        self.compiled_before: dict[Any, int] = {}
+
+    def of(self, plan: Plan) -> Any:
+        program = compile_program(plan)
+        self.compiled_before.setdefault(program, program._cache_size())
+        return program
+
+    @property
+    def compilations(self) -> int:
+        return sum(program._cache_size() - before for program, before in self.compiled_before.items())
 
 
 def due(every: int, done: int) -> bool:
