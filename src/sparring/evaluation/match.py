@@ -120,7 +120,8 @@ def play_out(
 ) -> Finished:
     """The game each world begins with, to its end: stretch after stretch until the last is over.
 
-    A stretch has at most so many steps; random(key, steps) draws the chance and the noise of the actions of a stretch, as `play_step` wants them.
+    A stretch has at most `most_steps`; random(key, steps) draws its chance and the noise of its actions, as `play_step`
+    wants them.
     """
     steps = min(game.spec.longest, most_steps)
     stretches = -(-game.spec.longest // steps)
