@@ -26,7 +26,7 @@ from sparring.play import collect as collecting
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout
 from sparring.training import program
-from sparring.training.beginning import first_learners
+from sparring.training.beginning import first_learners, first_models
 from sparring.training.build import build
 from sparring.training.config import PlayConfig, RunConfig
 from toy_players import QUICK
@@ -191,7 +191,7 @@ def returns(name: str) -> dict[str, np.ndarray]:
     orders = jax.tree.map(lambda x: x[0], built.standing)
     plan, rosters, knobs = built.plan, built.rosters, jax.tree.map(jnp.asarray, built.knobs(0))
     kinds = ("", *task.broken)
-    learners = [first_learners(built, seed) for seed in range(SEEDS)] * len(kinds)
+    learners = [first_learners(built, first_models(built, seed)) for seed in range(SEEDS)] * len(kinds)
     learners_R = jax.tree.map(lambda *leaves: np.stack(leaves), *learners)
     seeds_R, kind_R = np.tile(np.arange(SEEDS), len(kinds)), np.repeat(np.arange(len(kinds)), SEEDS)
 

@@ -117,5 +117,5 @@ def new_learners(
     return tuple(found)
 
 
-def first_learners(built: Built, seed: int) -> tuple[Learner, ...]:
-    return new_learners(built.plan, Beginning.of(built).players, first_models(built, seed))
+def first_learners(built: Built, models: tuple[ActorCritic, ...]) -> tuple[Learner, ...]:
+    return new_learners(built.plan, Beginning.of(built).players, models)

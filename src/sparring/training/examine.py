@@ -13,7 +13,7 @@ from sparring.evaluation.match import Match, prepare_match
 from sparring.evaluation.scoring import LEARNED, SHADOW, MatchGames
 from sparring.games import registry
 from sparring.play.scripted import RANDOM, Scripted
-from sparring.training.beginning import first_learners
+from sparring.training.beginning import first_learners, first_models
 from sparring.training.build import Built, actors, shadow_name
 from sparring.training.program import TrainState
 
@@ -105,7 +105,7 @@ def players_of_seed(built: Built, state: TrainState, r: int) -> dict[str, Any]:
 
 def skeleton_players(built: Built) -> dict[str, Any]:
     """Policies of the right shape, to compile for."""
-    return jax.eval_shape(lambda: actors(built, first_learners(built, 0)))
+    return jax.eval_shape(lambda models: actors(built, first_learners(built, models)), first_models(built, 0))
 
 
 def exploitability(built: Built, state: TrainState, *, shadow: bool = False) -> list[float] | None:
