@@ -18,6 +18,13 @@ def stream(key: Array, name: str) -> Array:
     return jax.random.fold_in(key, name_word(name))
 
 
+def streams(key: Array, *names: str) -> Array:
+    """The keys of several uses, made in one piece: each one made alone is as much to compile."""
+    return jax.vmap(jax.random.fold_in, in_axes=(None, 0))(
+        key, np.asarray([name_word(name) for name in names], np.uint32)
+    )
+
+
 def game_chance(game: Game, key: Array, steps: int, worlds: int) -> Any:
     """The chance of every step of every world: leaves [T, V, ...]."""
     if not jax.tree.leaves(jax.eval_shape(game.chance, key)):
@@ -60,9 +67,10 @@ def lane_noise(
 
     def of_lane(player: Array, block: Array, twin: Array) -> tuple[Array, ...]:
         lane = jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, player), block), twin)
-        uniform = jax.random.uniform(stream(lane, "uniform"), (*shape, len(action.heads)))
-        normal = jax.random.normal(stream(lane, "normal"), (*shape, action.dimensions))
-        return (uniform, normal, jax.random.uniform(stream(lane, "coin"), shape)) if coin else (uniform, normal)
+        own = streams(lane, "uniform", "normal", "coin")
+        uniform = jax.random.uniform(own[0], (*shape, len(action.heads)))
+        normal = jax.random.normal(own[1], (*shape, action.dimensions))
+        return (uniform, normal, jax.random.uniform(own[2], shape)) if coin else (uniform, normal)
 
     return jax.vmap(of_lane)(*lanes)
 

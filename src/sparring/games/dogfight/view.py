@@ -140,15 +140,15 @@ def observe(
     """features_SF."""
     health_S = jnp.where(fight.alive_S, fight.health_S, 0.0)
     own_S = own_view(fight.flight, health_S, 1.0 - share_played, rules.hard_deck)
-    other_SO = _columns(other_view(fight.flight, sight, zones, health_S))
+    other_SOF = _columns(other_view(fight.flight, sight, zones, health_S))
     if foe_SO.shape[1] > 1:
         alive_SO = others(fight.alive_S)
         friend_SO = jnp.broadcast_to(1.0 - foe_SO, alive_SO.shape)
-        other_SO = [jnp.where(alive_SO, column, 0.0) for column in other_SO]
-        other_SO += _columns(Company(friend_SO, alive_SO.astype(float)))
-    parts = [jnp.stack(_columns(own_S), axis=-1), jnp.stack(other_SO, axis=-1).reshape(len(foe_SO), -1)]
+        company_SOF = _columns(Company(friend_SO, alive_SO.astype(float)))
+        other_SOF = jnp.concatenate([jnp.where(alive_SO[..., None], other_SOF, 0.0), company_SOF], axis=-1)
+    parts = [_columns(own_S), other_SOF.reshape(len(foe_SO), -1)]
     if fight.missiles is not None and ready_S is not None:
-        parts.append(jnp.stack(_columns(rails_view(fight.missiles, fight.flight, ready_S)), axis=-1))
+        parts.append(_columns(rails_view(fight.missiles, fight.flight, ready_S)))
     return jnp.concatenate(parts, axis=-1)
 
 
@@ -239,10 +239,10 @@ def energy_height(flight: Flight) -> Array:
     return flight.place.z_S + flight.speed_S * flight.speed_S * (0.5 / GRAVITY)
 
 
-def _columns(block: tuple) -> list[Array]:
-    """Each number in its unit, clipped."""
+def _columns(block: tuple) -> Array:
+    """The numbers of a block, each in its unit and clipped, on a last axis."""
     units: tuple[float, ...] = type(block)()  # type: ignore[call-overload]
-    return [jnp.clip(value * (1.0 / unit), -CLIP, CLIP) for value, unit in zip(block, units, strict=True)]
+    return jnp.clip(jnp.stack(block, axis=-1) * jnp.asarray([1.0 / unit for unit in units]), -CLIP, CLIP)
 
 
 def read(kind: Callable[..., Block], features: Array) -> Block:
