@@ -248,7 +248,22 @@ def _check_presence(record: Record) -> None:
     if bad.any():
         found = f"one that came back {_where(record, bad)}"
         raise _broken("Present seats", "seats that stay away once they have left", found, "Keep it in the state.")
-    bad = step.left_S & after & ~(step.over | step.cut)[..., None]
+    goes_on = ~(step.over | step.cut)[..., None]
+    bad = before & ~after & ~step.left_S & goes_on
+    if bad.any():
+        remedy = (
+            "Set left_S in the step after which it is absent: else its last value is guessed from a seat that is gone."
+        )
+        raise _broken("Seats that go", "left_S where a seat goes", f"none {_where(record, bad)}", remedy)
+    paid = step.reward_S != 0
+    if not isinstance(step.terms_SJ, tuple):
+        paid = paid | (step.terms_SJ != 0).any(-1)
+    bad = paid & ~before
+    if bad.any():
+        found = f"{step.reward_S[bad][0]:g} {_where(record, bad)}"
+        remedy = "Pay it by the step in which it leaves, or keep it present without acting until then; multiply by present_S."
+        raise _broken("Pay of absent seats", "nothing", found, remedy)
+    bad = step.left_S & after & goes_on
     if bad.any():
         found = f"one still present {_where(record, bad)}"
         raise _broken("Seats that left", "their absence afterwards", found, "Set present_S to False from then on.")
