@@ -170,7 +170,7 @@ def leaving(pay: float) -> MatrixGame:
 
 
 def test_a_seat_that_left_is_not_paid() -> None:
-    rejected(leaving(0.5), "Pay of absent seats: expected nothing, found 0.5 at step 2 of a game, seat 0. Pay it by")
+    rejected(leaving(0.5), "Pay of absent seats: expected nothing, found 0.5 at step 2 of a game, seat 0. Pay it in")
     check_game(leaving(0.0), worlds=2, games=2)
 
 

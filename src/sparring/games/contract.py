@@ -261,7 +261,7 @@ def _check_presence(record: Record) -> None:
     bad = paid & ~before
     if bad.any():
         found = f"{step.reward_S[bad][0]:g} {_where(record, bad)}"
-        remedy = "Pay it by the step in which it leaves, or keep it present without acting until then; multiply by present_S."
+        remedy = "Pay it in the step in which it leaves, or keep it present, but not acting, while it earns."
         raise _broken("Pay of absent seats", "nothing", found, remedy)
     bad = step.left_S & after & goes_on
     if bad.any():

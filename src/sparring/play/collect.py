@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from sparring.core.records import Action, Step
+from sparring.core.spec import GameSpec
 from sparring.games.game import Game, State
 from sparring.nets.distributions import Distribution
 from sparring.play.chance import action_noise, game_chance, stream, twins
@@ -26,6 +27,16 @@ from sparring.play.decide import (
     within_bounds,
 )
 from sparring.play.defeats import Archive, second_tries
+from sparring.play.faults import (
+    Exhibit,
+    Faults,
+    left_out,
+    no_exhibit,
+    undefined,
+    unusable,
+    with_first,
+    without_fault,
+)
 from sparring.play.relay import drive, driving, shifted
 from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
 from sparring.play.seating import Group, Seating
@@ -52,6 +63,9 @@ class Turn(NamedTuple):
     shaping: Shaping | None
     able: Array | None
     """Whether the seat's choice counted, whoever made it; where others are imitated."""
+    fault: Array
+    """Worlds that went wrong in this step, and those in which nothing usable was seen before it."""
+    blind: Array
 
 
 @dataclass(frozen=True)
@@ -120,15 +134,24 @@ def collect(
     bank = start_bank(game, seating, key, steps, pairing, archive, replay_share)
     random = (game_chance(game, stream(key, "chance"), steps, worlds), noise(seating, drivers, key, steps, explore))
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
-    one_step = partial(play_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating))
+    stage = Stage(game, seating, drivers, bank, pairing, shaping, imitating)
 
-    def play_sequence(carry: tuple[Cursor, Array], random: Any) -> tuple[tuple[Cursor, Array], Any]:
+    def one_step(carry: tuple[Cursor, Array, Exhibit], random: Any) -> tuple[tuple[Cursor, Array, Exhibit], Any]:
+        cursor, used_V, exhibit = carry
+        later, (turns, games, played) = play_step(stage, (cursor, used_V), random)
+        exhibit = with_first(exhibit, games.fault_TBW.reshape(-1), cursor.state, played, random[0])
+        return (*later, exhibit), (turns, games, played)
+
+    def play_sequence(carry: tuple[Cursor, Array, Exhibit], random: Any) -> tuple[tuple[Cursor, Array, Exhibit], Any]:
         memory, state = carry[0].memory, carry[0].state if archive is not None else ()
         carry, (turns, games, played) = lax.scan(one_step, carry, random, length=sequence)
         return carry, (memory, state, turns, games, played if archive is not None else ())
 
-    carry = (cursor, jnp.zeros(worlds, jnp.int32))
-    (cursor, _), (memory, states, *found) = lax.scan(play_sequence, carry, random, length=steps // sequence)
+    first = no_exhibit(cursor.state, blank_action(game.spec, worlds), jax.tree.map(lambda x: x[0, 0], random[0]))
+    carry = (cursor, jnp.zeros(worlds, jnp.int32), first)
+    (cursor, used_V, exhibit), (memory, states, *found) = lax.scan(
+        play_sequence, carry, random, length=steps // sequence
+    )
     turns, games, played, chance = jax.tree.map(lambda x: x.reshape(steps, *x.shape[2:]), (*found, random[0]))
     last = look(game, seating, drivers, cursor.state)
     rollouts = []
@@ -137,10 +160,25 @@ def collect(
         value, _ = judge(
             seating, group, driver, last, refresh(seating, group, driver, cursor.start_BW, cursor.memory[i])[1]
         )
-        rollouts.append(to_rollout(turn, memory[i], value, seating.sides_of(group)))
+        blind = seating.per_world(last.blind_BW, group)
+        rollouts.append(to_rollout(turn, memory[i], value, blind, seating.sides_of(group)))
+    games = games._replace(faults=faults_of(games, game.spec, used_V, bank, exhibit))
     if archive is not None:
         games = games._replace(film=Film(states, played, chance))
     return tuple(rollouts), cursor, games
+
+
+def blank_action(spec: GameSpec, worlds: int) -> Action:
+    shape = (worlds, spec.seats)
+    return Action(jnp.zeros((*shape, len(spec.action.heads)), jnp.int32), jnp.zeros((*shape, spec.action.dimensions)))
+
+
+def faults_of(games: Games, spec: GameSpec, used_V: Array, bank: "Bank", exhibit: Exhibit) -> Faults:
+    """Worlds that went wrong take a start of their own each, without having one more in the bank."""
+    fault_TBW = games.fault_TBW
+    own_V = used_V - fault_TBW.sum(0, dtype=jnp.int32).reshape(-1)
+    reused = jnp.maximum(own_V - jax.tree.leaves(bank.state)[0].shape[0], 0).sum()
+    return Faults(fault_TBW.sum(), (fault_TBW & (games.length_TBW >= spec.longest)).sum(), reused, exhibit)
 
 
 class Bank(NamedTuple):
@@ -208,26 +246,35 @@ def play_step(
     step = by_block(step, seating)
     memory = tuple((later, values[i][1] if i in values else ()) for i, (_, later) in enumerate(driven))
 
-    def final_values() -> list[Array]:
+    def final_values() -> tuple[list[Array], Array]:
         sight = look(game, seating, drivers, state)
-        return [judge(seating, *players[i], sight, memory[i][1])[0] for i in seating.learning]
+        return [judge(seating, *players[i], sight, memory[i][1])[0] for i in seating.learning], sight.blind_BW
 
     # The final observation of a cut game exists only here, and its value is computed only when there is one.
-    cut_values = lax.cond(
-        step.cut.any(), final_values, lambda: [jnp.zeros_like(values[i][0]) for i in seating.learning]
+    cut_values, blind_BW = lax.cond(
+        step.cut.any(),
+        final_values,
+        lambda: ([jnp.zeros_like(values[i][0]) for i in seating.learning], jnp.zeros_like(step.cut)),
     )
     paid = shaping_of(stage, cursor.state, state, step) if stage.shaping else None
+    overdue_BW = (cursor.length_BW + 1 >= game.spec.longest) & ~(step.over | step.cut)
+    fault_BW = sight.blind_BW | (blind_BW & step.cut) | undefined(state).reshape(step.over.shape) | overdue_BW
+    for part in (step.reward_S, *(() if paid is None else (paid.columns,))):
+        fault_BW = fault_BW | unusable(part, 2)
+    step = without_fault(step, fault_BW)
+    if paid is not None:
+        paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
     turns = tuple(
         turn(
             seating, *players[i], cursor, sight, decisions[i], step, values[i][0], cut_values[j], drives[i], paid,
-            action if stage.imitating else None,
+            action if stage.imitating else None, fault_BW,
         )
         for j, i in enumerate(seating.learning)
     )  # fmt: skip
     sums = None if paid is None or cursor.sums_BWSJ is None else cursor.sums_BWSJ + paid.columns
     games = Games(
         step.over | step.cut, cursor.return_BWS + step.reward_S, cursor.length_BW + 1, jnp.asarray(step.outcome_K),
-        step.cause_K, cursor.fresh_BW, sums, cursor.replayed_BW,
+        step.cause_K, cursor.fresh_BW, sums, cursor.replayed_BW, fault_TBW=fault_BW,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
 
@@ -253,6 +300,7 @@ def turn(
     drives_PW: Array | None,
     paid: Shaping | None,
     action: Action | None,
+    fault_BW: Array,
 ) -> Turn:
     """One learning group's share of a step. What another player did in its place is none of its experience."""
     observation = sight.observation
@@ -279,12 +327,14 @@ def turn(
         start=world(cursor.start_BW),
         shaping=None if paid is None else jax.tree.map(seats, paid),
         able=None if action is None else seats(observation.acting_S),
+        fault=world(fault_BW),
+        blind=world(sight.blind_BW),
     )
 
 
 def restart(state: State, memory: tuple, games: Games, bank: Bank, used_V: Array) -> tuple[Cursor, Array]:
-    """Worlds whose game ended begin again from the start bank; the others go on."""
-    ended_BW = games.finished_TBW
+    """Worlds whose game ended or went wrong begin again from the start bank; the others go on."""
+    ended_BW = games.ended_TBW
     ended_V = ended_BW.reshape(-1)
     start = draw(bank, used_V)
     again = None
@@ -303,10 +353,12 @@ def restart(state: State, memory: tuple, games: Games, bank: Bank, used_V: Array
     return cursor, used_V + ended_V
 
 
-def to_rollout(turns: Turn, memory: tuple, last_value: Array, side_PWK: Array) -> Rollout:
+def to_rollout(turns: Turn, memory: tuple, last_value: Array, last_blind: Array, side_PWK: Array) -> Rollout:
     """Turns of all steps, with what follows each: the next value, or that of the final observation of a cut game."""
     next_value = jnp.concatenate([turns.value[1:], last_value[None]])
     cut = turns.cut[..., None]
+    ended = turns.over | cut
+    lost, stops = left_out(turns.fault, jnp.concatenate([turns.blind, last_blind[None]]), ended)
     return Rollout(
         features_TWNF=turns.features,
         legal_TWNA=turns.legal,
@@ -318,12 +370,12 @@ def to_rollout(turns: Turn, memory: tuple, last_value: Array, side_PWK: Array) -
         next_value_TWN=jnp.where(cut, turns.cut_value, next_value),
         reward_TWN=turns.reward,
         over_TWN=turns.over,
-        ended_TWN=turns.over | cut,
-        present_TWN=turns.present,
-        acting_TWN=turns.acting,
+        ended_TWN=ended | stops,
+        present_TWN=turns.present & ~lost,
+        acting_TWN=turns.acting & ~lost,
         start_TW=turns.start,
         side_TWK=jnp.broadcast_to(side_PWK, (turns.start.shape[0], *side_PWK.shape)),
         memory=memory,
         shaping=turns.shaping,
-        imitate_TWN=turns.able,
+        imitate_TWN=None if turns.able is None else turns.able & ~lost,
     )
