@@ -145,8 +145,8 @@ def test_steps_that_teach_nothing_and_where_credit_stops():
 def test_numbers_that_can_be_used_are_finite_and_can_be_squared():
     array = jnp.array([[[1.0, -1e12]], [[jnp.nan, 0.0]], [[0.0, -jnp.inf]], [[3e19, 0.0]]])
     np.testing.assert_array_equal(unusable(array, 1), [False, True, True, True])
-    state = {"place": jnp.array([[0.0, jnp.inf], [jnp.nan, 1.0]]), "turn": jnp.array([1, 2])}
-    np.testing.assert_array_equal(undefined(state), [False, True])  # infinity may mean "never"
+    state = {"place": jnp.array([[[0.0, jnp.inf], [jnp.nan, 1.0]]]), "turn": jnp.array([[1, 2]])}
+    np.testing.assert_array_equal(undefined(state), [[False, True]])  # infinity may mean "never"
 
 
 def test_an_evaluation_takes_no_game_that_went_wrong():

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from sparring.core.records import Action, Step
-from sparring.core.spec import GameSpec
 from sparring.games.game import Game, State
 from sparring.nets.distributions import Distribution
 from sparring.play.chance import action_noise, game_chance, stream, twins
@@ -29,7 +28,7 @@ from sparring.play.decide import (
 from sparring.play.defeats import Archive, second_tries
 from sparring.play.faults import (
     Exhibit,
-    Faults,
+    found_in,
     left_out,
     no_exhibit,
     undefined,
@@ -139,7 +138,7 @@ def collect(
     def one_step(carry: tuple[Cursor, Array, Exhibit], random: Any) -> tuple[tuple[Cursor, Array, Exhibit], Any]:
         cursor, used_V, exhibit = carry
         later, (turns, games, played) = play_step(stage, (cursor, used_V), random)
-        exhibit = with_first(exhibit, games.fault_TBW.reshape(-1), cursor.state, played, random[0])
+        exhibit = with_first(exhibit, games.fault_TBW, cursor.state, played, random[0])
         return (*later, exhibit), (turns, games, played)
 
     def play_sequence(carry: tuple[Cursor, Array, Exhibit], random: Any) -> tuple[tuple[Cursor, Array, Exhibit], Any]:
@@ -147,8 +146,8 @@ def collect(
         carry, (turns, games, played) = lax.scan(one_step, carry, random, length=sequence)
         return carry, (memory, state, turns, games, played if archive is not None else ())
 
-    first = no_exhibit(cursor.state, blank_action(game.spec, worlds), jax.tree.map(lambda x: x[0, 0], random[0]))
-    carry = (cursor, jnp.zeros(worlds, jnp.int32), first)
+    nothing = no_exhibit(game.spec, cursor.state, jax.tree.map(lambda x: x[0, 0], random[0]))
+    carry = (cursor, jnp.zeros(worlds, jnp.int32), nothing)
     (cursor, used_V, exhibit), (memory, states, *found) = lax.scan(
         play_sequence, carry, random, length=steps // sequence
     )
@@ -162,23 +161,11 @@ def collect(
         )
         blind = seating.per_world(last.blind_BW, group)
         rollouts.append(to_rollout(turn, memory[i], value, blind, seating.sides_of(group)))
-    games = games._replace(faults=faults_of(games, game.spec, used_V, bank, exhibit))
+    faults = found_in(games.fault_TBW, games.length_TBW, game.spec, used_V, bank.state, exhibit)
+    games = games._replace(faults=faults)
     if archive is not None:
         games = games._replace(film=Film(states, played, chance))
     return tuple(rollouts), cursor, games
-
-
-def blank_action(spec: GameSpec, worlds: int) -> Action:
-    shape = (worlds, spec.seats)
-    return Action(jnp.zeros((*shape, len(spec.action.heads)), jnp.int32), jnp.zeros((*shape, spec.action.dimensions)))
-
-
-def faults_of(games: Games, spec: GameSpec, used_V: Array, bank: "Bank", exhibit: Exhibit) -> Faults:
-    """Worlds that went wrong take a start of their own each, without having one more in the bank."""
-    fault_TBW = games.fault_TBW
-    own_V = used_V - fault_TBW.sum(0, dtype=jnp.int32).reshape(-1)
-    reused = jnp.maximum(own_V - jax.tree.leaves(bank.state)[0].shape[0], 0).sum()
-    return Faults(fault_TBW.sum(), (fault_TBW & (games.length_TBW >= spec.longest)).sum(), reused, exhibit)
 
 
 class Bank(NamedTuple):
@@ -258,7 +245,7 @@ def play_step(
     )
     paid = shaping_of(stage, cursor.state, state, step) if stage.shaping else None
     overdue_BW = (cursor.length_BW + 1 >= game.spec.longest) & ~(step.over | step.cut)
-    fault_BW = sight.blind_BW | (blind_BW & step.cut) | undefined(state).reshape(step.over.shape) | overdue_BW
+    fault_BW = sight.blind_BW | (blind_BW & step.cut) | undefined(by_block(state, seating)) | overdue_BW
     for part in (step.reward_S, *(() if paid is None else (paid.columns,))):
         fault_BW = fault_BW | unusable(part, 2)
     step = without_fault(step, fault_BW)

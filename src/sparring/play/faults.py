@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from sparring.core.records import LARGEST, Action, Step
+from sparring.core.spec import GameSpec
 from sparring.games.game import State
 
 
@@ -37,13 +38,18 @@ class Faults(NamedTuple):
     exhibit: Exhibit
 
 
-def no_exhibit(state: State, action: Action, chance: Any) -> Exhibit:
+def no_exhibit(spec: GameSpec, state: State, chance: Any) -> Exhibit:
     """In the shapes of one world, from leaves [V, ...]."""
-    return Exhibit(jnp.full((), -1, jnp.int32), *jax.tree.map(lambda x: x[0], (state, action, chance)))
+    heads, dimensions = len(spec.action.heads), spec.action.dimensions
+    action = Action(jnp.zeros((spec.seats, heads), jnp.int32), jnp.zeros((spec.seats, dimensions)))
+    state, chance = jax.tree.map(lambda x: x[0], (state, chance))
+    return Exhibit(jnp.full((), -1, jnp.int32), state, action, chance)
 
 
-def with_first(exhibit: Exhibit, fault_V: Array, state: State, action: Action, chance: Any) -> Exhibit:
+def with_first(exhibit: Exhibit, fault_BW: Array | None, state: State, action: Action, chance: Any) -> Exhibit:
     """The exhibit, or what went wrong in this step where nothing had before. It costs nothing while all is well."""
+    assert fault_BW is not None
+    fault_V = fault_BW.reshape(-1)
 
     def taken() -> Exhibit:
         world = jnp.argmax(fault_V).astype(jnp.int32)
@@ -52,19 +58,30 @@ def with_first(exhibit: Exhibit, fault_V: Array, state: State, action: Action, c
     return lax.cond((exhibit.world < 0) & fault_V.any(), taken, lambda: exhibit)
 
 
+def found_in(
+    fault_TBW: Array | None, length_TBW: Array, spec: GameSpec, used_V: Array, bank_RV: State, exhibit: Exhibit
+) -> Faults:
+    """The faults of a rollout in which each world began used_V games from the bank, those after a fault included: for
+    these the bank holds no more starts, so they are no sign that games are shorter than declared."""
+    assert fault_TBW is not None
+    starts = next((leaf.shape[0] for leaf in jax.tree.leaves(bank_RV)), fault_TBW.shape[0])
+    planned_V = used_V - fault_TBW.sum(0, dtype=jnp.int32).reshape(-1)
+    overdue_TBW = fault_TBW & (length_TBW >= spec.longest)
+    return Faults(fault_TBW.sum(), overdue_TBW.sum(), jnp.maximum(planned_V - starts, 0).sum(), exhibit)
+
+
 def unusable(array: Array, axes: int) -> Array:
     """Where numbers are none, or too large to be squared and added up; over all but the first axes."""
     return ~(jnp.abs(array) <= LARGEST).all(tuple(range(axes, array.ndim)))
 
 
-def undefined(state: State) -> Array:
-    """Worlds with a NaN in their state, [V]. Infinity is allowed there: games may mean "never" by it."""
-    floats = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.floating)]
-    worlds = jax.tree.leaves(state)[0].shape[0]
-    found_V = jnp.zeros(worlds, bool)
-    for leaf in floats:
-        found_V = found_V | jnp.isnan(leaf.reshape(worlds, -1)).any(1)
-    return found_V
+def undefined(state: State) -> Array | bool:
+    """Worlds with a NaN in their state, [B, W]. Infinity is allowed there: games may mean "never" by it."""
+    found_BW: Array | bool = False
+    for leaf in jax.tree.leaves(state):
+        if jnp.issubdtype(leaf.dtype, jnp.floating):
+            found_BW = found_BW | jnp.isnan(leaf).any(tuple(range(2, leaf.ndim)))
+    return found_BW
 
 
 def without_fault(step: Step, fault_BW: Array) -> Step:

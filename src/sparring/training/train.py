@@ -11,7 +11,6 @@ import jax.numpy as jnp
 
 from sparring.evaluation.match import MatchGames
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore, score_sides
-from sparring.play.faults import Faults
 from sparring.store.checkpoints import save
 from sparring.store.results import Results
 from sparring.store.run_dir import RunDir
@@ -71,13 +70,12 @@ class Running:
         if self.report is None:
             return
         (iteration, report), self.report = self.report, None
-        *counts, exhibit = report.faults
-        small = (report.tally, report.stats, report.duels, report.second_tries, counts)
-        tally, stats, duels, tries, counts = jax.device_get(small)
+        small = (report.tally, report.stats, report.duels, report.second_tries, report.faults._replace(exhibit=None))
+        tally, stats, duels, tries, faults = jax.device_get(small)
         now = time.monotonic()
         seconds, self.began = now - self.began, now
         faced = self.opposition.observe(iteration, duels, tries)
-        told = Report(tally, stats, report.suspects, Faults(*counts, exhibit), duels, tries)
+        told = Report(tally, stats, report.suspects, faults._replace(exhibit=report.faults.exhibit), duels, tries)
         lines, new = self.recorder.iteration(iteration, told, seconds, faced)
         self.opposition.read(lines)
         self.on_iteration(Progress(iteration + 1, self.recorder.built.iterations, seconds, lines, new))
