@@ -68,7 +68,7 @@ VIEWS = {
         lambda _, seen: seen._replace(acting_S=jnp.array([True, False]))
     ),
     "Seats that act: expected only present seats": (lambda _, seen: seen._replace(present_S=jnp.array([True, False]))),
-    "Finite features: expected finite numbers, found NaN or infinity at step 2 of a game, seat 0": (
+    "Finite features: expected finite numbers, none beyond 1e.12, found NaN or infinity at step 2 of a game, seat 0": (
         lambda state, seen: seen._replace(features_SF=jnp.log(1.0 - state.played) + seen.features_SF)
     ),
     "Present seats: expected seats that stay away once they have left, found one that came back at step 2": (
@@ -95,6 +95,9 @@ STEPS = {
     ),
     "Exchangeable seats: .* in step.reward_S": (
         lambda _, step: step._replace(reward_S=step.reward_S + jnp.array([0.5, -0.5]))
+    ),
+    "Finite rewards: expected finite numbers, none beyond 1e.12, found NaN or infinity at step 1 of a game, seat 0": (
+        lambda _, step: step._replace(reward_S=step.reward_S + jnp.array([3e19, -3e19]))
     ),
     "Finite rewards: expected finite numbers": (
         lambda after, step: step._replace(reward_S=step.reward_S / (after.played - 2.0))
@@ -186,6 +189,14 @@ def test_a_game_that_knows_whether_it_is_compiled_has_two_meanings() -> None:
         return MatrixGame.central(self, state) + float(isinstance(state.played, jax.core.Tracer))
 
     rejected(doctored(central=central), "One meaning: expected the same result under jit as without")
+
+
+def test_a_state_that_is_no_number_is_refused() -> None:
+    def step(self: MatrixGame, state: MatrixState, action: Action, chance: Any) -> tuple[MatrixState, Step]:
+        after, result = MatrixGame.step(self, state, action, chance)
+        return after._replace(total_S=after.total_S + jnp.where(after.played == 2, jnp.nan, 0.0)), result
+
+    rejected(doctored(step=step), "Defined state: expected numbers, found NaN in total_S after step 2 of a game")
 
 
 def test_a_state_that_changes_its_type_is_refused() -> None:
