@@ -133,15 +133,9 @@ def collect(
     bank = start_bank(game, seating, key, steps, pairing, archive, replay_share)
     random = (game_chance(game, stream(key, "chance"), steps, worlds), noise(seating, drivers, key, steps, explore))
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
-    stage = Stage(game, seating, drivers, bank, pairing, shaping, imitating)
+    one_step = partial(watched_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating))
 
-    def one_step(carry: tuple[Cursor, Array, Exhibit], random: Any) -> tuple[tuple[Cursor, Array, Exhibit], Any]:
-        cursor, used_V, exhibit = carry
-        later, (turns, games, played) = play_step(stage, (cursor, used_V), random)
-        exhibit = with_first(exhibit, games.fault_TBW, cursor.state, played, random[0])
-        return (*later, exhibit), (turns, games, played)
-
-    def play_sequence(carry: tuple[Cursor, Array, Exhibit], random: Any) -> tuple[tuple[Cursor, Array, Exhibit], Any]:
+    def play_sequence(carry: Watched, random: Any) -> tuple[Watched, Any]:
         memory, state = carry[0].memory, carry[0].state if archive is not None else ()
         carry, (turns, games, played) = lax.scan(one_step, carry, random, length=sequence)
         return carry, (memory, state, turns, games, played if archive is not None else ())
@@ -161,8 +155,7 @@ def collect(
         )
         blind = seating.per_world(last.blind_BW, group)
         rollouts.append(to_rollout(turn, memory[i], value, blind, seating.sides_of(group)))
-    faults = found_in(games.fault_TBW, games.length_TBW, game.spec, used_V, bank.state, exhibit)
-    games = games._replace(faults=faults)
+    games = games._replace(faults=found_in(games.fault_TBW, games.length_TBW, game.spec, used_V, bank.state, exhibit))
     if archive is not None:
         games = games._replace(film=Film(states, played, chance))
     return tuple(rollouts), cursor, games
@@ -202,6 +195,18 @@ def noise(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int, e
         )
         for group, driver, twin_PX in zip(seating.groups, drivers, numbers, strict=True)
     )
+
+
+Watched = tuple[Cursor, Array, Exhibit]
+"""Where play stands, the starts each world has used, and the first world that went wrong."""
+
+
+def watched_step(stage: Stage, carry: Watched, random: Any) -> tuple[Watched, tuple[tuple[Turn, ...], Games, Action]]:
+    """One step, and a look at what went wrong in it."""
+    cursor, used_V, exhibit = carry
+    later, (turns, games, played) = play_step(stage, (cursor, used_V), random)
+    exhibit = with_first(exhibit, games.fault_TBW, cursor.state, played, random[0])
+    return (*later, exhibit), (turns, games, played)
 
 
 def play_step(
