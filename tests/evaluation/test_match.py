@@ -30,7 +30,8 @@ def test_the_first_game_that_each_world_finished_is_the_one_that_counts():
         length_TBW=jnp.array([[[1, 1]], [[1, 2]], [[2, 3]]]),
         outcome_TBWK=jnp.array([[[[1.0], [0.0]]], [[[0.0], [0.0]]], [[[-1.0], [-1.0]]]]),
     )
-    returns, lengths, outcomes, _ = first_games(record)
+    counts, returns, lengths, outcomes, _ = first_games(record)
+    np.testing.assert_array_equal(counts, [[True, True]])
     np.testing.assert_array_equal(returns, [[[1], [30]]])
     np.testing.assert_array_equal(lengths, [[1, 3]])
     np.testing.assert_array_equal(outcomes, [[[1], [-1]]])

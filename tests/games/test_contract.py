@@ -53,6 +53,13 @@ def test_a_sound_game_passes() -> None:
     check_game(doctored(), worlds=2, games=2)
 
 
+def absent_from(step: int, state: MatrixState, seen: Observation) -> Observation:
+    """Both seats are gone after so many steps."""
+    here_S = jnp.full(2, state.played < step)
+    legal_SA = seen.legal_SA & (here_S[:, None] | (jnp.arange(3) == 0))
+    return seen._replace(present_S=here_S, acting_S=here_S, legal_SA=legal_SA)
+
+
 VIEWS = {
     "Legal rows: .* at least one legal entry in each head, found an empty row of head 0 at step 1 of a game, seat 1": (
         lambda _, seen: seen._replace(legal_SA=seen.legal_SA & jnp.array([[True], [False]]))
@@ -61,7 +68,7 @@ VIEWS = {
         lambda _, seen: seen._replace(acting_S=jnp.array([True, False]))
     ),
     "Seats that act: expected only present seats": (lambda _, seen: seen._replace(present_S=jnp.array([True, False]))),
-    "Finite features: expected finite numbers, found NaN or infinity at step 2 of a game, seat 0": (
+    "Finite features: expected finite numbers, none beyond 1e.12, found NaN or infinity at step 2 of a game, seat 0": (
         lambda state, seen: seen._replace(features_SF=jnp.log(1.0 - state.played) + seen.features_SF)
     ),
     "Present seats: expected seats that stay away once they have left, found one that came back at step 2": (
@@ -70,6 +77,9 @@ VIEWS = {
             acting_S=jnp.full(2, state.played != 1),
             legal_SA=seen.legal_SA & ((state.played != 1) | (jnp.arange(3) == 0)),
         )
+    ),
+    "Seats that go: expected left_S where a seat goes, found none at step 1 of a game, seat 0. Set left_S": (
+        lambda state, seen: absent_from(1, state, seen)
     ),
     "Exchangeable seats: expected a game that treats seats alike .* in seen.features_SF": (
         lambda _, seen: seen._replace(features_SF=seen.features_SF.at[0, 0].add(1.0))
@@ -85,6 +95,9 @@ STEPS = {
     ),
     "Exchangeable seats: .* in step.reward_S": (
         lambda _, step: step._replace(reward_S=step.reward_S + jnp.array([0.5, -0.5]))
+    ),
+    "Finite rewards: expected finite numbers, none beyond 1e.12, found NaN or infinity at step 1 of a game, seat 0": (
+        lambda _, step: step._replace(reward_S=step.reward_S + jnp.array([3e19, -3e19]))
     ),
     "Finite rewards: expected finite numbers": (
         lambda after, step: step._replace(reward_S=step.reward_S / (after.played - 2.0))
@@ -147,6 +160,23 @@ def test_a_game_that_steps_wrongly_is_told_so(sentence: str) -> None:
     rejected(doctored(step=stepping(STEPS[sentence])), sentence)
 
 
+def leaving(pay: float) -> MatrixGame:
+    """Both seats leave with the first of three steps; after it they are paid `pay`, the second the opposite."""
+
+    def step(after: MatrixState, result: Step) -> Step:
+        first = after.played == 1
+        reward_S = jnp.where(first, result.reward_S, pay * jnp.array([1.0, -1.0]))
+        return result._replace(left_S=jnp.full(2, first), reward_S=reward_S)
+
+    observe = observing(lambda state, seen: absent_from(1, state, seen))
+    return doctored(observe=observe, step=stepping(step))
+
+
+def test_a_seat_that_left_is_not_paid() -> None:
+    rejected(leaving(0.5), "Pay of absent seats: expected nothing, found 0.5 at step 2 of a game, seat 0. Pay it in")
+    check_game(leaving(0.0), worlds=2, games=2)
+
+
 def test_a_start_that_python_draws_is_not_repeatable() -> None:
     def start(self: MatrixGame, key: Array) -> MatrixState:
         return MatrixGame.start(self, key)._replace(total_S=jnp.full(2, np.random.default_rng().uniform()))
@@ -159,6 +189,14 @@ def test_a_game_that_knows_whether_it_is_compiled_has_two_meanings() -> None:
         return MatrixGame.central(self, state) + float(isinstance(state.played, jax.core.Tracer))
 
     rejected(doctored(central=central), "One meaning: expected the same result under jit as without")
+
+
+def test_a_state_that_is_no_number_is_refused() -> None:
+    def step(self: MatrixGame, state: MatrixState, action: Action, chance: Any) -> tuple[MatrixState, Step]:
+        after, result = MatrixGame.step(self, state, action, chance)
+        return after._replace(total_S=after.total_S + jnp.where(after.played == 2, jnp.nan, 0.0)), result
+
+    rejected(doctored(step=step), "Defined state: expected numbers, found NaN in total_S after step 2 of a game")
 
 
 def test_a_state_that_changes_its_type_is_refused() -> None:

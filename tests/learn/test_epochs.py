@@ -11,7 +11,7 @@ from sparring.core.schedules import Schedule
 from sparring.learn.batch import Cut, to_rows, unroll
 from sparring.learn.config import INHERITED, Knobs, PPOConfig, knobs_at
 from sparring.learn.learner import behaviour, ready, trainable
-from sparring.learn.ppo import update
+from sparring.learn.ppo import update, with_rewards
 from sparring.learn.returns import gae
 from sparring.nets.config import NetConfig
 from sparring.nets.exploring import Exploring
@@ -95,6 +95,17 @@ def test_a_rollout_that_is_not_finite_spoils_no_statistics(rollout):
     sound, stats, _ = updated(config, after, rollout)
     assert stats.bad_minibatches == 0
     assert sound.reward.statistics.count > 0
+
+
+def test_a_first_reward_whose_square_is_no_number_leaves_the_scale_of_rewards_as_it_was(rollout):
+    config = replace(PLAIN, reward_scale=True)
+    learner = learner_of(config)
+    reward = np.array(rollout.reward_TWN)
+    reward[0, 0] = 3e19
+    plain, _ = with_rewards(learner, rollout._replace(reward_TWN=reward), knobs(config), config)
+    assert plain.reward.statistics.count == 0
+    sound, _ = with_rewards(learner, rollout, knobs(config), config)
+    assert sound.reward.statistics.count == rollout.present_TWN.sum()
 
 
 def test_the_minibatches_that_are_finite_still_teach(rollout):

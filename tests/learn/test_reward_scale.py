@@ -111,3 +111,24 @@ def test_rewards_of_another_unit_come_out_the_same():
     large, _ = run(reward_TWN * 1000)
     np.testing.assert_allclose(large, small, rtol=1e-5)
     assert jnp.isfinite(large).all()
+
+
+def test_one_freak_reward_does_not_silence_those_after_it():
+    # Returns 2, 4, 6: deviation sqrt(8 / 3) = 1.633, so 3e19 counts as 1633, as returns of 1636 and then of 818 + 1.
+    _, before = run(column(2.0, 3.0, 4.0))
+    bound = 1e3 * (8 / 3) ** 0.5
+    for freak in (3e19, -3e19):
+        divided, after = run(column(freak, 1.0), scale=before)
+        returns = [2.0, 4.0, 6.0, 3.0 + np.sign(freak) * bound, 0.5 * (3.0 + np.sign(freak) * bound) + 1.0]
+        assert summary(after) == pytest.approx((np.mean(returns), np.var(returns), 5.0), rel=1e-5)
+        assert divided[1, 0, 0] == pytest.approx(1.0 / np.std(returns), rel=1e-5)
+
+
+def test_a_game_that_pays_far_more_than_before_is_followed():
+    reward_TWN, ended = column(1e6, -1e6), column(1, 1)
+    _, scale = run(column(1.0, -1.0), ended)
+    for _ in range(3):
+        divided, scale = run(reward_TWN, ended, scale=scale)
+    # Returns of 1, of 1e3, and from then on of 1e6, all of either sign: four of eight at full size.
+    assert summary(scale)[1] == pytest.approx((1 + 1e6 + 2 * 1e12) / 4, rel=0.5)
+    assert np.abs(divided).max() == pytest.approx(2**0.5, rel=0.25)

@@ -78,6 +78,13 @@ def test_a_threshold_on_the_border_goes_to_the_next_possible_entry():
     np.testing.assert_array_equal(quick(inverse_cdf)(p_RA, uniform_R), [0, 0, 2, 2])
 
 
+def test_probabilities_are_added_up_in_full_precision():
+    # By default a GPU multiplies in TF32, which rounds 0.3333 to 0.3335.
+    text = jax.jit(inverse_cdf).lower(np.float32([[0.25, 0.75]]), np.float32([0.5])).as_text()
+    (product,) = (line for line in text.splitlines() if "dot_general" in line)
+    assert product.count("HIGHEST") == 2
+
+
 def test_the_log_probability_of_an_action_is_the_sum_over_heads_and_dimensions():
     action = Action(np.array([1, 1]), np.float32([0.8, -3.0]))
     by_hand = np.log(0.25) + np.log(1.0) + stats.norm.logpdf([0.8, -3.0], [0.3, -1.0], [0.5, 2.0]).sum()

@@ -8,6 +8,10 @@ if TYPE_CHECKING:  # core loads without jax
     from jax import Array
 
 
+LARGEST = 1e12
+"""Rewards and features beyond this are a fault of the game: their squares and sums leave the range of float32."""
+
+
 class Action(NamedTuple):
     discrete_SD: Array
     """Choice of each head, int32."""

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from sparring.core.errors import GameError
 from sparring.core.seeding import Seed
 from sparring.evaluation.scoring import MatchGames
 from sparring.games.game import Game
@@ -30,6 +31,8 @@ class Finished(NamedTuple):
     """The first game of each world."""
 
     done_BW: Array
+    counts_BW: Array
+    """Whether it came to an end, instead of going wrong (`play/faults`)."""
     return_BWS: Array
     length_BW: Array
     outcome_BWK: Array
@@ -51,9 +54,14 @@ class Match:
 
     def __call__(self, players: Mapping[str, Any], *, seed: int) -> list[MatchGames]:
         static = {"seating": self.seating, "deterministic": self.deterministic, "stretch": STRETCH}
-        arrays = play_match(*self.arguments(players, seed), **static)
-        found = [np.asarray(array) for array in arrays]
-        return [MatchGames(*(array[b] for array in found)) for b in range(len(self.lineups))]
+        counts_BW, *found = map(np.asarray, play_match(*self.arguments(players, seed), **static))
+        for lineup, counts_W in zip(self.lineups, counts_BW, strict=True):
+            if not counts_W.any():
+                raise GameError(
+                    f"No game of {' against '.join(lineup)} came to an end: numbers were not finite, or games went on "
+                    "after spec.longest steps. Run sparring.games.contract.check_game on the game."
+                )
+        return [MatchGames(*(array[b, counts_BW[b]] for array in found)) for b in range(len(self.lineups))]
 
     def arguments(self, players: Mapping[str, Any], seed: int) -> tuple[Game, tuple["Cast", ...], Array]:
         casts = tuple(cast_of(group.lanes, self.lineups, players) for group in self.seating.groups)
@@ -147,17 +155,18 @@ def play_out(
 
 
 def in_stretch(record: Games) -> Finished:
-    returns, lengths, outcomes, causes = first_games(record)
-    done_BW = record.finished_TBW.any(axis=0)
+    counts_BW, returns, lengths, outcomes, causes = first_games(record)
+    done_BW = record.ended_TBW.any(axis=0)
     numbers = lengths.astype(jnp.int32), outcomes.astype(float), causes.astype(jnp.int32)
-    return Finished(done_BW, returns.astype(float), *numbers)
+    return Finished(done_BW, counts_BW, returns.astype(float), *numbers)
 
 
 def nothing_yet(seating: Seating) -> Finished:
     shape = (seating.blocks, seating.worlds)
     returns, outcomes = jnp.zeros((*shape, seating.spec.seats)), jnp.zeros((*shape, seating.spec.sides))
     causes = jnp.zeros(outcomes.shape, jnp.int32)
-    return Finished(jnp.zeros(shape, bool), returns, jnp.zeros(shape, jnp.int32), outcomes, causes)
+    none_BW = jnp.zeros(shape, bool)
+    return Finished(none_BW, none_BW, returns, jnp.zeros(shape, jnp.int32), outcomes, causes)
 
 
 def cast_of(
@@ -178,8 +187,8 @@ def driver_of(
 
 
 def first_games(record: Games) -> tuple[Array, ...]:
-    """The result of the first game each world finished: return_BWS, length_BW, outcome_BWK, cause_BWK."""
-    step_BW = jnp.argmax(record.finished_TBW, axis=0)
+    """Of the first game of each world: whether it came to an end, return_BWS, length_BW, outcome_BWK, cause_BWK."""
+    step_BW = jnp.argmax(record.ended_TBW, axis=0)
 
     def at_end(x_TBW: Array) -> Array:
         index = step_BW.reshape(1, *step_BW.shape, *(1,) * (x_TBW.ndim - 3))
@@ -187,7 +196,7 @@ def first_games(record: Games) -> tuple[Array, ...]:
 
     outcome_BWK = at_end(record.outcome_TBWK)
     cause_BWK = jnp.zeros_like(outcome_BWK) if isinstance(record.cause_TBWK, tuple) else at_end(record.cause_TBWK)
-    return at_end(record.return_TBWS), at_end(record.length_TBW), outcome_BWK, cause_BWK
+    return at_end(record.finished_TBW), at_end(record.return_TBWS), at_end(record.length_TBW), outcome_BWK, cause_BWK
 
 
 def family_of(policy: Any) -> str:

@@ -244,7 +244,8 @@ def meeting(game: Game, home: Any, away: Any, pair: Array, number: Array, *, sta
 
     found = play_out(game, seating, drivers, cursor._replace(state=state), stream(key, "play"), random)
     lead_BW = jnp.sign(found.outcome_BWK[..., 0] - found.outcome_BWK[..., 1])
-    lead_BW = lead_BW * jnp.array([[1.0], [-1.0]])
+    # A game that went wrong is nobody's: a draw, so that every pair has all its games and mirrored pairs stay even.
+    lead_BW = jnp.where(found.counts_BW, lead_BW, 0.0) * jnp.array([[1.0], [-1.0]])
     counts_3 = jnp.stack([(lead_BW == sign).sum() for sign in (1, 0, -1)])
     first, second = (found.return_BWS[..., list(seats)].mean(-1) for seats in game.spec.seats_of_side)
     return Met(counts_3, jnp.stack([first[0] + second[1], second[0] + first[1]]) / 2)

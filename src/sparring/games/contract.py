@@ -22,7 +22,7 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from sparring.core.errors import GameError
-from sparring.core.records import Action
+from sparring.core.records import LARGEST, Action
 from sparring.core.spec import GameSpec
 from sparring.games.game import Chance, Game, State
 from sparring.games.symmetry import exchanged, exchanges
@@ -38,6 +38,7 @@ from sparring.games.trial import (
     sample_of,
 )
 
+SOUND = f"finite numbers, none beyond {LARGEST:g}"
 SAMPLE = 128
 """How many of the transitions that were played are played again with seats exchanged."""
 
@@ -52,6 +53,7 @@ def check_game(game: Game, *, seed: int = 0, worlds: int = 8, games: int = 3) ->
     if not games:
         return
     record = random_play(game, seed=seed, worlds=worlds, steps=games * game.spec.longest)
+    _check_states(record)
     _check_views(game.spec, record)
     _check_steps(game.spec, record)
     _check_causes(game.spec, record)
@@ -171,13 +173,24 @@ def _where(record: Record, bad: ArrayLike, when: str = "at") -> str:
     return f"{when} step {int(record.played[t, w])} of a game" + (f", seat {seat[0]}" if seat else "")
 
 
+def _check_states(record: Record) -> None:
+    """Training leaves worlds out whose state holds a NaN; infinity may mean "never"."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(record.moment.after):
+        if jnp.issubdtype(leaf.dtype, jnp.floating):
+            x = np.asarray(leaf)
+            bad = np.isnan(x).any(tuple(range(2, x.ndim)))
+            if bad.any():
+                found = f"NaN in {jax.tree_util.keystr(path).lstrip('.')} {_where(record, bad, 'after')}"
+                raise _broken("Defined state", "numbers", found, "Guard divisions, roots and logarithms in step().")
+
+
 def _check_views(spec: GameSpec, record: Record) -> None:
     for when, seen in (("at", record.moment.seen), ("after", record.last)):
         seen, where = jax.tree.map(np.asarray, seen), partial(_where, record, when=when)
-        bad = ~np.isfinite(seen.features_SF).all(-1)
+        bad = ~(np.abs(seen.features_SF) <= LARGEST).all(-1)
         if bad.any():
             remedy = "Guard divisions, square roots and logarithms in observe()."
-            raise _broken("Finite features", "finite numbers", f"NaN or infinity {where(bad)}", remedy)
+            raise _broken("Finite features", SOUND, f"NaN or infinity {where(bad)}", remedy)
         bounds = np.cumsum((0, *spec.action.heads))
         for head, (a, b) in enumerate(pairwise(bounds)):
             legal = seen.legal_SA[..., a:b]
@@ -197,16 +210,16 @@ def _check_views(spec: GameSpec, record: Record) -> None:
         if bad.any():
             found = f"one that acts but is not present {where(bad)}"
             raise _broken("Seats that act", "only present seats", found, "Set acting_S to acting_S & present_S.")
-    if not np.isfinite(np.asarray(record.moment.central)).all():
-        raise _broken("Finite central view", "finite numbers", "NaN or infinity", "Guard divisions in central().")
+    if not (np.abs(np.asarray(record.moment.central)) <= LARGEST).all():
+        raise _broken("Finite central view", SOUND, "NaN or infinity", "Guard divisions in central().")
 
 
 def _check_steps(spec: GameSpec, record: Record) -> None:
     step = jax.tree.map(np.asarray, record.moment.step)
     ended = step.over | step.cut
-    bad = ~np.isfinite(step.reward_S)
+    bad = ~(np.abs(step.reward_S) <= LARGEST)
     if bad.any():
-        raise _broken("Finite rewards", "finite numbers", f"NaN or infinity {_where(record, bad)}", "Guard divisions.")
+        raise _broken("Finite rewards", SOUND, f"NaN or infinity {_where(record, bad)}", "Guard divisions.")
     bad = ~np.isfinite(np.asarray(step.terms_SJ)).all(-1) if spec.terms_of("reward") else bad
     if bad.any():
         found = f"NaN or infinity {_where(record, bad)}"
@@ -248,7 +261,22 @@ def _check_presence(record: Record) -> None:
     if bad.any():
         found = f"one that came back {_where(record, bad)}"
         raise _broken("Present seats", "seats that stay away once they have left", found, "Keep it in the state.")
-    bad = step.left_S & after & ~(step.over | step.cut)[..., None]
+    goes_on = ~(step.over | step.cut)[..., None]
+    bad = before & ~after & ~step.left_S & goes_on
+    if bad.any():
+        remedy = (
+            "Set left_S in the step after which it is absent: else its last value is guessed from a seat that is gone."
+        )
+        raise _broken("Seats that go", "left_S where a seat goes", f"none {_where(record, bad)}", remedy)
+    paid = step.reward_S != 0
+    if not isinstance(step.terms_SJ, tuple):
+        paid = paid | (step.terms_SJ != 0).any(-1)
+    bad = paid & ~before
+    if bad.any():
+        found = f"{step.reward_S[bad][0]:g} {_where(record, bad)}"
+        remedy = "Pay it in the step in which it leaves, or keep it present, but not acting, while it earns."
+        raise _broken("Pay of absent seats", "nothing", found, remedy)
+    bad = step.left_S & after & goes_on
     if bad.any():
         found = f"one still present {_where(record, bad)}"
         raise _broken("Seats that left", "their absence afterwards", found, "Set present_S to False from then on.")

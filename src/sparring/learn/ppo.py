@@ -112,8 +112,9 @@ def with_rewards(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConf
     if learner.reward is not None:
         ended_TWN, present_TWN = rollout.ended_TWN, rollout.present_TWN
         reward_TWN, scale = scaled(learner.reward, reward_TWN, ended_TWN, present_TWN, knobs.discount)
-        # One reward that is not finite would spoil the statistics for ever.
-        learner = learner._replace(reward=where_first(jnp.isfinite(reward_TWN).all(), scale, learner.reward))
+        # One reward that is not finite, or whose square is not, would spoil the statistics for ever.
+        sound = jnp.isfinite(reward_TWN).all() & jnp.isfinite(scale.statistics.square_F).all()
+        learner = learner._replace(reward=where_first(sound, scale, learner.reward))
     if config.on("reward_clip"):
         limit = or_none(knobs.reward_clip)
         reward_TWN = jnp.clip(reward_TWN, -limit, limit)

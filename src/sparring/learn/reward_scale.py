@@ -15,6 +15,11 @@ from sparring.nets.normalise import Normaliser
 ROUNDING = 1e-3
 """A deviation below this share of the mean is none: sums of a million equal float32 are off by up to 3e-4 of it."""
 
+FREAK = 1e3
+"""A reward of more than so many deviations counts as just that many: one freak in a million steps then shrinks later
+rewards by a factor of single digits, where it would have silenced them for good (the square of 3e19 is no float32). A
+game that really pays so unevenly is followed all the same, since the bound grows with the deviation."""
+
 
 class RewardScale(NamedTuple):
     return_WN: Array
@@ -34,13 +39,16 @@ def scaled(
 
     The return looks back (each reward counts `discount` less at the next step) and restarts where credit ends.
     """
+    known = scale.statistics.count > 0
+    limit = jnp.where(known, FREAK * deviation(scale.statistics), jnp.inf)
+    counted_TWN = jnp.clip(reward_TWN, -limit, limit)
 
     def step(return_WN: Array, inputs: tuple[Array, Array]) -> tuple[Array, Array]:
         reward_WN, ended_WN = inputs
         return_WN = discount * return_WN + reward_WN
         return jnp.where(ended_WN, 0.0, return_WN), return_WN
 
-    return_WN, return_TWN = lax.scan(step, scale.return_WN, (reward_TWN, ended_TWN), unroll=8)
+    return_WN, return_TWN = lax.scan(step, scale.return_WN, (counted_TWN, ended_TWN), unroll=8)
     statistics = scale.statistics.updated(return_TWN.reshape(-1, 1), 1.0 * present_TWN.reshape(-1))
     return reward_TWN / deviation(statistics), RewardScale(return_WN, statistics)
 

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from sparring.core.records import Action
 from sparring.core.spec import ActionSpec
@@ -155,5 +155,7 @@ def inverse_cdf(p_A: Array, uniform: Array) -> Array:
     because the largest number `jax.random.uniform` gives is 1 - 2**-23.
     """
     size = p_A.shape[-1]
-    cumulative_A = p_A @ jnp.triu(jnp.ones((size, size), p_A.dtype))
+    # In full precision, or a GPU rounds each probability to ten bits and the draw is from another distribution.
+    upper_AA = jnp.triu(jnp.ones((size, size), p_A.dtype))
+    cumulative_A = jnp.matmul(p_A, upper_AA, precision=lax.Precision.HIGHEST)
     return (cumulative_A <= uniform[..., None] * cumulative_A[..., -1:]).sum(-1)

@@ -26,6 +26,16 @@ from sparring.play.decide import (
     within_bounds,
 )
 from sparring.play.defeats import Archive, second_tries
+from sparring.play.faults import (
+    Exhibit,
+    found_in,
+    left_out,
+    no_exhibit,
+    undefined,
+    unusable,
+    with_first,
+    without_fault,
+)
 from sparring.play.relay import drive, driving, shifted
 from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
 from sparring.play.seating import Group, Seating
@@ -53,6 +63,11 @@ class Turn(NamedTuple):
     shaping: Shaping | None
     able: Array | None
     """Whether the seat's choice counted, whoever made it; where others are imitated."""
+    fault: Array
+    """Worlds that went wrong in this step, and those in which nothing usable was seen before it."""
+    blind: Array
+    later_blind: Array
+    """The same of what the step led to, where that was looked at."""
 
 
 @dataclass(frozen=True)
@@ -124,20 +139,24 @@ def collect(
         last=jnp.arange(steps) == steps - 1,
     )  # fmt: skip
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
-    one_step = partial(play_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating))
+    one_step = partial(watched_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating))
 
-    def play_sequence(carry: tuple[Cursor, Array], random: Any) -> tuple[tuple[Cursor, Array], Any]:
+    def play_sequence(carry: Watched, random: Any) -> tuple[Watched, Any]:
         memory, state = carry[0].memory, carry[0].state if archive is not None else ()
         carry, (turns, games, played) = lax.scan(one_step, carry, random, length=sequence)
         return carry, (memory, state, turns, games, played if archive is not None else ())
 
-    carry = (cursor, jnp.zeros(worlds, jnp.int32))
-    (cursor, _), (memory, states, *found) = lax.scan(play_sequence, carry, random, length=steps // sequence)
+    nothing = no_exhibit(game.spec, cursor.state, jax.tree.map(lambda x: x[0, 0], random.chance))
+    carry = (cursor, jnp.zeros(worlds, jnp.int32), nothing)
+    (cursor, used_V, exhibit), (memory, states, *found) = lax.scan(
+        play_sequence, carry, random, length=steps // sequence
+    )
     turns, games, played, chance = jax.tree.map(lambda x: x.reshape(steps, *x.shape[2:]), (*found, random.chance))
     rollouts = tuple(
         to_rollout(turn, memory[i], seating.sides_of(seating.groups[i]))
         for turn, i in zip(turns, seating.learning, strict=True)
     )
+    games = games._replace(faults=found_in(games.fault_TBW, games.length_TBW, game.spec, used_V, bank.state, exhibit))
     if archive is not None:
         games = games._replace(film=Film(states, played, chance))
     return rollouts, cursor, games
@@ -184,6 +203,18 @@ def noise(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int, e
     return action_noise(seating, stream(key, "actions"), ids, steps, coins)
 
 
+Watched = tuple[Cursor, Array, Exhibit]
+"""Where play stands, the starts each world has used, and the first world that went wrong."""
+
+
+def watched_step(stage: Stage, carry: Watched, luck: Luck) -> tuple[Watched, tuple[tuple[Turn, ...], Games, Action]]:
+    """One step, and a look at what went wrong in it."""
+    cursor, used_V, exhibit = carry
+    later, (turns, games, played) = play_step(stage, (cursor, used_V), luck)
+    exhibit = with_first(exhibit, games.fault_TBW, cursor.state, played, luck.chance)
+    return (*later, exhibit), (turns, games, played)
+
+
 def play_step(
     stage: Stage, carry: tuple[Cursor, Array], luck: Luck
 ) -> tuple[tuple[Cursor, Array], tuple[tuple[Turn, ...], Games, Action]]:
@@ -213,27 +244,36 @@ def play_step(
     step = by_block(step, seating)
     memory = tuple((later, values[i][1] if i in values else ()) for i, (_, later) in enumerate(driven))
 
-    def values_after() -> list[Array]:
+    def after() -> tuple[list[Array], Array]:
         sight = look(game, seating, drivers, state)
-        return [judge(seating, *players[i], sight, memory[i][1])[0] for i in seating.learning]
+        return [judge(seating, *players[i], sight, memory[i][1])[0] for i in seating.learning], sight.blind_BW
 
     # The final observation of a cut game exists only here, and its value is computed only when there is one. A game
     # that the rollout leaves in its midst is judged here too: what follows all other steps, the next one judges.
-    later_values = lax.cond(
-        step.cut.any() | last, values_after, lambda: [jnp.zeros_like(values[i][0]) for i in seating.learning]
+    later_values, blind_BW = lax.cond(
+        step.cut.any() | last,
+        after,
+        lambda: ([jnp.zeros_like(values[i][0]) for i in seating.learning], jnp.zeros_like(step.cut)),
     )
     paid = shaping_of(stage, cursor.state, state, step) if stage.shaping else None
+    overdue_BW = (cursor.length_BW + 1 >= game.spec.longest) & ~(step.over | step.cut)
+    fault_BW = sight.blind_BW | (blind_BW & step.cut) | undefined(by_block(state, seating)) | overdue_BW
+    for part in (step.reward_S, *(() if paid is None else (paid.columns,))):
+        fault_BW = fault_BW | unusable(part, 2)
+    step = without_fault(step, fault_BW)
+    if paid is not None:
+        paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
     turns = tuple(
         turn(
             seating, *players[i], cursor, sight, decisions[i], step, values[i][0], later_values[j], drives[i], paid,
-            action if stage.imitating else None,
+            action if stage.imitating else None, fault_BW, blind_BW,
         )
         for j, i in enumerate(seating.learning)
     )  # fmt: skip
     sums = None if paid is None or cursor.sums_BWSJ is None else cursor.sums_BWSJ + paid.columns
     games = Games(
         step.over | step.cut, cursor.return_BWS + step.reward_S, cursor.length_BW + 1, jnp.asarray(step.outcome_K),
-        step.cause_K, cursor.fresh_BW, sums, cursor.replayed_BW,
+        step.cause_K, cursor.fresh_BW, sums, cursor.replayed_BW, fault_TBW=fault_BW,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
 
@@ -259,6 +299,8 @@ def turn(
     drives_PW: Array | None,
     paid: Shaping | None,
     action: Action | None,
+    fault_BW: Array,
+    blind_BW: Array,
 ) -> Turn:
     """One learning group's share of a step. What another player did in its place is none of its experience."""
     observation = sight.observation
@@ -285,12 +327,15 @@ def turn(
         start=world(cursor.start_BW),
         shaping=None if paid is None else jax.tree.map(seats, paid),
         able=None if action is None else seats(observation.acting_S),
+        fault=world(fault_BW),
+        blind=world(sight.blind_BW),
+        later_blind=world(blind_BW),
     )
 
 
 def restart(state: State, memory: tuple, games: Games, bank: Bank, used_V: Array) -> tuple[Cursor, Array]:
-    """Worlds whose game ended begin again from the start bank; the others go on."""
-    ended_BW = games.finished_TBW
+    """Worlds whose game ended or went wrong begin again from the start bank; the others go on."""
+    ended_BW = games.ended_TBW
     ended_V = ended_BW.reshape(-1)
     start = draw(bank, used_V)
     again = None
@@ -313,6 +358,8 @@ def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
     """Turns of all steps, with what follows each: the next value, or that of the final observation of a cut game."""
     next_value = jnp.concatenate([turns.value[1:], turns.later_value[-1:]])
     cut = turns.cut[..., None]
+    ended = turns.over | cut
+    lost, stops = left_out(turns.fault, jnp.concatenate([turns.blind, turns.later_blind[-1:]]), ended)
     return Rollout(
         features_TWNF=turns.features,
         legal_TWNA=turns.legal,
@@ -324,12 +371,12 @@ def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
         next_value_TWN=jnp.where(cut, turns.later_value, next_value),
         reward_TWN=turns.reward,
         over_TWN=turns.over,
-        ended_TWN=turns.over | cut,
-        present_TWN=turns.present,
-        acting_TWN=turns.acting,
+        ended_TWN=ended | stops,
+        present_TWN=turns.present & ~lost,
+        acting_TWN=turns.acting & ~lost,
         start_TW=turns.start,
         side_TWK=jnp.broadcast_to(side_PWK, (turns.start.shape[0], *side_PWK.shape)),
         memory=memory,
         shaping=turns.shaping,
-        imitate_TWN=turns.able,
+        imitate_TWN=None if turns.able is None else turns.able & ~lost,
     )

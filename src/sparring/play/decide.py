@@ -11,6 +11,7 @@ from sparring.core.records import Action, Observation
 from sparring.core.spec import ActionSpec
 from sparring.games.game import Game, State
 from sparring.nets.distributions import Distribution
+from sparring.play.faults import unusable
 from sparring.play.rollout import Driver, where_first
 from sparring.play.seating import Group, Seating
 
@@ -20,6 +21,8 @@ class Sight(NamedTuple):
 
     observation: Observation
     central_BWCG: Array | None
+    blind_BW: Array
+    """Worlds in which something that is seen is no usable number; zeros stand for all of it."""
 
 
 class Decision(NamedTuple):
@@ -35,7 +38,13 @@ def look(game: Game, seating: Seating, drivers: Sequence[Driver], state: State) 
     central = None
     if any(driver.critic is not None and driver.critic.sees == "central" for driver in drivers):
         central = by_block(jax.vmap(game.central)(state), seating)
-    return Sight(by_block(jax.vmap(game.observe)(state), seating), central)
+    seen = by_block(jax.vmap(game.observe)(state), seating)
+    blind_BW = unusable(seen.features_SF, 2)
+    if central is not None:
+        blind_BW = blind_BW | unusable(central, 2)
+        central = jnp.where(blind_BW[..., None, None], 0.0, central)
+    features = jnp.where(blind_BW[..., None, None], 0.0, seen.features_SF)
+    return Sight(seen._replace(features_SF=features), central, blind_BW)
 
 
 def decide(seating: Seating, group: Group, driver: Driver, sight: Sight, memory: Any, noise: Any) -> Decision:

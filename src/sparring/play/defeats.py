@@ -130,12 +130,12 @@ def before_defeat(games: Games, seating: Seating, pairing: Pairing, reach: Array
     lost_TBW, _ = lost_to_others(games, seating, pairing)
 
     def back(left_BW: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
-        lost_BW, finished_BW = step
-        left_BW = jnp.where(lost_BW, reach, jnp.where(finished_BW, 0, jnp.maximum(left_BW - 1, 0)))
+        lost_BW, ended_BW = step
+        left_BW = jnp.where(lost_BW, reach, jnp.where(ended_BW, 0, jnp.maximum(left_BW - 1, 0)))
         return left_BW, left_BW > 0
 
     start = jnp.zeros(lost_TBW.shape[1:], jnp.int32)
-    return lax.scan(back, start, (lost_TBW, games.finished_TBW), reverse=True)[1]
+    return lax.scan(back, start, (lost_TBW, games.ended_TBW), reverse=True)[1]
 
 
 def replay_results(games: Games, seating: Seating) -> Array:

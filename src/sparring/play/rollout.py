@@ -8,6 +8,7 @@ from jax import Array
 
 from sparring.core.records import Action
 from sparring.nets.distributions import Distribution
+from sparring.play.faults import Faults
 from sparring.play.seating import Seating
 
 
@@ -124,6 +125,14 @@ class Games(NamedTuple):
     sums_TBWSJ: Array | None = None
     replayed_TBW: Array | None = None
     film: Film | None = None
+    fault_TBW: Array | None = None
+    """Where a world went wrong and begins anew: its game counts for nothing."""
+    faults: Faults | None = None
+
+    @property
+    def ended_TBW(self) -> Array:
+        """Where another game follows."""
+        return self.finished_TBW if self.fault_TBW is None else self.finished_TBW | self.fault_TBW
 
     @property
     def counted(self) -> "Games":

@@ -9,7 +9,7 @@ checkpoints/     states to resume from
 players/         past selves and guests, one package each
 commands/        what people asked of the run while it went on
 replays/         games as GIFs, and their scenes
-not_finite/      minibatches that could not be learned from, where there were any
+not_finite/      minibatches that could not be learned from and worlds that went wrong, where there were any
 report.html      the page that tells what happened
 writer.lock      held by the process that writes
 """

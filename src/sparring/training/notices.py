@@ -4,6 +4,8 @@ too, so that whoever reads the run later is told the same."""
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from sparring.core.records import LARGEST
+from sparring.evaluation.scoring import MatchGames
 from sparring.learn.config import PPOConfig
 from sparring.training.build import Built
 
@@ -11,8 +13,11 @@ TINY_CLIP = 0.05
 """A value clip below this share of the spread of the values holds the critic still."""
 LARGE_KL = 0.1
 """Five times the usual target: the policy that learns has little to do with the one that played."""
-ONCE = ("not_finite", "kl", "value_clip", "advantages")
+ONCE = ("not_finite", "left_out", "reused", "kl", "value_clip", "advantages")
 """Kinds that would repeat in every iteration: the first says it all, the metrics count the others."""
+
+EVERYBODY = "all"
+"""In place of a learner, where a notice is about the game."""
 
 
 def notices(built: Built, iteration: int, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -20,11 +25,52 @@ def notices(built: Built, iteration: int, lines: Sequence[dict[str, Any]]) -> li
     settings = dict(zip(built.lineup.names, (ppo for group in built.settings for ppo in group), strict=True))
     found = []
     for line in lines:
+        for kind, text in game_remarks(line):
+            where = {"kind": "notice", "iteration": iteration, "seed": line["seed"], "learner": EVERYBODY}
+            found.append({**where, "notice": kind, "text": text})
         for name in built.lineup.names:
             stats = {key.removeprefix(f"{name}/"): x for key, x in line.items() if key.startswith(f"{name}/")}
             for kind, text in remarks(settings[name], stats):
                 where = {"kind": "notice", "iteration": iteration, "seed": line["seed"], "learner": name}
                 found.append({**where, "notice": kind, "text": text})
+    return found
+
+
+def evaluation_notices(
+    built: Built, iteration: int, games_of_seed: Sequence[Sequence[MatchGames]]
+) -> list[dict[str, Any]]:
+    """Games of an evaluation that are missing, because they went wrong."""
+    asked, found = built.config.evaluation.eval_games, []
+    for seed, games in zip(built.seeds_R, games_of_seed, strict=True):
+        if lost := sum(asked - len(played.length_G) for played in games):
+            where = {"kind": "notice", "iteration": iteration, "seed": int(seed), "learner": EVERYBODY}
+            text = f"{lost} of {asked * len(games)} games of the evaluation went wrong and count for nothing."
+            found.append({**where, "notice": "evaluation", "text": text})
+    return found
+
+
+def game_remarks(line: dict[str, Any]) -> list[tuple[str, str]]:
+    """(kind, text) of what one seed's line says of the game itself."""
+    found = []
+    if left_out := line.get("games/left_out"):
+        overdue = line.get("games/overdue", 0)
+        found.append(
+            (
+                "left_out",
+                f"{left_out} games went wrong and were left out: {left_out - overdue} with a NaN, an infinity or a "
+                f"number beyond {LARGEST:g} in state, features or rewards, {overdue} that had not ended after "
+                "spec.longest steps. Their worlds began anew. The first is in the run's folder not_finite as it was a "
+                "step before; games/left_out in the metrics counts them from here on. Run check_game on the game.",
+            )
+        )
+    if reused := line.get("games/reused"):
+        found.append(
+            (
+                "reused",
+                f"{reused} games began from a start that had been used before, because games ended sooner than "
+                "spec.shortest says. Lower spec.shortest; games/reused in the metrics counts them from here on.",
+            )
+        )
     return found
 
 

@@ -18,6 +18,7 @@ from sparring.learn.ppo import UpdateStats, update
 from sparring.play.chance import stream
 from sparring.play.collect import collect
 from sparring.play.defeats import Archive, before_defeat, remembered, replay_results
+from sparring.play.faults import Faults
 from sparring.play.rollout import Cursor, Driver, Duels, Games, Pairing, Tally, duels, tally, where_first
 from sparring.play.roster import take
 from sparring.play.scripted import Scripted
@@ -77,6 +78,7 @@ class Report(NamedTuple):
     """For each learning group, leaves [L]."""
     suspects: tuple[Batch, ...]
     """For each learning group the first minibatch that was not finite, leaves [L, M, ...]; any one where all were."""
+    faults: Faults
     duels: Duels | None = None
     """Where players change, how the learner did against each."""
     second_tries: Array | None = None
@@ -141,7 +143,8 @@ def iterate(
         own = stream(key, "defeats")
         archive = remembered(archive, games, seating, orders.pairing, orders.reach, own, jnp.asarray(iteration))
         again = replay_results(games, seating)
-    report = Report(tally(games.counted, len(game.spec.causes)), stats, suspects, fought, again)
+    faults: Any = games.faults
+    report = Report(tally(games.counted, len(game.spec.causes)), stats, suspects, faults, fought, again)
     return TrainState(learners, cursor, state.pool, archive, state.origin), report
 
 

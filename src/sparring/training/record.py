@@ -8,6 +8,7 @@ import numpy as np
 from sparring.evaluation.match import MatchGames
 from sparring.evaluation.scoring import LEARNED, SideScore, score_sides
 from sparring.learn.config import coefficient
+from sparring.play.faults import Faults
 from sparring.play.rollout import Tally
 from sparring.store.results import ResultRow
 from sparring.training.build import Built, shaping_weights
@@ -24,6 +25,7 @@ def metric_lines(built: Built, iteration: int, report: Report, faced: Sequence[F
         line: dict[str, Any] = {"kind": "train", "iteration": iteration, "seed": int(seed)}
         line["steps"] = (iteration + 1) * built.steps_per_iteration
         line.update(game_metrics(built, tally))
+        line.update(fault_metrics(report.faults, r))
         line.update(shaping_metrics(built, iteration, tally))
         own = [row for row in faced if row.seed == seed]
         line.update(opponent_metrics(own, won=built.game.spec.has_winners))
@@ -45,6 +47,12 @@ def metric_lines(built: Built, iteration: int, report: Report, faced: Sequence[F
 def of_seed(record: Any, r: int) -> Any:
     """The part of one seed of a record of arrays, some of which may be missing."""
     return type(record)(*(x if x is None or isinstance(x, tuple) else np.asarray(x)[r] for x in record))
+
+
+def fault_metrics(faults: Faults, r: int) -> dict[str, int]:
+    """What went wrong in this iteration; nothing where all went well, as it should."""
+    counts = {name: int(np.asarray(getattr(faults, name))[r]) for name in ("left_out", "overdue", "reused")}
+    return {f"games/{name}": count for name, count in counts.items() if count}
 
 
 def game_metrics(built: Built, tally: Tally) -> dict[str, Any]:

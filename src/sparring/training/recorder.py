@@ -8,11 +8,13 @@ from typing import Any
 import jax
 
 from sparring.evaluation.match import MatchGames
+from sparring.games.trial import is_key
 from sparring.league.events import Event
+from sparring.play.faults import Exhibit
 from sparring.store.results import ResultRow, Results
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built
-from sparring.training.notices import notices, unsaid
+from sparring.training.notices import evaluation_notices, notices, unsaid
 from sparring.training.opposition import Faced
 from sparring.training.program import Report
 from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
@@ -44,6 +46,8 @@ class Recorder:
         for line in new:
             if line["notice"] == "not_finite":
                 self.dump(line, report)
+            if line["notice"] == "left_out":
+                self.exhibit(line["seed"], report.faults.exhibit)
         steps = self.built.steps_per_iteration * self.built.config.seeds
         self.run.append_timing({"iteration": iteration, "seconds": seconds, "steps_per_second": steps / seconds})
         self.waiting += result_rows(self.built, iteration, report, faced)
@@ -78,6 +82,12 @@ class Recorder:
                 name = f"{line['learner']}-seed-{line['seed']}.safetensors"
                 self.run.write_arrays(self.run.not_finite_path / name, to_arrays(batch))
 
+    def exhibit(self, seed: int, exhibit: Exhibit) -> None:
+        """Keep the world that went wrong, as it was before, for somebody to step it again."""
+        r = list(self.built.seeds_R).index(seed)
+        own = jax.tree.map(lambda x: jax.random.key_data(x[r]) if is_key(x) else x[r], exhibit)
+        self.run.write_arrays(self.run.not_finite_path / f"world-seed-{seed}.safetensors", to_arrays(own))
+
     def evaluation(
         self,
         iteration: int,
@@ -85,7 +95,8 @@ class Recorder:
         games: list[list[MatchGames]],
         exact: dict[str, list[float]],
     ) -> None:
-        self.run.append_metrics(evaluation_lines(self.built, iteration, teams, games, exact))
+        lines = evaluation_lines(self.built, iteration, teams, games, exact)
+        self.run.append_metrics([*lines, *evaluation_notices(self.built, iteration, games)])
         self.waiting += evaluation_rows(self.built, iteration, teams, games)
 
     def flush(self) -> None:

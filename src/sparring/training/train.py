@@ -70,11 +70,12 @@ class Running:
         if self.report is None:
             return
         (iteration, report), self.report = self.report, None
-        tally, stats, duels, tries = jax.device_get((report.tally, report.stats, report.duels, report.second_tries))
+        small = (report.tally, report.stats, report.duels, report.second_tries, report.faults._replace(exhibit=None))
+        tally, stats, duels, tries, faults = jax.device_get(small)
         now = time.monotonic()
         seconds, self.began = now - self.began, now
         faced = self.opposition.observe(iteration, duels, tries)
-        told = Report(tally, stats, report.suspects, duels, tries)
+        told = Report(tally, stats, report.suspects, faults._replace(exhibit=report.faults.exhibit), duels, tries)
         lines, new = self.recorder.iteration(iteration, told, seconds, faced)
         self.opposition.read(lines)
         self.on_iteration(Progress(iteration + 1, self.recorder.built.iterations, seconds, lines, new))
