@@ -193,8 +193,12 @@ def test_a_full_database_says_that_the_disk_is_full(results):
 
 @pytest.mark.parametrize(
     ("change", "told"),
-    [("games = 'many'", "'many' for games, expected int"), ("games = 0", "0 games, expected 1"), ("player = x'00'", "player")],
-)  # fmt: skip
+    [
+        ("games = 'many'", "'many' for games, expected int"),
+        ("games = 0", "0 games, expected 1"),
+        ("player = x'00'", "for player, expected str"),
+    ],
+)
 def test_a_row_that_could_not_have_been_appended_is_named(tmp_path, change, told):
     path = tmp_path / "results.db"
     with Results(path) as results:

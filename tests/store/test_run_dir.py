@@ -10,7 +10,6 @@ from sparring.core.errors import RunError
 from sparring.store.results import ResultRow, Results, read_results
 from sparring.store.run_dir import RunDir
 
-
 AT = [{"kind": "event", "iteration": iteration} for iteration in range(4)]
 CLOCK = {"iteration": 0, "seconds": 0.5, "steps_per_second": 100.0}
 
@@ -160,14 +159,14 @@ TRAIN = {"kind": "train", "iteration": 0, "seed": 0, "steps": 40}
 def test_a_line_of_a_wrong_type_is_named_with_its_number_and_what_is_wrong(run, line, told):
     run.metrics_path.write_text(f"{json.dumps(TRAIN)}\n{json.dumps(line)}\n")
     for read in (run.metrics, lambda: run.forget_from(1)):
-        with pytest.raises(RunError, match="Line 2 of .*metrics.jsonl is damaged: .* Remove that line.") as caught:
+        with pytest.raises(RunError, match=r"Line 2 of .*metrics.jsonl is damaged: .* Remove that line.") as caught:
             read()
         assert told in str(caught.value)
 
 
 def test_a_line_of_timing_needs_its_numbers(run):
     run.timing_path.write_text(json.dumps({**CLOCK, "seconds": "fast"}) + "\n")
-    with pytest.raises(RunError, match="Line 1 of .*timing.jsonl is damaged: 'seconds' must be a number"):
+    with pytest.raises(RunError, match=r"Line 1 of .*timing.jsonl is damaged: 'seconds' must be a number"):
         run.timing()
 
 
@@ -184,14 +183,14 @@ def test_a_line_of_timing_needs_its_numbers(run):
 )
 def test_a_fact_of_a_wrong_type_is_named_with_the_manifest(run, facts, told):
     run.write_manifest(facts)
-    with pytest.raises(RunError, match="manifest.json is damaged: .* Restore it from a copy.") as caught:
+    with pytest.raises(RunError, match=r"manifest.json is damaged: .* Restore it from a copy.") as caught:
         run.read_manifest()
     assert told in str(caught.value)
 
 
 def test_a_fact_that_is_not_there_is_told_when_it_is_asked_for(run):
     assert run.read_manifest().get("sides") is None
-    with pytest.raises(RunError, match="manifest.json does not say the 'sides' of the run"):
+    with pytest.raises(RunError, match=r"manifest.json does not say the 'sides' of the run"):
         run.read_manifest()["sides"]
 
 

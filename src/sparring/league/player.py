@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from sparring.core.names import checked_name
+
 Kind = Literal["self", "rival", "shadow", "past", "bot", "guest"]
 
 LEARNER = 0
@@ -39,7 +41,8 @@ class Player:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Player:
-        return cls(**plain)
+        """Of a checkpoint: the name becomes that of a file, so it must be one."""
+        return cls(**{**plain, "name": checked_name(plain["name"])})
 
 
 def kind_of(player: int) -> Kind:

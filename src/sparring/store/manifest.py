@@ -36,8 +36,7 @@ def checked_facts(path: Path, facts: Mapping[str, Any]) -> Manifest:
     for kind, names in _KINDS.items():
         for name in names:
             fact = facts.get(name)
-            texts = kind is not list or all(isinstance(item, str) for item in (fact or ()))
-            if name in facts and not (type(fact) is kind and texts and (kind is not int or 0 <= fact < 2**63)):
+            if name in facts and not (type(fact) is kind and _sound(fact)):
                 raise RunError(
                     f"{path} is damaged: {name!r} must be {_WORDS[kind]}, found {str(fact)[:40]!r}. Restore it from a "
                     "copy."
@@ -45,6 +44,12 @@ def checked_facts(path: Path, facts: Mapping[str, Any]) -> Manifest:
     manifest = Manifest(facts)
     manifest.path = path
     return manifest
+
+
+def _sound(fact: Any) -> bool:
+    if isinstance(fact, list):
+        return bool(fact) and all(isinstance(item, str) for item in fact)
+    return not isinstance(fact, int) or 0 <= fact < 2**63
 
 
 def manifest_facts() -> dict[str, Any]:
