@@ -90,7 +90,8 @@ def records(path: Path) -> str:
     found = condition_of(run)
     if found.damage:
         raise RunError(" ".join(found.damage))
-    run.metrics(), run.timing(), run.read_manifest()  # lines and facts that cannot be read are told
+    for read in (run.read_manifest, run.metrics, run.timing):
+        read()  # a fact or line that is not what it should be is told
     files = f"{found.checkpoints} checkpoints and {found.packages} packages are whole"
     files += f" ({found.unproved} packages of an early format have no checksum)" if found.unproved else ""
     if not load_toml(RunConfig, run.config_path).changing:

@@ -7,6 +7,7 @@ from sparring.league.abreast import Abreast
 from sparring.league.derived import Difference, Played, differences
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
+from sparring.training.kept import believing
 from sparring.training.opposition import AnyLeague, Opposition
 
 
@@ -34,7 +35,8 @@ def audited(run: RunDir, opposition: Opposition, done: int) -> int:
     rows = [row for row in rows if row.iteration < done]
     names = opposition.built.lineup.names
     for seed, league in zip(map(int, opposition.built.seeds_R), opposition.leagues, strict=True):
-        found = differences(league, played(rows, seed, names, winners=opposition.built.game.spec.has_winners))
+        with believing(run.checkpoints_path / f"{done:06d}"):
+            found = differences(league, played(rows, seed, names, winners=opposition.built.game.spec.has_winners))
         if found:
             raise RunError(sentence(run, league, seed, names, done, found))
     return len(rows)

@@ -102,7 +102,7 @@ def entries_of(regime: str, run: RunDir) -> list[Entry]:
     checkpoint = load(run.checkpoints_path)
     learners, seeds = learners_of(checkpoint), seeds_of(checkpoint)
     leaders = leaders_of(checkpoint) or [0] * len(seeds)
-    with believing(checkpoint):
+    with believing(checkpoint.path):
         chosen = {seed: list(learners)[row] for seed, row in zip(seeds, leaders, strict=True)}
         group = next(iter(learners.values()))[0] if learners else 0
     entries = [Entry(regime, regime, run, LEARNED, chosen)]

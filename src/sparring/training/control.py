@@ -250,7 +250,7 @@ def last_known(run: RunDir) -> LastKnown:
     checkpoint = load(run.checkpoints_path) if newest_first(run.checkpoints_path) else None
     if checkpoint is None:
         return LastKnown(0, Opposition.begin(built))
-    with believing(checkpoint):
+    with believing(checkpoint.path):
         saved = checkpoint.meta["opposition"]
         built, guests = as_saved(built, run, saved)
         return LastKnown(checkpoint.iteration, Opposition.restored(built, saved, guests))

@@ -16,7 +16,7 @@ SHADOW = ".shadow"
 
 
 @contextmanager
-def believing(checkpoint: Checkpoint) -> Iterator[None]:
+def believing(checkpoint: Path) -> Iterator[None]:
     """While what a checkpoint says is taken for what a run would have written. A checksum proves that nobody changed it
     since, not that it came from a run: what does not fit is told as a fault of the checkpoint."""
     try:
@@ -24,25 +24,25 @@ def believing(checkpoint: Checkpoint) -> Iterator[None]:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
         reason = f"{type(error).__name__}: {error}"[:200].rstrip(".")
         raise RunError(
-            f"{checkpoint.path} is whole, but not as a run of this version would have written it ({reason}). Take "
+            f"{checkpoint} is whole, but not as a run of this version would have written it ({reason}). Take "
             "another, or train the run again."
         ) from error
 
 
 def learners_of(checkpoint: Checkpoint) -> dict[str, tuple[int, int]]:
     """The learners by name: which stack of weights each is in, and the row."""
-    with believing(checkpoint):
+    with believing(checkpoint.path):
         return {checked_name(p["name"]): (int(p["group"]), int(p["row"])) for p in checkpoint.meta["players"]}
 
 
 def seeds_of(checkpoint: Checkpoint) -> list[int]:
-    with believing(checkpoint):
+    with believing(checkpoint.path):
         return [int(seed) for seed in checkpoint.meta["seeds"]]
 
 
 def leaders_of(checkpoint: Checkpoint) -> list[int]:
     """Of a population, the row of the member in front, seed by seed; else empty."""
-    with believing(checkpoint):
+    with believing(checkpoint.path):
         return [int(row) for row in checkpoint.meta.get("population", {}).get("leaders", [])]
 
 
@@ -73,7 +73,7 @@ def seed_row(checkpoint: Checkpoint, seed: int | None) -> int:
 
 def members(checkpoint: Checkpoint, place: int) -> dict[str, dict[str, Any]]:
     """Past selves in the pool of the seed at that place, by name: their `row`, and the step they were `born` at."""
-    with believing(checkpoint):
+    with believing(checkpoint.path):
         leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
         players = leagues[place]["pool"]["players"] if leagues else []
         # Guests may be built otherwise, and then have no row in the pool; they are packages anyway.
@@ -88,7 +88,7 @@ def weights_of(
     learners, place, leaders = learners_of(checkpoint), seed_row(checkpoint, seed), leaders_of(checkpoint)
     rows = {name: (f"learners.{group}.model.actor.", row) for name, (group, row) in learners.items()}
     if not player and leaders:
-        with believing(checkpoint):
+        with believing(checkpoint.path):
             player = list(rows)[leaders[place]]
     if not player and len(rows) > 1:
         raise ConfigError(f"{run} has the learners {', '.join(rows)}. Name one: {run}:{next(iter(rows))}")
@@ -103,5 +103,5 @@ def weights_of(
         raise ConfigError(unknown(f"player of {run}", player, rows))
     prefix, row = rows[player]
     own = {name.removeprefix(prefix): array for name, array in checkpoint.arrays.items() if name.startswith(prefix)}
-    with believing(checkpoint):
+    with believing(checkpoint.path):
         return player, {name: array[place, row] for name, array in own.items()}

@@ -118,7 +118,7 @@ def as_left(
     """A run as a checkpoint left it."""
     if "opposition" not in checkpoint.meta:
         raise RunError(f"{checkpoint.path} comes from an earlier version and cannot be resumed. Train it again.")
-    with believing(checkpoint):
+    with believing(checkpoint.path):
         built, guests = as_saved(built, run, checkpoint.meta["opposition"])
         opposition = Opposition.restored(built, checkpoint.meta["opposition"], guests)
         saved = checkpoint.meta.get("population")
@@ -137,7 +137,9 @@ def newest(run: RunDir) -> Checkpoint | None:
 
 
 def restored(built: Built, checkpoint: Checkpoint) -> TrainState:
-    return from_arrays(first_state(built), checkpoint.arrays, source=str(checkpoint.path))
+    """The state of a checkpoint. Shapes are compared before anything is made: settings may ask for more than it has."""
+    skeleton = jax.eval_shape(lambda: first_state(built))
+    return from_arrays(skeleton, checkpoint.arrays, source=str(checkpoint.path))
 
 
 def trained_state(run: RunDir) -> tuple[Built, TrainState]:
@@ -146,7 +148,7 @@ def trained_state(run: RunDir) -> tuple[Built, TrainState]:
     checkpoint = newest(run)
     if checkpoint is None:
         raise RunError(f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")
-    with believing(checkpoint):
+    with believing(checkpoint.path):
         built, _ = as_saved(built, run, checkpoint.meta.get("opposition", {}))
     return built, in_front(restored(built, checkpoint), leaders_of(checkpoint))
 
@@ -214,7 +216,7 @@ def warmed(built: Built, state: TrainState, warm: WarmStart) -> TrainState:
             if wanted not in rows:
                 known = ", ".join(rows)
                 raise ConfigError(f"{place} has no learner {name!r} (it has {known}). Name one: --from {place}:PLAYER")
-            with believing(checkpoint):
+            with believing(checkpoint.path):
                 group = with_player(group, row, checkpoint, rows[wanted], warm)
         learners.append(group)
     return state._replace(learners=tuple(learners))
