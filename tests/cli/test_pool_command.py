@@ -154,7 +154,7 @@ def test_packages_without_a_checksum_are_played_with_a_note(mine, sparring):
     assert "1 packages of an early format have no checksum" in checked
 
 
-@pytest.mark.parametrize("name", ["../../../X", "/X"])
+@pytest.mark.parametrize("name", ["../../X", "../X"])
 def test_a_checkpoint_whose_members_have_names_of_paths_writes_nothing(mine, sparring, name):
     found = load(mine / "checkpoints")
     found.meta["opposition"]["leagues"][0]["pool"]["players"][0]["name"] = name

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -48,10 +49,9 @@ def read_lines(path: Path, problem: Problem) -> Iterator[tuple[dict[str, Any], b
         raise RunError(f"Cannot read {path}: {error.strerror}. Make it readable.") from error
     whole = content[: content.rfind(b"\n") + 1]
     for number, raw in enumerate(whole.split(b"\n")[:-1], start=1):
-        try:
+        line: Any = None
+        with suppress(ValueError, RecursionError):
             line = json.loads(raw)
-        except (ValueError, RecursionError):
-            line = None
         found = problem(line) if isinstance(line, dict) else "expected a JSON object"
         if found:
             raise RunError(f"Line {number} of {path} is damaged: {found}. Remove that line.")
