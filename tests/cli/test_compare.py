@@ -87,8 +87,15 @@ def test_other_settings_or_other_files_in_the_folder_are_refused(sparring, tmp_p
     assert "compares with `kuhn --seeds 3`, found `kuhn --seeds 4`" in said.sentence()
     (tmp_path / "plan.json").rename(tmp_path / "other.json")
     assert "found something else" in sparring("compare", "kuhn", "--out", tmp_path).sentence()
-    (tmp_path / "plan.json").write_text("[")
-    assert "cannot be read as part of a comparison" in sparring("compare", "--out", tmp_path).sentence()
+    for text in ("[", "[]", '{"words": "kuhn", "regimes": []}', '{"words": ["kuhn"], "regimes": [3]}'):
+        (tmp_path / "plan.json").write_text(text)
+        assert "cannot be read as part of a comparison" in sparring("compare", "--out", tmp_path).sentence()
+    for words, regime, told in (
+        (["kuhn"], "../../x", "Unknown regime '../../x'"),
+        (["kuhn", "--name", "../../x"], "naive", "compare sets --name itself"),
+    ):
+        (tmp_path / "plan.json").write_text(json.dumps({"words": words, "regimes": [regime]}))
+        assert told in sparring("compare", "--out", tmp_path).sentence()
 
 
 def test_all_that_fail_leave_one_sentence_and_their_costs(sparring, tmp_path, monkeypatch):

@@ -9,11 +9,16 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save
 
 from sparring.cli.main import main
 from sparring.league.config import OpponentsConfig
 from sparring.league.ledger import Fading, Score, faded
+from sparring.store.checkpoints import load
+from sparring.store.checkpoints import save as save_checkpoint
 from sparring.store.commands import waiting
+from sparring.store.packages import read_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 
@@ -92,7 +97,7 @@ def doctor_a_row(path: Path) -> tuple[int, int, int]:
 def test_a_run_whose_results_were_changed_is_not_resumed_and_stays_as_it_was(mine, sparring):
     agreed = json.loads(sparring("doctor", mine, "--json").out)["facts"][str(mine)]
     rows = len(read_results(mine / "results.db", "train"))
-    assert agreed == f"ledgers agree with {rows} rows of results"
+    assert agreed == f"1 checkpoints and 3 packages are whole; ledgers agree with {rows} rows of results"
     won, drawn, lost = doctor_a_row(mine)
     metrics = (mine / "metrics.jsonl").read_bytes()
     resumed = sparring("resume", mine, "--total-steps", 10 * PER_ITERATION, "--quiet")
@@ -105,11 +110,59 @@ def test_a_run_whose_results_were_changed_is_not_resumed_and_stays_as_it_was(min
     assert (mine / "metrics.jsonl").read_bytes() == metrics and len(read_results(mine / "results.db", "train")) == rows
 
 
-def test_a_run_without_its_results_is_not_resumed(mine, sparring):
+def flip_a_bit(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def test_the_doctor_names_every_damaged_file_and_what_to_do(mine, sparring):
+    damaged = [*sorted((mine / "players").iterdir())[:2], mine / "checkpoints" / "000008"]
+    for path in damaged:
+        flip_a_bit(path / "arrays.safetensors" if path.is_dir() else path)
+    said = sparring("doctor", mine).sentence()
+    assert all(f"{path} is damaged: " in said for path in damaged)
+    assert f"`sparring resume {mine}` writes those that are in the pool again" in said
+    assert f"`sparring resume {mine}` goes on from the newest whole one" in said
+
+
+def test_a_run_that_lost_its_results_and_a_player_goes_on_with_what_its_checkpoint_knows(mine, sparring, listed):
+    before, player = listed(mine), mine / "players" / "past-0.safetensors"
+    whole = read_package(player)[0]
     (mine / "results.db").unlink()
-    said = sparring("resume", mine, "--total-steps", 10 * PER_ITERATION, "--quiet").sentence()
-    assert "the results give 0 won, 0 drawn, 0 lost" in said
-    assert not (mine / "results.db").exists()
+    told = sparring("doctor", mine).sentence()
+    assert "results.db is gone" in told and f"sparring resume {mine}" in told
+    flip_a_bit(player)
+    said = sparring("resume", mine, "--total-steps", 10 * PER_ITERATION, "--quiet")
+    assert said.code == 0 and "results begin at iteration 8" in said.err
+    assert {row.iteration for row in read_results(mine / "results.db", "train")} == {8, 9}
+    assert all(listed(mine)[name]["games"] >= one["games"] for name, one in before.items())
+    assert all((whole[name] == array).all() for name, array in read_package(player)[0].items())
+    checked = json.loads(sparring("doctor", mine, "--json").out)["facts"][str(mine)]
+    assert "results before iteration 8 are lost, so ledgers cannot be checked" in checked
+
+
+def test_packages_without_a_checksum_are_played_with_a_note(mine, sparring):
+    path = mine / "players" / "past-0.safetensors"
+    content = path.read_bytes()
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+    early = {"format": header["format"], "version": "1", "player": header["player"]}
+    path.write_bytes(save(load_arrays(content), early))
+    said = sparring("eval", mine, "--against", path, "--games", 8)
+    assert said.code == 0 and f"note: {path} is of an early format without a checksum" in said.err
+    checked = json.loads(sparring("doctor", mine, "--json").out)["facts"][str(mine)]
+    assert "1 packages of an early format have no checksum" in checked
+
+
+@pytest.mark.parametrize("name", ["../../X", "../X"])
+def test_a_checkpoint_whose_members_have_names_of_paths_writes_nothing(mine, sparring, name):
+    found = load(mine / "checkpoints")
+    found.meta["opposition"]["leagues"][0]["pool"]["players"][0]["name"] = name
+    save_checkpoint(mine / "checkpoints", found.iteration, found.arrays, found.meta, keep=1)
+    before = sorted(mine.parent.rglob("*"))
+    for words in (["resume", mine, "--total-steps", 10 * PER_ITERATION], ["pool", mine]):
+        assert "is no name of a player" in sparring(*words).sentence()
+    assert sorted(mine.parent.rglob("*")) == before
 
 
 def test_a_forgetfulness_that_was_changed_by_hand_is_named(mine, sparring):

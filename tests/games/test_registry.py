@@ -98,6 +98,8 @@ def test_a_whole_number_may_stand_for_a_number() -> None:
         ("particles:tag", {"prey": 0}, "found predators=3, prey=0"),
         ("matrix:chicken", {"rounds": 0}, "at least 1 round, found rounds=0"),
         ("matrix:coordination", {"players": 1}, "found 1 and 2"),
+        ("matrix:coordination", {"choices": 1_000_000}, r"2,000,000,000,000 payoffs \(7,629,394 MiB\)"),
+        ("matrix:coordination", {"players": 60}, "2 to 16 players"),
     ],
 )
 def test_options_out_of_range_are_refused_by_the_game(game: str, options: dict, sentence: str) -> None:

@@ -333,7 +333,7 @@ def test_the_late_sampler_takes_over_in_its_time():
         mix(history=1, sampler="latest", late_sampler="window", late_from=0.5, window=3), blocks=60, total_steps=1000
     )
     for number in range(6):
-        league.pool = league.pool.joined_by(Player(id=PAST + number, name="", kind="past", born=number), number)
+        league.pool = league.pool.joined_by(Player(id=PAST + number, name="past", kind="past", born=number), number)
     early = League.begin(**setting(league.opponents, blocks=60)).restored(league.state())
     assert set(early.assign(0, 0.4, 0).next_B.tolist()) == {PAST + 5}
     assert set(league.assign(0, 0.5, 0).next_B.tolist()) == {PAST + 3, PAST + 4, PAST + 5}
@@ -342,7 +342,7 @@ def test_the_late_sampler_takes_over_in_its_time():
 def test_nash_plays_the_equilibrium_of_what_past_selves_showed_at_birth():
     league = begin(mix(history=1, sampler="nash"), blocks=300)
     for number in range(3):
-        league.pool = league.pool.joined_by(Player(id=PAST + number, name="", kind="past", born=number), number)
+        league.pool = league.pool.joined_by(Player(id=PAST + number, name="past", kind="past", born=number), number)
     rates = {
         PAST + 1: {PAST: 0.9},
         PAST + 2: {PAST: 0.1, PAST + 1: 0.9},
@@ -365,7 +365,7 @@ def test_a_solver_that_fails_and_a_rate_that_is_not_finite_are_counted_and_told_
 
     monkeypatch.setattr(nash, "nash", fails)
     league = begin(mix(history=1, sampler="nash"))
-    league.pool = league.pool.joined_by(Player(id=PAST, name="", kind="past"), 0)
+    league.pool = league.pool.joined_by(Player(id=PAST, name="past", kind="past"), 0)
     fading = {PAST: Fading(float("nan"), 0.0, 1.0)}
     league.knowledge = replace(league.knowledge, ledger=replace(league.knowledge.ledger, fading=fading))
     assert set(league.assign(0, 0, 0).events) == {Counted(UNSOLVED), Counted(NOT_FINITE)}

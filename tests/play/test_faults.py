@@ -174,8 +174,7 @@ def test_winners_are_not_imitated_beyond_a_fault():
 
     class Home:
         @staticmethod
-        def at_home(array, axis):
-            del axis
+        def at_home(array):
             return array[..., 0]
 
     found = before_defeat(games, Home, pairing, jnp.asarray(9))

@@ -285,3 +285,16 @@ def test_a_checkpoint_can_be_moved_to_another_folder(tmp_path):
     write(tmp_path / "here", 3)
     shutil.copytree(tmp_path / "here", tmp_path / "there")
     assert load(tmp_path / "there").meta == {"at": 3}
+
+
+def test_a_folder_with_the_number_of_another_iteration_is_passed_over(tmp_path):
+    for iteration in (4, 8):
+        write(tmp_path, iteration)
+    (tmp_path / "000004").rename(tmp_path / "000012")
+    found = load(tmp_path)
+    assert found.iteration == 8
+    assert found.skipped == (
+        f"{tmp_path / '000012'} is damaged: it holds iteration 4, and its folder has another number.",
+    )
+    with pytest.raises(RunError, match="holds iteration 4"):
+        checkpoints.load_one(tmp_path / "000012")

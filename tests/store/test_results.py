@@ -189,3 +189,23 @@ def test_a_full_database_says_that_the_disk_is_full(results):
     results._connection.execute("PRAGMA max_page_count = 4")
     with pytest.raises(RunError, match=r"The disk is full: .*results\.db.*sparring resume"):
         results.append([row(1)] * 1000)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("games = 'many'", "'many' for games, expected int"),
+        ("games = 0", "0 games, expected 1"),
+        ("player = x'00'", "for player, expected str"),
+    ],
+)
+def test_a_row_that_could_not_have_been_appended_is_named(tmp_path, change, told):
+    path = tmp_path / "results.db"
+    with Results(path) as results:
+        results.append([row(0), row(1)])
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"UPDATE results SET {change} WHERE iteration = 1")
+    connection.close()
+    with pytest.raises(RunError, match=r"results.db is damaged: row 2 has .* move it away") as caught:
+        read_results(path)
+    assert told in str(caught.value)

@@ -10,6 +10,9 @@ from sparring.core.errors import RunError
 from sparring.store.results import ResultRow, Results, read_results
 from sparring.store.run_dir import RunDir
 
+AT = [{"kind": "event", "iteration": iteration} for iteration in range(4)]
+CLOCK = {"iteration": 0, "seconds": 0.5, "steps_per_second": 100.0}
+
 
 @pytest.fixture
 def run(tmp_path):
@@ -98,39 +101,97 @@ def test_a_lost_manifest_is_a_sentence(run):
 
 def test_metrics_keep_every_digit_and_write_null_for_what_json_lacks(run):
     third = 1 / 3
-    run.append_metrics([{"iteration": 0, "loss": third, "kl": float("nan"), "ratio": float("inf")}])
-    run.append_metrics(
-        [{"iteration": 1, "loss": np.float32(0.1), "shares": np.array([0.5, np.nan]), "count": np.int32(3)}]
-    )
+    run.append_metrics([{**AT[0], "loss": third, "kl": float("nan"), "ratio": float("inf")}])
+    run.append_metrics([{**AT[1], "loss": np.float32(0.1), "shares": np.array([0.5, np.nan]), "count": np.int32(3)}])
     assert run.metrics_path.read_text().splitlines()[0] == (
-        '{"iteration": 0, "loss": 0.3333333333333333, "kl": null, "ratio": null}'
+        '{"kind": "event", "iteration": 0, "loss": 0.3333333333333333, "kl": null, "ratio": null}'
     )
     first, second = run.metrics()
     assert first["loss"] == third
-    assert second == {"iteration": 1, "loss": float(np.float32(0.1)), "shares": [0.5, None], "count": 3}
+    assert second == {**AT[1], "loss": float(np.float32(0.1)), "shares": [0.5, None], "count": 3}
 
 
 @pytest.mark.parametrize("torn", ["{", '{"iteration": 2, "loss": 0.', '{"iteration": 2}', "x" * 10_000])
 def test_a_torn_last_line_is_left_out_and_cut_off_by_the_next_write(run, torn):
-    run.append_metrics([{"iteration": 0}, {"iteration": 1}])
+    run.append_metrics(AT[:2])
     with run.metrics_path.open("a") as file:
         file.write(torn)
-    assert run.metrics() == [{"iteration": 0}, {"iteration": 1}]
-    run.append_metrics([{"iteration": 2}])
-    assert run.metrics_path.read_text() == '{"iteration": 0}\n{"iteration": 1}\n{"iteration": 2}\n'
+    assert run.metrics() == AT[:2]
+    run.append_metrics(AT[2:3])
+    assert run.metrics_path.read_text() == "".join(json.dumps(line) + "\n" for line in AT[:3])
 
 
 def test_a_file_of_one_torn_line_becomes_empty(run):
     run.timing_path.write_text('{"iter')
     assert run.timing() == []
-    run.append_timing({"iteration": 0, "seconds": 0.5})
-    assert run.timing() == [{"iteration": 0, "seconds": 0.5}]
+    run.append_timing(CLOCK)
+    assert run.timing() == [CLOCK]
 
 
 def test_damage_inside_the_file_is_a_sentence_with_the_line(run):
-    run.metrics_path.write_text('{"iteration": 0}\nrubbish\n{"iteration": 2}\n')
+    run.append_metrics(AT[:1])
+    run.metrics_path.write_text(run.metrics_path.read_text() + "rubbish\n{}\n")
     with pytest.raises(RunError, match=r"Line 2 of .*metrics.jsonl is damaged"):
         run.metrics()
+
+
+TRAIN = {"kind": "train", "iteration": 0, "seed": 0, "steps": 40}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ([], "expected a JSON object"),
+        ([["kind", "train"]], "expected a JSON object"),
+        ("train", "expected a JSON object"),
+        ({}, "'kind' must be a text, found null"),
+        ({"kind": ["train"], "iteration": 0}, "'kind' must be a text"),
+        ({"kind": "event", "iteration": "0"}, "'iteration' must be a whole number, found \"0\""),
+        ({"kind": "event", "iteration": True}, "'iteration' must be a whole number, found true"),
+        ({**TRAIN, "steps": 4.5}, "'steps' must be a whole number, found 4.5"),
+        ({**TRAIN, "seed": 10**400}, "'seed' must be a whole number"),
+        ({**TRAIN, "learner/entropy": "high"}, "'learner/entropy' must be a number, found \"high\""),
+        ({**TRAIN, "learner/entropy": [1.0]}, "'learner/entropy' must be a number, found [1.0]"),
+        ({**TRAIN, "kind": "eval", "return/a": {}}, "'return/a' must be a number, found {}"),
+        ({"kind": "notice", "iteration": 0, "seed": 0, "learner": 3, "notice": "kl", "text": ""}, "'learner' must be"),
+    ],
+)
+def test_a_line_of_a_wrong_type_is_named_with_its_number_and_what_is_wrong(run, line, told):
+    run.metrics_path.write_text(f"{json.dumps(TRAIN)}\n{json.dumps(line)}\n")
+    for read in (run.metrics, lambda: run.forget_from(1)):
+        with pytest.raises(RunError, match=r"Line 2 of .*metrics.jsonl is damaged: .* Remove that line.") as caught:
+            read()
+        assert told in str(caught.value)
+
+
+def test_a_line_of_timing_needs_its_numbers(run):
+    run.timing_path.write_text(json.dumps({**CLOCK, "seconds": "fast"}) + "\n")
+    with pytest.raises(RunError, match=r"Line 1 of .*timing.jsonl is damaged: 'seconds' must be a number"):
+        run.timing()
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({"seeds": "2"}, "'seeds' must be a whole number, found '2'"),
+        ({"iterations": None}, "'iterations' must be a whole number"),
+        ({"sides": "ab"}, "'sides' must be a list of texts"),
+        ({"learners": [1]}, "'learners' must be a list of texts"),
+        ({"packages": []}, "'packages' must be an object"),
+        ({"alike": "no"}, "'alike' must be true or false"),
+    ],
+)
+def test_a_fact_of_a_wrong_type_is_named_with_the_manifest(run, facts, told):
+    run.write_manifest(facts)
+    with pytest.raises(RunError, match=r"manifest.json is damaged: .* Restore it from a copy.") as caught:
+        run.read_manifest()
+    assert told in str(caught.value)
+
+
+def test_a_fact_that_is_not_there_is_told_when_it_is_asked_for(run):
+    assert run.read_manifest().get("sides") is None
+    with pytest.raises(RunError, match=r"manifest.json does not say the 'sides' of the run"):
+        run.read_manifest()["sides"]
 
 
 def test_a_run_without_metrics_has_none(run):
@@ -139,15 +200,15 @@ def test_a_run_without_metrics_has_none(run):
 
 
 def test_a_resumed_run_forgets_lines_and_results_and_keeps_the_bytes_of_the_rest(run):
-    run.append_metrics([{"iteration": iteration, "loss": 0.1 * iteration} for iteration in range(4)])
+    run.append_metrics([{**line, "loss": 0.1 * line["iteration"]} for line in AT])
     kept = run.metrics_path.read_bytes().splitlines(keepends=True)[:2]
-    run.append_timing({"compile": 3.0})
-    run.append_timing({"iteration": 2})
+    run.append_timing(CLOCK)
+    run.append_timing({**CLOCK, "iteration": 2})
     with Results(run.results_path) as results:
         results.append([ResultRow(at, 0, "k", 0, "a", "b", 1, 1, 0, 0, 0.0, 0.0, 1) for at in range(4)])
     run.forget_from(2)
     assert run.metrics_path.read_bytes() == b"".join(kept)
-    assert run.timing() == [{"compile": 3.0}]
+    assert run.timing() == [CLOCK]
     assert [row.iteration for row in read_results(run.results_path)] == [0, 1]
     run.forget_from(2)
     assert len(run.metrics()) == 2

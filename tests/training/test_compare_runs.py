@@ -46,11 +46,14 @@ def test_a_run_is_finished_when_its_last_checkpoint_is_there(tmp_path):
     assert not finished(tmp_path / "none") and not finished(RunDir.create(tmp_path / "c").path)
 
 
+EXACT = "exploitability"
+
+
 def test_figures_are_those_of_the_last_evaluation_of_each_seed(tmp_path):
     run = folder(tmp_path / "a", ["learner"])
     run.append_metrics(
         [
-            {"kind": kind, "iteration": i, "seed": seed, "exploitability": value, "exploitability/shadow": value / 10}
+            {"kind": kind, "iteration": i, "seed": seed, "steps": i, EXACT: value, f"{EXACT}/shadow": value / 10}
             for kind, i, seed, value in [
                 ("eval", 2, 4, 9.0), ("eval", 2, 5, 9.0), ("eval", 6, 4, 1.0), ("eval", 6, 5, 2.0), ("train", 6, 4, 8.0)
             ]

@@ -268,8 +268,11 @@ def forged(path: Path, source: Path, *, arrays=lambda arrays: arrays, **meta) ->
         ({"net": {"hidden": [5], "normalise": True}}, "expected float32[1, 5]"),
         ({"net": {"hidden": [4]}}, "for which its network has no place"),
         ({"net": {"hidden": [4, 4], "normalise": True}}, "has no array"),
-        ({"net": {"hidden": [10**6, 10**6]}}, "the network it names has more than 1,000,002,000,000"),
-        ({"net": {"hidden": [4], "memory": "gru", "memory_size": 10**6}}, "the network it names has more than"),
+        ({"net": {"hidden": [10**6, 10**6]}}, "the network it names has 1,000,002,000,000 or more (3,814,704 MiB)"),
+        ({"net": {"hidden": [4], "memory": "gru", "memory_size": 10**6}}, "names has 1,000,000,000,004 or more"),
+        ({"net": {"hidden": [-5]}}, "hidden must be at least 1, found -5"),
+        ({"net": {"hidden": [4], "initial_std": 0.0}}, "initial_std must be above 0, found 0.0"),
+        ({"options": ["rounds=1_000_000"]}, "holds 26 weights, too few for a game with rounds=1_000_000"),
         ({"net": {"hidden": [4], "depth": 2}}, "unknown setting 'depth'"),
         ({"net": {"hidden": "wide"}}, "hidden must be a list"),
         ({"sides": [7]}, "says it drives the sides [7] of 2"),
@@ -316,7 +319,7 @@ def test_names_that_collide_are_written_out_and_nobody_comes_twice(tmp_path, rps
 
 def test_the_game_is_that_of_the_first_run_or_package(runs, duel, pennies, tmp_path):
     del duel, pennies
-    meta = PlayerMeta(game="kuhn", options=("x=1",), player="p")
+    meta = PlayerMeta(game="kuhn", options=("x=1",), net={"hidden": [1]}, player="p")
     package = write_package(tmp_path / "x.safetensors", {"w": np.zeros(1, np.float32)}, meta)
     assert game_of(["random", f"{runs / 'pennies'}:seat_0@100", str(package)]) == (PENNIES, ())
     assert game_of(["random", str(package), str(runs / "duel")]) == ("kuhn", ("x=1",))

@@ -144,6 +144,12 @@ def test_guests_of_the_config_join_before_the_first_iteration_and_again_when_the
     ]
 
 
+def write_bad_net(path: Path, **settings) -> Path:
+    """A package whose network cannot be, whole and with the weights of one that can."""
+    net = {**to_dict(CONFIG.net), **settings}
+    return write_package(path, read_package(package(path))[0], PlayerMeta(game="echo", net=net, player="learner"))
+
+
 def damaged(kind: str, path: Path) -> Path:
     match kind:
         case "a pickle":
@@ -153,17 +159,29 @@ def damaged(kind: str, path: Path) -> Path:
             path.write_bytes(content[: len(content) // 2])
         case "of another game":
             package(path, game="chess")
+        case "of no width":
+            write_bad_net(path, hidden=[-5])
+        case "without a deviation":
+            write_bad_net(path, initial_std=0.0)
+        case "with a flipped bit":
+            content = bytearray(package(path).read_bytes())
+            content[-1] ^= 1
+            path.write_bytes(content)
         case "of other shapes":
             package(path, **{"head.weight_IO": np.zeros((2, 2), np.float32)})
         case "not finite":
             arrays = {**read_package(package(path))[0], "head.bias_O": np.full(8, np.nan, np.float32)}
             content = path.read_bytes()
             header = content[8 : 8 + int.from_bytes(content[:8], "little")]
-            path.write_bytes(save(arrays, json.loads(header)["__metadata__"]))
+            path.write_bytes(save(arrays, {**json.loads(header)["__metadata__"], "version": "1"}))
     return path
 
 
-@pytest.mark.parametrize("kind", ["a pickle", "cut short", "of another game", "of other shapes", "not finite"])
+BAD = ["a pickle", "cut short", "of another game", "of other shapes", "not finite"]
+BAD += ["of no width", "without a deviation", "with a flipped bit"]
+
+
+@pytest.mark.parametrize("kind", BAD)
 def test_a_guest_that_cannot_play_is_refused_at_the_start_and_in_a_running_run(tmp_path, kind):
     path = damaged(kind, tmp_path / "bad.safetensors")
     config = replace(CONFIG, pool=replace(CONFIG.pool, guests=(str(path),)))
@@ -172,8 +190,25 @@ def test_a_guest_that_cannot_play_is_refused_at_the_start_and_in_a_running_run(t
     assert not (tmp_path / "new").exists()
     run, opposition = invited_run(tmp_path)
     drop(run, {"do": "add", "name": "bad"}, lambda place: place.write_bytes(path.read_bytes()))
-    ((refused,),) = Control.of(run, 0).obey(opposition, 0)
-    assert refused.to_dict()["event"] == "refused" and not opposition.leagues[0].pool.players
+    for _ in range(2):  # the second time as a run that was resumed
+        ((refused,),) = Control.of(run, 0).obey(opposition, 0)
+        assert refused.to_dict()["event"] == "refused" and not opposition.leagues[0].pool.players
+
+
+def test_a_command_that_fails_in_any_way_is_refused_and_changes_nothing(tmp_path, monkeypatch):
+    run, opposition = invited_run(tmp_path, package(tmp_path / "a.safetensors", OTHER))
+    before, built = opposition.state(), opposition.built
+
+    def fails(*_):
+        raise RuntimeError("out of luck")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sparring.training.control.reseated", fails)
+        ((refused,),) = Control.of(run, 0).obey(opposition, 0)
+    assert refused.sentence() == "Command 1 was refused: it failed (RuntimeError: out of luck)."
+    assert opposition.state() == before and opposition.built is built
+    drop(run, {"do": "shares", "shares": {"current": 0.5}})  # and the run goes on
+    assert [event.to_dict()["event"] for event in Control.of(run, 1).obey(opposition, 1)[0]] != ["refused"]
 
 
 def test_a_guest_needs_a_history_to_be_part_of(tmp_path):

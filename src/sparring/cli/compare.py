@@ -142,6 +142,7 @@ def agreed(arguments: Compare, shared: list[str]) -> Plan:
             f"Expected a new folder or a comparison at {out}, found something else. Choose another --out."
         )
     regimes = arguments.regimes or tuple(begun["regimes"] if begun else USUAL)
+    check_names(regimes, shared)  # those of a plan too: names out of a file become folders and flags
     write(out / PLAN, json_text.dumps({"words": shared, "regimes": regimes}, indent=2).encode())
     return Plan(out, regimes, tuple(shared))
 
@@ -273,14 +274,29 @@ def read(path: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        found = dict(json_text.loads(path.read_text(encoding="utf-8")))
-        if path.name == PLAN and not {"words", "regimes"} <= found.keys():
-            raise ValueError("words or regimes are missing")
+        found = json_text.loads(path.read_text(encoding="utf-8"))
+        check_file(path, found)
         return found
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(
             f"{path} cannot be read as part of a comparison: {error}. Remove it, or choose another --out."
         ) from error
+
+
+def check_file(path: Path, found: Any) -> None:
+    """ValueError where a file of a comparison is not as one writes it."""
+    if not isinstance(found, dict):
+        raise ValueError("it is no JSON object")
+    if path.name == PLAN:
+        for name in ("words", "regimes"):
+            if not isinstance(texts := found.get(name), list) or not all(isinstance(text, str) for text in texts):
+                raise ValueError(f"{name} is no list of texts")
+        return
+    for regime, cost in found.items():
+        if not isinstance(cost, dict) or set(cost) != {"seconds", "peak_mib"}:
+            raise ValueError(f"the cost of {regime} is not seconds and peak_mib")
+        if type(cost["seconds"]) not in (int, float) or type(cost["peak_mib"]) not in (int, float, type(None)):
+            raise ValueError(f"the cost of {regime} is no numbers")
 
 
 def write(path: Path, data: bytes) -> None:

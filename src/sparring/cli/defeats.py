@@ -48,7 +48,7 @@ def command(words: list[str]) -> None:
     prepare(arguments.machine)
     from sparring.store.run_dir import RunDir
     from sparring.training.control import last_known
-    from sparring.training.runs import newest, trained_state
+    from sparring.training.runs import labels, newest, trained_state
 
     run = RunDir.open(arguments.run)
     note_damage(newest(run))
@@ -62,7 +62,7 @@ def command(words: list[str]) -> None:
     members = opposition.leagues[arguments.seed].members()
     rows = listed(archive, {member.player.id: member.player.name for member in members})
     if arguments.watch:
-        draw(arguments, opposition.game, archive, rows, run.read_manifest())
+        draw(arguments, opposition.game, archive, rows, labels(built))
     elif arguments.json:
         print(json_text.dumps({"run": str(arguments.run), "defeats": rows}))
     else:
@@ -105,7 +105,7 @@ def tell_list(run: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def draw(
-    arguments: Defeats, game: "Game", archive: "Archive", rows: list[dict[str, Any]], manifest: dict[str, Any]
+    arguments: Defeats, game: "Game", archive: "Archive", rows: list[dict[str, Any]], facts: dict[str, Any]
 ) -> None:
     """What happened then, under the rules of the present stage."""
     import jax
@@ -118,10 +118,10 @@ def draw(
     e, left = row["entry"], row["steps_before"]
     start = jax.tree.map(lambda x: x[e], archive.state)
     action, chance = jax.tree.map(lambda x: x[e, :left], (archive.action, archive.chance))
-    watched, sides = watch_again(game, start, action, chance), manifest["sides"]
+    watched, sides = watch_again(game, start, action, chance), facts["sides"]
     players = tuple(LEARNED if side == row["side"] else row["opponent"] for side in range(len(sides)))
     recording = Recording(
-        game=manifest["game"], sides=tuple(sides), players=players, ending=watched.ending, fps=STEPS_A_SECOND,
+        game=facts["game"], sides=tuple(sides), players=players, ending=watched.ending, fps=STEPS_A_SECOND,
         scenes=watched.scenes,
     )  # fmt: skip
     picture = arguments.out or arguments.run / "replays" / f"defeat-{arguments.watch}.gif"

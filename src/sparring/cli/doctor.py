@@ -26,7 +26,7 @@ class Doctor:
     """Tell what this installation has, and play a game to see whether it works; check the records of a run."""
 
     run: MaybeRun = None
-    """Folder of a run: its results must give the ledgers of its leagues."""
+    """Folder of a run: its files must be whole, and its results must give the ledgers of its leagues."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     json: bool = False
     """Print the result as one JSON object."""
@@ -77,16 +77,27 @@ def examine() -> tuple[dict, list[str]]:
 
 
 def records(path: Path) -> str:
-    """Whether what a run's leagues believe follows from its results; where it does not, that is an error."""
+    """Whether a run's files are as they were written, and what its leagues believe follows from its results; where that
+    is not so, it is an error."""
     from sparring.core.settings import load_toml
     from sparring.store.run_dir import RunDir
-    from sparring.training.audit import audited
+    from sparring.training.audit import audited, lost_before
+    from sparring.training.condition import condition_of
     from sparring.training.config import RunConfig
     from sparring.training.control import last_known
 
     run = RunDir.open(path)
+    found = condition_of(run)
+    if found.damage:
+        raise RunError(" ".join(found.damage))
+    for read in (run.read_manifest, run.metrics, run.timing):
+        read()  # a fact or line that is not what it should be is told
+    files = f"{found.checkpoints} checkpoints and {found.packages} packages are whole"
+    files += f" ({found.unproved} packages of an early format have no checksum)" if found.unproved else ""
     if not load_toml(RunConfig, run.config_path).changing:
-        return "its learners meet nobody but each other, so there are no ledgers to check"
+        return f"{files}; its learners meet nobody but each other, so there are no ledgers to check"
+    if lost := lost_before(run):
+        return f"{files}; results before iteration {lost} are lost, so ledgers cannot be checked"
     known = last_known(run)
     rows = audited(run, known.opposition, known.iteration)
-    return f"ledgers agree with {rows:,} rows of results"
+    return f"{files}; ledgers agree with {rows:,} rows of results"

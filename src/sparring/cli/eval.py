@@ -50,7 +50,7 @@ def command(words: list[str]) -> None:
     from sparring.training.control import last_known
     from sparring.training.examine import examination, exploitability
     from sparring.training.meta_games import mixture_exploitability
-    from sparring.training.runs import newest, trained_state
+    from sparring.training.runs import labels, newest, trained_state
 
     run = RunDir.open(arguments.run)
     note_damage(newest(run))
@@ -67,7 +67,7 @@ def command(words: list[str]) -> None:
         print(json_text.dumps({"run": str(arguments.run), "scores": scores_json(scores), "exploitability": exact}))
         return None
     console = Console()
-    console.print(score_table(scores, run.read_manifest()))
+    console.print(score_table(scores, labels(built)))
     for team, values in exact.items():
         listed = ", ".join(f"{value:.4f}" for value in values)
         console.print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {listed}")

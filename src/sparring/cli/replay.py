@@ -78,7 +78,7 @@ def record(arguments: Replay) -> Recording:
     from sparring.play.scripted import Scripted
     from sparring.store.run_dir import RunDir
     from sparring.training.examine import players_of_seed
-    from sparring.training.runs import newest, trained_state
+    from sparring.training.runs import labels, newest, trained_state
 
     run = RunDir.open(arguments.run)
     note_damage(newest(run))
@@ -91,7 +91,7 @@ def record(arguments: Replay) -> Recording:
     )  # fmt: skip
     return Recording(
         game=built.config.game,
-        sides=tuple(run.read_manifest()["sides"]),
+        sides=tuple(labels(built)["sides"]),
         players=teams,
         ending=watched.ending,
         fps=STEPS_A_SECOND,

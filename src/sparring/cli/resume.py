@@ -28,6 +28,7 @@ def command(words: list[str]) -> None:
     arguments = parse(Resume, words, command="resume")
     prepare(arguments.machine)
     from sparring.store.run_dir import RunDir
+    from sparring.training.audit import results_lost
     from sparring.training.runs import differences, newest, reopen, resume
 
     run = RunDir.open(arguments.run)
@@ -39,6 +40,11 @@ def command(words: list[str]) -> None:
     for line in differences(arguments.run):
         note(f"{line}; the resumed run will not be bit for bit the same.")
     note_damage(checkpoint)
+    if checkpoint is not None and results_lost(run, checkpoint.iteration):
+        note(
+            f"{run.results_path} is gone; the run goes on with what its checkpoint knows, and results begin at "
+            f"iteration {checkpoint.iteration}."
+        )
     watch = Watch(
         quiet=arguments.quiet or arguments.json,
         steps_per_iteration=built.steps_per_iteration,

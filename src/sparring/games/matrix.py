@@ -25,6 +25,9 @@ Probabilities = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
 """(seat, features_RF, legal_RA) -> probability_RA."""
 
 MOST_CHOICES = 500
+MOST_ENTRIES = 2**22
+"""Payoffs of all combinations of choices."""
+MOST_PLAYERS = 16
 CERTAIN = 30.0
 """Logit of a scripted choice: anything else happens once in 10^13."""
 MOST_PURE = 8
@@ -348,8 +351,17 @@ def matching_pennies(rounds: int = 1) -> MatrixGame:
 
 def coordination(players: int = 2, choices: int = 2, rounds: int = 1) -> MatrixGame:
     """Everyone earns 1 where all choose the same, 0 otherwise."""
-    if players < 2 or choices < 1:
-        raise ConfigError(f"coordination needs 2 players and 1 choice or more, found {players} and {choices}.")
+    if not 2 <= players <= MOST_PLAYERS or not 1 <= choices <= MOST_ENTRIES:
+        raise ConfigError(
+            f"coordination needs 2 to {MOST_PLAYERS} players and 1 to {MOST_ENTRIES:,} choices, found {players} and "
+            f"{choices}."
+        )
+    entries = players * choices**players
+    if entries > MOST_ENTRIES:
+        raise ConfigError(
+            f"coordination of {players} with {choices} choices has {entries:,} payoffs ({entries >> 18:,} MiB), at "
+            f"most {MOST_ENTRIES:,} are kept. Use fewer of either."
+        )
     same = np.zeros((choices,) * players)
     same[(np.arange(choices),) * players] = 1.0
     return matrix_game(np.stack([same] * players), rounds)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
+
+from sparring.core.errors import ConfigError
+from sparring.core.names import checked_name
+from sparring.core.settings import from_dict
 
 Kind = Literal["self", "rival", "shadow", "past", "bot", "guest"]
 
@@ -39,7 +43,12 @@ class Player:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Player:
-        return cls(**plain)
+        """Of a checkpoint, which is not believed: every field has its type, and the name can be that of a file."""
+        try:
+            player = from_dict(cls, plain, where="a player")
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        return replace(player, name=checked_name(player.name))
 
 
 def kind_of(player: int) -> Kind:

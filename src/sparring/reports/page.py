@@ -100,7 +100,7 @@ learners: {escape(", ".join(manifest["learners"]))}.</p>
 {evaluation(run, manifest, scores)}
 {told(lines)}
 <h2>Made with</h2>{table(["fact", "value"], fact_rows(manifest))}
-<h2>Settings</h2><pre>{escape(run.config_path.read_text(encoding="utf-8"))}</pre>
+<h2>Settings</h2><pre>{escape(run.config_path.read_text(encoding="utf-8", errors="replace"))}</pre>
 </body></html>
 """
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from sparring.core.errors import RunError
 from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore, merged
 from sparring.statistics.intervals import Interval
 
@@ -60,9 +61,18 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     rows = []
     for score in sorted((s for s in scores if s.team == LEARNED), key=lambda s: s.side):
         best = best_bot(score, scores)
-        row = [manifest["sides"][score.side]] + [score.opponents] * versus + measures(score, won)
+        row = [side_name(manifest, score.side)] + [score.opponents] * versus + measures(score, won)
         rows.append([*row, f"{best.team} {judged(best)}" if best else ""])
     return header, rows
+
+
+def side_name(manifest: Mapping[str, Any], side: int) -> str:
+    if not 0 <= side < len(manifest["sides"]):
+        raise RunError(
+            f"The manifest of the run names {len(manifest['sides'])} sides, and its results have side {side}. One of "
+            "the two was changed: restore both from one copy."
+        )
+    return manifest["sides"][side]
 
 
 def folded(scores: Sequence[SideScore]) -> list[SideScore]:
@@ -81,7 +91,7 @@ def full_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Rows:
     header = ["side", "driven by"] + ["against"] * versus + ["games", "return"] + ["points"] * won
     ordered = sorted(scores, key=lambda s: (LEARNED not in (s.team, *s.opponents.split(", ")), s.side))
     return header, [
-        [manifest["sides"][s.side], s.team] + [s.opponents] * versus + [str(s.games)] + measures(s, won)
+        [side_name(manifest, s.side), s.team] + [s.opponents] * versus + [str(s.games)] + measures(s, won)
         for s in ordered
     ]
 

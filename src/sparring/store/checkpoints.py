@@ -22,6 +22,7 @@ from safetensors.numpy import load as read_arrays
 from safetensors.numpy import save as write_arrays
 
 from sparring.core.errors import RunError
+from sparring.store.checksum import ZEROS, is_whole, sealed
 from sparring.store.durable import TEMPORARY, cannot_write, sync_folder, write_synced
 
 FORMAT_VERSION = 1
@@ -36,7 +37,7 @@ _NATIVE = {
     "float64",
 }
 _AS_BYTES = {"bfloat16", "complex64", "complex128"}  # dtypes that safetensors cannot give back to NumPy
-_ZEROS = "0" * 64
+_SEAL = b'"record_sha256": "'
 _LARGEST_HEADER = 2**24  # some hundred thousand arrays: a larger one is no checkpoint of ours
 
 
@@ -158,31 +159,31 @@ def _dtype(name: str) -> np.dtype:
 
 
 def _record(iteration: int, content: bytes, dtypes: dict[str, Any], meta: Mapping[str, Any]) -> bytes:
-    """checkpoint.json. It holds its own hash, taken while the place of the hash is zeros: no bit goes unproved."""
+    """checkpoint.json. It holds its own checksum: no bit goes unproved."""
     fields = {
-        "record_sha256": _ZEROS,  # first, so that the first 64 zeros are these
+        "record_sha256": ZEROS,  # first, so that no other text comes before it
         "format_version": FORMAT_VERSION,
         "iteration": int(iteration),
         "arrays_sha256": hashlib.sha256(content).hexdigest(),
         "dtypes": dtypes,
         "meta": dict(meta),
     }
-    text = json.dumps(fields, indent=1).encode()
-    return text.replace(_ZEROS.encode(), hashlib.sha256(text).hexdigest().encode(), 1)
+    return sealed(json.dumps(fields, indent=1).encode(), _SEAL)
 
 
 def _read(path: Path) -> tuple[int, dict[str, np.ndarray], dict[str, Any]]:
     text = (path / _RECORD).read_bytes()
     try:
         record = json.loads(text)
-        own, expected = record["record_sha256"], record["arrays_sha256"]
-        version, iteration = int(record["format_version"]), int(record["iteration"])
+        expected, version, iteration = record["arrays_sha256"], int(record["format_version"]), int(record["iteration"])
         dtypes, meta = dict(record["dtypes"]), dict(record["meta"])
-        zeroed = text.replace(own.encode(), _ZEROS.encode(), 1)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _DamageError(f"{_RECORD} cannot be read") from error
-    if hashlib.sha256(zeroed).hexdigest() != own:
+    if not is_whole(text, _SEAL):
         raise _DamageError(f"the checksum of {_RECORD} does not match")
+    number = _NUMBERED.fullmatch(path.name)
+    if number is None or int(number[1]) != iteration:
+        raise _DamageError(f"it holds iteration {iteration}, and its folder has another number")
     if version > FORMAT_VERSION:
         raise _DamageError(f"it has format {version}, and this version of sparring reads up to {FORMAT_VERSION}")
     content = (path / _ARRAYS).read_bytes()

@@ -1,12 +1,55 @@
-"""What a run was made with, so that it can be repeated: versions, commit, machine. Nothing names a person or a host."""
+"""What a run is and was made with, so that it can be repeated. Nothing names a person or a host."""
 
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
+from sparring.core.errors import RunError
+
 _PACKAGES = ("sparring", "jax", "jaxlib", "equinox", "optax", "numpy")
+_KINDS: dict[type, tuple[str, ...]] = {
+    int: ("seed", "seeds", "iterations", "steps_per_iteration", "results_from"),
+    str: ("game", "score"),
+    bool: ("alike", "many_alike", "watchable"),
+    list: ("sides", "seats", "learners"),
+    dict: ("packages",),
+}
+"""Facts that readers rely on. Lists are of texts."""
+_WORDS = {int: "a whole number", str: "a text", bool: "true or false", list: "a list of texts", dict: "an object"}
+
+
+class Manifest(dict[str, Any]):
+    """The facts of a run; one that is asked for and not there is told as the damage it is."""
+
+    path: Path
+
+    def __missing__(self, key: str) -> Any:
+        raise RunError(f"{self.path} does not say the {key!r} of the run. Restore the file from a copy.")
+
+
+def checked_facts(path: Path, facts: Mapping[str, Any]) -> Manifest:
+    """The facts, where those that readers rely on are of the kind they should be."""
+    for kind, names in _KINDS.items():
+        for name in names:
+            fact = facts.get(name)
+            if name in facts and not (type(fact) is kind and _sound(fact)):
+                raise RunError(
+                    f"{path} is damaged: {name!r} must be {_WORDS[kind]}, found {str(fact)[:40]!r}. Restore it from a "
+                    "copy."
+                )
+    manifest = Manifest(facts)
+    manifest.path = path
+    return manifest
+
+
+def _sound(fact: Any) -> bool:
+    if isinstance(fact, list):
+        return bool(fact) and all(isinstance(item, str) for item in fact)
+    return not isinstance(fact, int) or 0 <= fact < 2**63
 
 
 def manifest_facts() -> dict[str, Any]:

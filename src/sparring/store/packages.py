@@ -2,6 +2,8 @@
 
 The header says what the player is for and how its network is built; the rest is named arrays. A package comes from
 anywhere, so nothing in it is believed: it is data, reading it runs no code, and what is not a package is refused.
+
+A package holds its own checksum. Those of version 1 have none: they are read as before, and `has_checksum` tells.
 """
 
 import json
@@ -17,12 +19,15 @@ from safetensors.numpy import load as read_arrays
 from safetensors.numpy import save as write_arrays
 
 from sparring.core.errors import RunError
+from sparring.store.checksum import ZEROS, is_whole, sealed
 from sparring.store.durable import replace_file
 
 FORMAT = "sparring-player"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 SUFFIX = ".safetensors"
 
+_WITHOUT_CHECKSUM = "1"
+_SEAL = b'"sha256":"'  # in the header's metadata; quotes within its texts are escaped
 _LARGEST_HEADER = 2**20  # thousands of arrays
 _LARGEST_FILE = 2**31
 _DTYPES = {"float32", "int32", "uint32", "bool"}
@@ -56,7 +61,8 @@ def write_package(path: str | Path, arrays: Mapping[str, np.ndarray], meta: Play
     plain = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     _checked_arrays(path, plain)
     _meta(path, text)
-    content = write_arrays(plain, {"format": FORMAT, "version": str(FORMAT_VERSION), "player": text})
+    header = {"format": FORMAT, "version": str(FORMAT_VERSION), "player": text, "sha256": ZEROS}
+    content = sealed(write_arrays(plain, header), _SEAL)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, content)
@@ -72,12 +78,20 @@ def read_package(path: str | Path) -> tuple[dict[str, np.ndarray], PlayerMeta]:
     path = Path(path)
     content = _content(path)
     header = _header(path, content)
+    if header["version"] != _WITHOUT_CHECKSUM and not is_whole(content, _SEAL):
+        raise RunError(f"{path} is damaged: its checksum does not match. Get another copy, or write it again.")
     meta = _meta(path, header["player"])
     try:
         arrays = read_arrays(content)
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise _refusal(path, f"arrays that cannot be read ({error})") from None
     return _checked_arrays(path, arrays), meta
+
+
+def has_checksum(path: str | Path) -> bool:
+    """Whether a package proves that it is as it was written; early versions of sparring wrote none that do."""
+    path = Path(path)
+    return _header(path, _content(path))["version"] != _WITHOUT_CHECKSUM
 
 
 def _content(path: Path) -> bytes:
@@ -105,10 +119,10 @@ def _header(path: Path, content: bytes) -> dict[str, str]:
         told = None
     if not isinstance(told, dict) or told.get("format") != FORMAT or not isinstance(told.get("player"), str):
         raise _refusal(path, "a file whose header does not say so")
-    if told.get("version") != str(FORMAT_VERSION):
+    if told.get("version") not in (_WITHOUT_CHECKSUM, str(FORMAT_VERSION)):
         raise RunError(
-            f"{path} has version {str(told.get('version'))[:20]!r} of the package format, expected {FORMAT_VERSION}. "
-            "Update sparring, or write the package again."
+            f"{path} has version {str(told.get('version'))[:20]!r} of the package format, expected "
+            f"{_WITHOUT_CHECKSUM} or {FORMAT_VERSION}. Update sparring, or write the package again."
         )
     return told
 

@@ -154,8 +154,19 @@ def _read(path: Path, kind: str | None, options: str) -> list[ResultRow]:
 
 def _select(connection: sqlite3.Connection, kind: str | None) -> list[ResultRow]:
     where, values = ("", ()) if kind is None else ("WHERE kind = ?", (kind,))
-    found = connection.execute(f"SELECT {_COLUMNS} FROM results {where} ORDER BY iteration, rowid", values)
-    return [ResultRow._make(nan if value is None else value for value in row) for row in found]
+    found = connection.execute(f"SELECT rowid, {_COLUMNS} FROM results {where} ORDER BY iteration, rowid", values)
+    return [_row(number, values) for number, *values in found]
+
+
+def _row(number: int, values: Sequence[object]) -> ResultRow:
+    """A row as it was appended. SQLite keeps a text where a number was declared, if a stranger wrote one."""
+    for name, kind, value in zip(ResultRow._fields, _CONVERT, values, strict=True):
+        if not isinstance(value, kind) and not (kind is float and (value is None or isinstance(value, int))):
+            raise sqlite3.DatabaseError(f"row {number} has {str(value)[:40]!r} for {name}, expected {kind.__name__}")
+    row = ResultRow._make(nan if value is None else value for value in values)
+    if row.games < 1:
+        raise sqlite3.DatabaseError(f"row {number} has {row.games} games, expected 1 or more")
+    return row
 
 
 def _checked_version(path: Path, connection: sqlite3.Connection) -> int:

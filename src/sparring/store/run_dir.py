@@ -32,7 +32,9 @@ import safetensors.numpy
 
 from sparring.core.errors import RunError
 from sparring.store.durable import TEMPORARY, append_whole, cannot_write, replace_file
+from sparring.store.lines import problem_of_metrics, problem_of_timing, read_lines
 from sparring.store.lock import HeldError, take
+from sparring.store.manifest import Manifest, checked_facts
 from sparring.store.results import Results
 
 FORMAT = "sparring-run"
@@ -132,11 +134,11 @@ class RunDir:
         manifest = {**header, **_json_ready(facts), **header}
         self.write_text(self.manifest_path, json.dumps(manifest, indent=2) + "\n")
 
-    def read_manifest(self) -> dict[str, Any]:
+    def read_manifest(self) -> Manifest:
         manifest = _manifest(self.path)
         if manifest is None:
             raise RunError(f"{self.manifest_path} cannot be read as the manifest of a run. Restore it from a copy.")
-        return manifest
+        return checked_facts(self.manifest_path, manifest)
 
     def write_text(self, path: Path, text: str) -> None:
         """Put a text in place of a file of this run, whole: config, report."""
@@ -158,16 +160,16 @@ class RunDir:
 
     def metrics(self) -> list[dict[str, Any]]:
         """The lines written so far; null is None. A last line that was cut short by a kill is left out."""
-        return [line for line, _ in _lines(self.metrics_path)]
+        return [line for line, _ in read_lines(self.metrics_path, problem_of_metrics)]
 
     def timing(self) -> list[dict[str, Any]]:
-        return [line for line, _ in _lines(self.timing_path)]
+        return [line for line, _ in read_lines(self.timing_path, problem_of_timing)]
 
     def forget_from(self, iteration: int) -> None:
         """Drop what a resumed run will write again: lines and results of this iteration and later ones."""
-        for path in (self.metrics_path, self.timing_path):
+        for path, problem in ((self.metrics_path, problem_of_metrics), (self.timing_path, problem_of_timing)):
             if path.exists():
-                kept = b"".join(raw for line, raw in _lines(path) if line.get("iteration", -1) < iteration)
+                kept = b"".join(raw for line, raw in read_lines(path, problem) if line["iteration"] < iteration)
                 with self._writes(path, needed=len(kept)):
                     replace_file(path, kept)
         if self.results_path.exists():
@@ -221,22 +223,6 @@ def _nearest_run(path: Path) -> str:
     if near:
         return f"Did you mean {parent / near[0]}?"
     return f"There are {len(runs)} runs in {parent}: check the name." if runs else f"There are no runs in {parent}."
-
-
-def _lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Each whole line of a file, read and raw. Only the newline makes a line whole."""
-    if not path.exists():
-        return
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise RunError(f"Cannot read {path}: {error.strerror}. Make it readable.") from error
-    whole = content[: content.rfind(b"\n") + 1]
-    for number, raw in enumerate(whole.splitlines(keepends=True), start=1):
-        try:
-            yield dict(json.loads(raw)), raw
-        except (ValueError, TypeError, RecursionError) as error:
-            raise RunError(f"Line {number} of {path} is damaged, expected a JSON object. Remove that line.") from error
 
 
 def _json_ready(value: Any) -> Any:

@@ -7,18 +7,36 @@ from sparring.league.abreast import Abreast
 from sparring.league.derived import Difference, Played, differences
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
+from sparring.training.kept import believing
 from sparring.training.opposition import AnyLeague, Opposition
+
+
+def results_lost(run: RunDir, done: int) -> bool:
+    """Whether the file of results is gone, which is made before the first iteration. The checkpoint holds all that a
+    league needs to go on; what is lost is the proof, and the games for reports."""
+    return done > 0 and not run.results_path.exists()
+
+
+def lost_before(run: RunDir) -> int:
+    """Results of earlier iterations are gone: the run went on without them from this one. 0: all are there."""
+    return run.read_manifest().get("results_from", 0)
 
 
 def audited(run: RunDir, opposition: Opposition, done: int) -> int:
     """How many rows of results the leagues after `done` iterations follow from; refuses those that do not."""
-    if not opposition.leagues:
+    if not opposition.leagues or not done or lost_before(run):
         return 0
-    rows = read_results(run.results_path, "train") if run.results_path.exists() else []
+    if results_lost(run, done):
+        raise RunError(
+            f"{run.results_path} is gone, so nothing proves what the leagues of the checkpoint believe. Restore it "
+            f"from a copy; or go on without the games before iteration {done}: sparring resume {run.path}"
+        )
+    rows = read_results(run.results_path, "train")
     rows = [row for row in rows if row.iteration < done]
     names = opposition.built.lineup.names
     for seed, league in zip(map(int, opposition.built.seeds_R), opposition.leagues, strict=True):
-        found = differences(league, played(rows, seed, names, winners=opposition.built.game.spec.has_winners))
+        with believing(run.checkpoints_path / f"{done:06d}"):
+            found = differences(league, played(rows, seed, names, winners=opposition.built.game.spec.has_winners))
         if found:
             raise RunError(sentence(run, league, seed, names, done, found))
     return len(rows)
@@ -52,5 +70,5 @@ def sentence(
         f"The checkpoint of iteration {done} does not follow from {run.results_path}: seed {seed}, "
         f"{names[first.learner]} against {known.get(first.player, f'player {first.player}')}: the checkpoint has "
         f"{counts[0]}; the results give {counts[1]}{more}. One of the two was changed or lost.{hint} Restore both from "
-        f"one copy, or begin again from the weights: sparring train --from {run.path}"
+        f"one copy; or move {run.results_path.name} away, and the run goes on with what the checkpoint has."
     )

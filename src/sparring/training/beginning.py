@@ -100,8 +100,13 @@ def first_models(built: Built, seed: int) -> tuple[ActorCritic, ...]:
 
 
 def stacked(models: Sequence[Any]) -> Any:
-    """Rows of a roster as NumPy arrays, so that nothing is compiled to put them together."""
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *models)
+    """Rows of a roster, put together by NumPy, so that nothing is compiled for it; where only shapes are asked for, by
+    JAX."""
+
+    def rows(*leaves: Any) -> Any:
+        return (jnp if isinstance(leaves[0], jax.core.Tracer) else np).stack(leaves)
+
+    return jax.tree.map(rows, *models)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

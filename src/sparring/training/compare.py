@@ -34,7 +34,7 @@ from sparring.store.run_dir import RunDir
 from sparring.training.config import RunConfig
 from sparring.training.entrants import Source, entrant, from_run
 from sparring.training.kept import SHADOW as SHADOW_ENDING
-from sparring.training.kept import numbered
+from sparring.training.kept import believing, leaders_of, learners_of, numbered, seeds_of
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,13 @@ def entries_of(regime: str, run: RunDir) -> list[Entry]:
     """The newest learner, and its shadow where there is one. Of several learners it is the one that the run's own
     evaluation shows: the leader of a population, seed by seed, or the first main of a league."""
     checkpoint = load(run.checkpoints_path)
-    players, seeds = checkpoint.meta["players"], checkpoint.meta["seeds"]
-    leaders = checkpoint.meta.get("population", {}).get("leaders") or [0] * len(seeds)
-    chosen = {seed: players[row]["name"] for seed, row in zip(seeds, leaders, strict=True)}
+    learners, seeds = learners_of(checkpoint), seeds_of(checkpoint)
+    leaders = leaders_of(checkpoint) or [0] * len(seeds)
+    with believing(checkpoint.path):
+        chosen = {seed: list(learners)[row] for seed, row in zip(seeds, leaders, strict=True)}
+        group = next(iter(learners.values()))[0] if learners else 0
     entries = [Entry(regime, regime, run, LEARNED, chosen)]
-    if any(name.startswith(f"learners.{players[0]['group']}.shadow.") for name in checkpoint.arrays):
+    if any(name.startswith(f"learners.{group}.shadow.") for name in checkpoint.arrays):
         slow = {seed: name + SHADOW_ENDING for seed, name in chosen.items()}
         entries.append(Entry(regime + SHADOW_ENDING, regime, run, SHADOW, slow))
     return entries
@@ -125,11 +127,18 @@ def meet(game: Game, entries: list[Entry], *, games: int, seed: int) -> Payoff:
 def examined(entry: Entry) -> Candidate:
     """The candidate with the figures of the run's last evaluation."""
     manifest, last = entry.run.read_manifest(), last_evaluation(entry.run)
+    missing = [seed for seed in entry.players if seed not in last]
+    if missing:
+        raise RunError(
+            f"{entry.run.metrics_path} has no evaluation of seed {missing[0]}: lines of it were lost. Restore the file "
+            "from a copy, or train the run again."
+        )
     by_seed = [
         figures_of_line(last[seed], entry.team, manifest["sides"], alike=bool(manifest["alike"]))
         for seed in entry.players
     ]
-    return Candidate(entry.name, entry.regime, {key: tuple(own[key] for own in by_seed) for key in by_seed[0]})
+    shared = [key for key in by_seed[0] if all(key in own for own in by_seed)]
+    return Candidate(entry.name, entry.regime, {key: tuple(own[key] for own in by_seed) for key in shared})
 
 
 def mixtures_of(regime: str, run: RunDir) -> list[Candidate]:

@@ -22,6 +22,7 @@ from sparring.store.run_dir import RunDir
 from sparring.training.build import Built, build
 from sparring.training.config import RunConfig
 from sparring.training.guests import Guest, as_saved, free_name, free_roster_row, plain_name, read_guest, with_row
+from sparring.training.kept import believing
 from sparring.training.line_up import Layout
 from sparring.training.opposition import Opposition
 from sparring.training.reseat import layout_now, reseated, wide
@@ -85,13 +86,21 @@ class Control:
         events_R: list[list[Event]] = [[] for _ in opposition.built.seeds_R]
         again = [Command(number, {"do": "add", "name": name}) for number, name in opposition.arriving.items()]
         for command in (*again, *commands):
-            try:
-                for events, new in zip(events_R, obeyed(opposition, self.run, command, iteration), strict=True):
-                    events += new
-            except SparringError as error:
-                for events in events_R:
-                    events.append(Refused(command.number, str(error)))
+            for events, new in zip(events_R, obeyed_or_refused(opposition, self.run, command, iteration), strict=True):
+                events += new
         return events_R
+
+
+def obeyed_or_refused(opposition: Opposition, run: RunDir, command: Command, iteration: int) -> list[list[Event]]:
+    """What happened, seed by seed. A command comes from a file, so whatever is wrong with it must not end the run: it
+    is refused with the reason, and so it is again when the run goes back before it."""
+    try:
+        return obeyed(opposition, run, command, iteration)
+    except SparringError as error:
+        reason = str(error)
+    except Exception as error:
+        reason = f"it failed ({type(error).__name__}: {str(error)[:200]})."
+    return [[Refused(command.number, reason)] for _ in opposition.built.seeds_R]
 
 
 def obeyed(opposition: Opposition, run: RunDir, command: Command, iteration: int) -> list[list[Event]]:
@@ -189,17 +198,21 @@ def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -
     opposition.forget_guests()
     row = -1 if own else free_roster_row(opposition.guests, family)
     seated = built if own else with_row(built, family, policy, row)
+    new = not own and family not in opposition.kinds
+    kinds = {**opposition.kinds, family: command.number} if new else opposition.kinds
+    if new:
+        seated = reseated(seated, layout_now(seated.plan.seating), tuple(kinds))
+    # All that can fail was done above: from here on everything changes or, where no pool has room, nothing.
     answers = [league.add(player) for league in leagues]
     events: list[list[Event]] = [[Refused(command.number, a) if isinstance(a, str) else a] for a in answers]
     if all(isinstance(answer, str) for answer in answers):
         return events
     opposition.guests[player.id] = Guest(name, command.number, family, row, policy)
-    if own or family in opposition.kinds:
-        opposition.built = seated
+    opposition.built, opposition.kinds = seated, kinds
+    if not new:
         return events
-    opposition.kinds[family] = command.number
-    reseat(opposition, reseated(seated, layout_now(seated.plan.seating), tuple(opposition.kinds)))
-    return [[*one, Reseated(tuple(opposition.kinds))] for one in events]
+    reseat(opposition, seated)
+    return [[*one, Reseated(tuple(kinds))] for one in events]
 
 
 def remove(opposition: Opposition, name: str) -> list[list[Event]]:
@@ -237,9 +250,10 @@ def last_known(run: RunDir) -> LastKnown:
     checkpoint = load(run.checkpoints_path) if newest_first(run.checkpoints_path) else None
     if checkpoint is None:
         return LastKnown(0, Opposition.begin(built))
-    saved = checkpoint.meta["opposition"]
-    built, guests = as_saved(built, run, saved)
-    return LastKnown(checkpoint.iteration, Opposition.restored(built, saved, guests))
+    with believing(checkpoint.path):
+        saved = checkpoint.meta["opposition"]
+        built, guests = as_saved(built, run, saved)
+        return LastKnown(checkpoint.iteration, Opposition.restored(built, saved, guests))
 
 
 def together(*parts: Sequence[Sequence[Event]]) -> list[tuple[Event, ...]]:

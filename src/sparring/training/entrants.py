@@ -9,32 +9,28 @@ players/old.safetensors     a player package
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import jax
-import numpy as np
 
 from sparring.core.errors import ConfigError, GameError, RunError, unknown
-from sparring.core.seeding import Seed
-from sparring.core.settings import from_dict, load_toml, to_dict
+from sparring.core.settings import load_toml, to_dict
 from sparring.core.spec import GameSpec
 from sparring.games import registry
 from sparring.games.game import Game
-from sparring.nets.actor_critic import Actor
-from sparring.nets.config import NetConfig
 from sparring.play.scripted import RANDOM, Scripted, bot_names
 from sparring.store.checkpoints import load
-from sparring.store.packages import SUFFIX, PlayerMeta, read_package, write_package
+from sparring.store.packages import SUFFIX, PlayerMeta, has_checksum, read_package, write_package
 from sparring.store.run_dir import RunDir
+from sparring.training.claims import check_claims, filled, net_of
 from sparring.training.config import RunConfig
-from sparring.training.kept import SHADOW, checkpoint_of, members, numbered, seed_row, weights_of
+from sparring.training.kept import SHADOW, checkpoint_of, learners_of, members, numbered, seed_row, seeds_of, weights_of
 from sparring.training.line_up import line_up
-from sparring.training.snapshot import from_arrays, to_arrays
+from sparring.training.snapshot import to_arrays
 
 if TYPE_CHECKING:  # whoever builds a run may ask for guests by name
     from sparring.training.build import Built
@@ -107,7 +103,8 @@ def game_of(texts: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
     for text in texts:
         path = Path(text.removesuffix(ALL))
         if path.is_file():
-            meta = read_package(path)[1]
+            arrays, meta = read_package(path)
+            check_claims(path, meta, arrays)
             return meta.game, meta.options
         if place := folder_of(text):
             config = load_toml(RunConfig, RunDir.open(place).config_path)
@@ -126,7 +123,7 @@ def expanded(text: str) -> list[str]:
     run = RunDir.open(text.removesuffix(ALL))
     kept, own = numbered(run), []
     if kept:
-        players = [player["name"] for player in load(run.checkpoints_path).meta["players"]]
+        players = list(learners_of(load(run.checkpoints_path)))
         own = [""] if len(players) == 1 else [f":{player}" for player in players]
     packages = sorted((run.path / PLAYERS).glob(f"*{SUFFIX}"))
     return [f"{run.path}{player}@{number}" for player in own for number in sorted(kept)] + [*map(str, packages)]
@@ -136,7 +133,7 @@ def of_every_seed(text: str) -> list[str]:
     place = folder_of(text)
     if not place:
         raise no_player(text)
-    return [f"{text}#{seed}" for seed in load(RunDir.open(place).checkpoints_path).meta["seeds"]]
+    return [f"{text}#{seed}" for seed in seeds_of(load(RunDir.open(place).checkpoints_path))]
 
 
 def folder_of(text: str) -> str:
@@ -203,19 +200,15 @@ def from_run(source: Source, game: Game, game_name: str = "") -> Entrant:
 
 def from_package(path: Path, game: Game, game_name: str = "") -> Entrant:
     arrays, meta = read_package(path)
+    check_claims(path, meta, arrays)
     check_game(str(path), meta.game, meta.options, game, game_name)
-    net = from_dict(NetConfig, meta.net, where=path)
-    held = sum(array.size for array in arrays.values())
-    if held < least_weights(net):
-        raise RunError(
-            f"{path} holds {held:,} weights, and the network it names has more than {least_weights(net):,}. "
-            "It is damaged: get another copy."
-        )
+    net = net_of(path, meta)
     sides = meta.sides or tuple(range(game.spec.sides))
     if not set(sides) <= set(range(game.spec.sides)):
         raise RunError(f"{path} says it drives the sides {list(sides)} of {game.spec.sides}. Get another copy.")
     run = f"{path.absolute().parent.parent.name}:" if path.absolute().parent.name == PLAYERS else ""
-    return Entrant(run + path.stem, filled(game.spec, net, arrays, str(path)), "package", sides, meta)
+    old = () if has_checksum(path) else (f"{path} is of an early format without a checksum: damage would not be seen.",)
+    return Entrant(run + path.stem, filled(game.spec, net, arrays, str(path)), "package", sides, meta, old)
 
 
 def save_player(
@@ -240,27 +233,6 @@ def save_entrant(player: Entrant, path: str | Path) -> Path:
     if player.meta is None:
         raise ConfigError(f"{player.name} is a bot, which is code and needs no package. Name a learner.")
     return write_package(path, to_arrays(player.policy), player.meta)
-
-
-def filled(spec: GameSpec, net: NetConfig, arrays: Mapping[str, np.ndarray], source: str) -> Actor:
-    """The actor of these settings with these weights; no array may be missing, and none left over."""
-    skeleton = Actor.make(Seed.of(0), spec, net)
-    policy = from_arrays(skeleton, arrays, source=source)
-    spare = sorted(set(arrays) - set(to_arrays(skeleton)))
-    if spare:
-        raise RunError(
-            f"{source} has {spare[0][:80]!r}, for which its network has no place. Use a package as it was written."
-        )
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise RunError(f"{source} has weights that are not finite: its training went wrong. Choose an earlier one.")
-    return policy
-
-
-def least_weights(net: NetConfig) -> int:
-    """A bound that is checked before a network is made: settings from a file could ask for all memory there is."""
-    widths = sum(a * b for a, b in pairwise(net.hidden)) + sum(net.hidden)
-    channels = sum(9 * a * b for a, b in pairwise(net.convolutions)) + sum(net.convolutions)
-    return widths + channels + (net.memory_size**2 if net.memory != "none" else 0)
 
 
 def check_game(source: str, name: str, options: tuple[str, ...], game: Game, game_name: str) -> None:

@@ -107,7 +107,7 @@ def as_saved(built: Built, run: RunDir, saved: Mapping[str, Any]) -> tuple[Built
         built = with_row(built, family, read_guest(built, run, number)[1], 0)
     guests = {
         one["id"]: Guest(
-            one["name"], one["number"], one["family"], one["row"], read_guest(built, run, one["number"])[1]
+            one["name"], int(one["number"]), one["family"], one["row"], read_guest(built, run, int(one["number"]))[1]
         )
         for one in saved["guests"]
     }

@@ -1,15 +1,49 @@
 """What a run has kept: its checkpoints by number, and in each the learners, their shadows and past selves by name."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sparring.core.errors import ConfigError, RunError, unknown
+from sparring.core.names import checked_name
 from sparring.store.checkpoints import Checkpoint, load, load_one, newest_first
 from sparring.store.run_dir import RunDir
 
 SHADOW = ".shadow"
+
+
+@contextmanager
+def believing(checkpoint: Path) -> Iterator[None]:
+    """While what a checkpoint says is taken for what a run would have written. A checksum proves that nobody changed it
+    since, not that it came from a run: what does not fit is told as a fault of the checkpoint."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        reason = f"{type(error).__name__}: {error}"[:200].rstrip(".")
+        raise RunError(
+            f"{checkpoint} is whole, but not as a run of this version would have written it ({reason}). Take "
+            "another, or train the run again."
+        ) from error
+
+
+def learners_of(checkpoint: Checkpoint) -> dict[str, tuple[int, int]]:
+    """The learners by name: which stack of weights each is in, and the row."""
+    with believing(checkpoint.path):
+        return {checked_name(p["name"]): (int(p["group"]), int(p["row"])) for p in checkpoint.meta["players"]}
+
+
+def seeds_of(checkpoint: Checkpoint) -> list[int]:
+    with believing(checkpoint.path):
+        return [int(seed) for seed in checkpoint.meta["seeds"]]
+
+
+def leaders_of(checkpoint: Checkpoint) -> list[int]:
+    """Of a population, the row of the member in front, seed by seed; else empty."""
+    with believing(checkpoint.path):
+        return [int(row) for row in checkpoint.meta.get("population", {}).get("leaders", [])]
 
 
 def numbered(run: RunDir) -> dict[int, Path]:
@@ -29,7 +63,7 @@ def checkpoint_of(run: RunDir, iteration: int | None) -> Checkpoint:
 
 def seed_row(checkpoint: Checkpoint, seed: int | None) -> int:
     """Where a seed stands in a checkpoint of several; without one, the first."""
-    seeds = list(checkpoint.meta["seeds"])
+    seeds = seeds_of(checkpoint)
     if seed is None:
         return 0
     if seed not in seeds:
@@ -39,32 +73,35 @@ def seed_row(checkpoint: Checkpoint, seed: int | None) -> int:
 
 def members(checkpoint: Checkpoint, place: int) -> dict[str, dict[str, Any]]:
     """Past selves in the pool of the seed at that place, by name: their `row`, and the step they were `born` at."""
-    leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
-    players = leagues[place]["pool"]["players"] if leagues else []
-    # Guests may be built otherwise, and then have no row in the pool; they are packages anyway.
-    return {one["name"]: one for one in players if one["kind"] == "past"}
+    with believing(checkpoint.path):
+        leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
+        players = leagues[place]["pool"]["players"] if leagues else []
+        # Guests may be built otherwise, and then have no row in the pool; they are packages anyway.
+        past = [one for one in players if one["kind"] == "past"]
+        return {checked_name(one["name"]): {"row": int(one["row"]), "born": int(one["born"])} for one in past}
 
 
 def weights_of(
     checkpoint: Checkpoint, player: str = "", seed: int | None = None, *, run: Path
 ) -> tuple[str, dict[str, np.ndarray]]:
     """The player that is meant, and the weights of its policy by their names in it. Stacks are [R, rows, ...]."""
-    rows = {p["name"]: (f"learners.{p['group']}.model.actor.", p["row"]) for p in checkpoint.meta["players"]}
-    place = seed_row(checkpoint, seed)
-    leaders = checkpoint.meta.get("population", {}).get("leaders", [])
+    learners, place, leaders = learners_of(checkpoint), seed_row(checkpoint, seed), leaders_of(checkpoint)
+    rows = {name: (f"learners.{group}.model.actor.", row) for name, (group, row) in learners.items()}
     if not player and leaders:
-        player = list(rows)[leaders[place]]
+        with believing(checkpoint.path):
+            player = list(rows)[leaders[place]]
     if not player and len(rows) > 1:
         raise ConfigError(f"{run} has the learners {', '.join(rows)}. Name one: {run}:{next(iter(rows))}")
     rows |= {
-        f"{p['name']}{SHADOW}": (f"learners.{p['group']}.shadow.", p["row"])
-        for p in checkpoint.meta["players"]
-        if any(name.startswith(f"learners.{p['group']}.shadow.") for name in checkpoint.arrays)
+        f"{learner}{SHADOW}": (f"learners.{group}.shadow.", row)
+        for learner, (group, row) in learners.items()
+        if any(name.startswith(f"learners.{group}.shadow.") for name in checkpoint.arrays)
     }
     rows |= {name: ("pool.", one["row"]) for name, one in members(checkpoint, place).items()}
-    player = player or next(iter(rows))
+    player = player or next(iter(rows), "")
     if player not in rows:
         raise ConfigError(unknown(f"player of {run}", player, rows))
     prefix, row = rows[player]
-    arrays = checkpoint.arrays.items()
-    return player, {name.removeprefix(prefix): array[place, row] for name, array in arrays if name.startswith(prefix)}
+    own = {name.removeprefix(prefix): array for name, array in checkpoint.arrays.items() if name.startswith(prefix)}
+    with believing(checkpoint.path):
+        return player, {name: array[place, row] for name, array in own.items()}

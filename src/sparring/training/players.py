@@ -7,12 +7,14 @@ from typing import Any
 
 import jax
 
+from sparring.core.errors import RunError
+from sparring.core.names import is_file_name
 from sparring.core.settings import to_dict
 from sparring.league.events import Event, Evicted, Joined, Snapshot
 from sparring.league.player import Player
 from sparring.store.commands import package_path
 from sparring.store.durable import cannot_write, replace_file
-from sparring.store.packages import SUFFIX, PlayerMeta, write_package
+from sparring.store.packages import SUFFIX, PlayerMeta, read_package, write_package
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built
 from sparring.training.entrants import from_package, sides_of
@@ -25,6 +27,8 @@ _PAST = re.compile(r"past-(\d+)(-\w+)?(-seed-\d+)?", re.ASCII)
 
 def player_path(run: RunDir, built: Built, seed: int, player: Player) -> Path:
     """Where a member's weights are. Guests are the same for all seeds."""
+    if not is_file_name(player.name):
+        raise RunError(f"{player.name[:80]!r} cannot be the name of a file. Give the seats of the game plain names.")
     shared = player.kind == "guest" or built.config.seeds == 1
     return run.path / "players" / f"{player.name}{'' if shared else f'-seed-{seed}'}{SUFFIX}"
 
@@ -54,12 +58,21 @@ def restore_players(run: RunDir, opposition: Opposition, state: TrainState, star
             path.unlink(missing_ok=True)
     for r, league in enumerate(opposition.leagues):
         for player in league.pool.players:
-            if player_path(run, built, int(built.seeds_R[r]), player).exists():
+            if is_whole(player_path(run, built, int(built.seeds_R[r]), player)):
                 continue
             if player.kind == "guest":
                 write_guest(run, opposition, player)
             else:
                 write_past(run, built, r, player, row_of(state.pool, r, league.pool.rows[player.id]))
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a package is there as it was written; a damaged one is written again like one that is gone."""
+    try:
+        read_package(path)
+    except RunError:
+        return False
+    return True
 
 
 def write_guest(run: RunDir, opposition: Opposition, player: Player) -> None:

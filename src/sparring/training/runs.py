@@ -18,11 +18,12 @@ from sparring.learn.learner import trainable
 from sparring.store.checkpoints import Checkpoint, load, newest_first
 from sparring.store.manifest import manifest_facts
 from sparring.store.run_dir import RunDir
-from sparring.training.audit import audited
+from sparring.training.audit import audited, results_lost
 from sparring.training.beginning import Beginning, first_state, with_origin
 from sparring.training.build import Built, build
 from sparring.training.config import RunConfig
 from sparring.training.guests import as_saved, guests_of, invite
+from sparring.training.kept import believing, leaders_of, learners_of
 from sparring.training.line_up import side_label
 from sparring.training.opposition import Opposition
 from sparring.training.population import Population, in_front
@@ -81,22 +82,20 @@ def resume(
     with run.writing():
         checkpoint = newest(run)
         state, opposition, population, begin = None, None, None, 0
-        if checkpoint is not None and "opposition" not in checkpoint.meta:
-            raise RunError(f"{checkpoint.path} comes from an earlier version and cannot be resumed. Train it again.")
         if checkpoint is not None:
-            built, guests = as_saved(built, run, checkpoint.meta["opposition"])
-            opposition = Opposition.restored(built, checkpoint.meta["opposition"], guests)
-            state, begin = restored(built, checkpoint), checkpoint.iteration
-            if "population" in checkpoint.meta:
-                population = Population.restored(built, checkpoint.meta["population"])
+            built, opposition, population, state = as_left(built, run, checkpoint)
+            begin = checkpoint.iteration
         if begin >= built.iterations:
             done, asked = begin * built.steps_per_iteration, built.config.total_steps
             raise ConfigError(
                 f"{path} has done {done:,} steps; {asked:,} were asked for. Ask for more with --total-steps to go on."
             )
-        if opposition is not None:
+        lost = results_lost(run, begin)
+        if opposition is not None and not lost:
             audited(run, opposition, begin)  # first of all: a run that is refused stays as it was
         run.forget_from(begin)
+        if lost:
+            run.write_manifest({**run.read_manifest(), "results_from": begin})
         if total_steps is not None:
             run.write_text(run.config_path, to_toml(built.config))
             run.write_manifest({**run.read_manifest(), "iterations": built.iterations})
@@ -114,6 +113,20 @@ def resume(
         )
 
 
+def as_left(
+    built: Built, run: RunDir, checkpoint: Checkpoint
+) -> tuple[Built, Opposition, Population | None, TrainState]:
+    """A run as a checkpoint left it."""
+    if "opposition" not in checkpoint.meta:
+        raise RunError(f"{checkpoint.path} comes from an earlier version and cannot be resumed. Train it again.")
+    with believing(checkpoint.path):
+        built, guests = as_saved(built, run, checkpoint.meta["opposition"])
+        opposition = Opposition.restored(built, checkpoint.meta["opposition"], guests)
+        saved = checkpoint.meta.get("population")
+        population = None if saved is None else Population.restored(built, saved)
+    return built, opposition, population, restored(built, checkpoint)
+
+
 def reopen(run: RunDir, total_steps: int | None = None, game: Game | None = None) -> Built:
     config = load_toml(RunConfig, run.config_path)
     return build(config if total_steps is None else replace(config, total_steps=total_steps), game=game)
@@ -125,7 +138,9 @@ def newest(run: RunDir) -> Checkpoint | None:
 
 
 def restored(built: Built, checkpoint: Checkpoint) -> TrainState:
-    return from_arrays(first_state(built), checkpoint.arrays, source=str(checkpoint.path))
+    """The state of a checkpoint. Shapes are compared before anything is made: settings may ask for more than it has."""
+    skeleton = jax.eval_shape(lambda: first_state(built))
+    return from_arrays(skeleton, checkpoint.arrays, source=str(checkpoint.path))
 
 
 def trained_state(run: RunDir) -> tuple[Built, TrainState]:
@@ -134,17 +149,20 @@ def trained_state(run: RunDir) -> tuple[Built, TrainState]:
     checkpoint = newest(run)
     if checkpoint is None:
         raise RunError(f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")
-    built, _ = as_saved(built, run, checkpoint.meta.get("opposition", {}))
-    leaders = checkpoint.meta.get("population", {}).get("leaders", ())
-    return built, in_front(restored(built, checkpoint), leaders)
+    with believing(checkpoint.path):
+        built, _ = as_saved(built, run, checkpoint.meta.get("opposition", {}))
+    return built, in_front(restored(built, checkpoint), leaders_of(checkpoint))
 
 
 def facts(built: Built) -> dict[str, Any]:
     """What the run is and what it was made with; what a reader needs to label it without loading the game."""
+    return {**manifest_facts(), **device_facts(), **labels(built)}
+
+
+def labels(built: Built) -> dict[str, Any]:
+    """What the run is: the part of the facts that follows from its settings and its game."""
     spec, config = built.game.spec, built.config
     return {
-        **manifest_facts(),
-        **device_facts(),
         "game": config.game,
         "seed": config.seed,
         "seeds": config.seeds,
@@ -189,7 +207,7 @@ def warmed(built: Built, state: TrainState, warm: WarmStart) -> TrainState:
     checkpoint = newest(run)
     if checkpoint is None:
         raise RunError(f"{place} has no checkpoint to start from. Resume it first: sparring resume {place}")
-    rows = {p["name"]: (p["group"], p["row"]) for p in checkpoint.meta["players"]}
+    rows = learners_of(checkpoint)
     if player and player not in rows:
         raise ConfigError(unknown(f"player of {place}", player, rows))
     learners = []
@@ -199,7 +217,8 @@ def warmed(built: Built, state: TrainState, warm: WarmStart) -> TrainState:
             if wanted not in rows:
                 known = ", ".join(rows)
                 raise ConfigError(f"{place} has no learner {name!r} (it has {known}). Name one: --from {place}:PLAYER")
-            group = with_player(group, row, checkpoint, rows[wanted], warm)
+            with believing(checkpoint.path):
+                group = with_player(group, row, checkpoint, rows[wanted], warm)
         learners.append(group)
     return state._replace(learners=tuple(learners))
 

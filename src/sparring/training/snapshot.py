@@ -38,5 +38,10 @@ def from_arrays(
     return jax.tree_util.tree_map_with_path(fill, skeleton)
 
 
+def leaf_names(tree: Any) -> set[str]:
+    """The names that `to_arrays` would give, of shapes too."""
+    return {leaf_name(path) for path, _ in jax.tree_util.tree_flatten_with_path(tree)[0]}
+
+
 def leaf_name(path: tuple) -> str:
     return jax.tree_util.keystr(path, simple=True, separator=".")

@@ -1,0 +1,50 @@
+"""Names that may become names of files: whatever could lead out of a folder is none."""
+
+import pytest
+
+from sparring.core.names import checked_name, is_file_name
+from sparring.league.player import Player, past_self
+
+OUT = [
+    "../../../X",
+    "/X",
+    "..",
+    ".",
+    "a/b",
+    "a\\b",
+    "C:x",
+    ".hidden",
+    "",
+    "-rf",
+    "a\nb",
+    "a\x00",
+    "x" * 121,
+    3,
+    None,
+    ["a"],
+]
+
+
+@pytest.mark.parametrize("name", OUT)
+def test_what_could_lead_out_of_a_folder_is_no_name(name):
+    assert not is_file_name(name)
+    with pytest.raises(ValueError, match="is no name of a player"):
+        checked_name(name)
+    with pytest.raises(ValueError, match="name"):
+        Player.from_dict({**past_self(0, born=3).to_dict(), "name": name})
+
+
+@pytest.mark.parametrize(
+    "name", ["learner", "past-900", "past-900-main_exploiter", "runs-a-prey-100-3", "seat 0", "größer"]
+)
+def test_names_that_runs_give_are_names(name):
+    assert checked_name(name) == name
+    assert Player.from_dict({**past_self(0, born=3).to_dict(), "name": name}).name == name
+
+
+def test_a_player_of_a_checkpoint_has_the_types_of_one():
+    plain = past_self(0, born=3).to_dict()
+    assert Player.from_dict(plain) == past_self(0, born=3)
+    for field, value in (("kind", [None]), ("born", "3"), ("id", None), ("pinned", 1)):
+        with pytest.raises(ValueError, match=field):
+            Player.from_dict({**plain, field: value})
