@@ -22,10 +22,12 @@ COMMANDS = {
     "bench": "measure steps per second: the game alone, and training",
     "doctor": "tell what this installation has and whether it works; check the records of a run",
 }
-"""Each is a function `command(arguments)` of the module of its name: nothing heavy is loaded to print this list."""
+"""Each is a function `command(arguments)` of the module of its name, which may return an exit code: nothing heavy is
+loaded to print this list."""
 
-FAILED, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
-"""Exit codes beside those of errors: a fault of ours, Ctrl-C, and a reader such as `head` that had enough."""
+FAILED, STOPPED, INTERRUPTED, PIPE_CLOSED = 70, 75, 130, 141
+"""Exit codes beside those of errors: a fault of ours; a run that a signal stopped, which `resume` goes on with; Ctrl-C,
+or a second signal; and a reader such as `head` that had enough."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -70,8 +72,7 @@ def run(arguments: list[str]) -> int:
     command, *rest = arguments
     if command not in COMMANDS:
         raise ConfigError(unknown("command", command, COMMANDS) + " See: sparring --help")
-    import_module(f"sparring.cli.{command}").command(rest)
-    return 0
+    return import_module(f"sparring.cli.{command}").command(rest) or 0
 
 
 def usage() -> str:

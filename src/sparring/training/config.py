@@ -55,7 +55,7 @@ class EvalConfig:
     eval_first: bool = False
     """Also evaluate before the first iteration, to show what training changed."""
     eval_games: int = 32
-    """Complete games of each line-up in an evaluation."""
+    """Complete games of each line-up in an evaluation; 0: none, neither at the end nor before."""
     eval_deterministic: bool = False
     """Take the most likely action in evaluations instead of sampling."""
 
@@ -114,7 +114,7 @@ class RunConfig:
             ("burn_in", self.ppo.burn_in, 0),
             ("critic_epochs", self.ppo.critic_epochs, 0),
             ("eval_every", self.evaluation.eval_every, 0),
-            ("eval_games", self.evaluation.eval_games, 1),
+            ("eval_games", self.evaluation.eval_games, 0),
             ("checkpoint_every", self.checkpoint.checkpoint_every, 0),
             ("keep", self.checkpoint.keep, 1),
         ):

@@ -85,8 +85,10 @@ class Recorder:
         games: list[list[MatchGames]],
         exact: dict[str, list[float]],
     ) -> None:
-        self.run.append_metrics(evaluation_lines(self.built, iteration, teams, games, exact))
+        """The lines come last: where they are, the evaluation is whole."""
         self.waiting += evaluation_rows(self.built, iteration, teams, games)
+        self.flush()
+        self.run.append_metrics(evaluation_lines(self.built, iteration, teams, games, exact))
 
     def flush(self) -> None:
         self.results.append(self.waiting)
