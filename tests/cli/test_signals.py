@@ -1,4 +1,4 @@
-"""Signals are heard while the main thread runs no Python, as in a compilation. A slow hash stands for one: no JAX here."""
+"""Signals are heard while the main thread runs no Python, as in a compilation. A slow hash stands for one here."""
 
 import os
 import signal

@@ -23,7 +23,7 @@ SAVE = "SIGUSR1"
 
 
 def stop_signals() -> list[int]:
-    """Those that ask for an end, as far as the platform has them. A hang-up that is ignored, by nohup, stays ignored."""
+    """Those that ask for an end, where the platform has them. A hang-up that is ignored, by nohup, stays ignored."""
     known = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     return [number for number in known if not (number.name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN)]
 

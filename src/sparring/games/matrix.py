@@ -7,7 +7,7 @@ choice, so a policy has memory 1. Letter R: rows given to a policy.
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from math import comb
+from math import comb, log
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -25,6 +25,8 @@ Probabilities = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
 """(seat, features_RF, legal_RA) -> probability_RA."""
 
 MOST_CHOICES = 500
+MOST_ENTRIES = 10**7
+"""Joint choices of a table."""
 CERTAIN = 30.0
 """Logit of a scripted choice: anything else happens once in 10^13."""
 MOST_PURE = 8
@@ -303,11 +305,12 @@ def blotto(soldiers: int = 6, fields: int = 3, rounds: int = 1) -> MatrixGame:
     """
     if soldiers < 1 or fields < 2:
         raise ConfigError(f"blotto needs 1 soldier and 2 fields or more, found {soldiers} and {fields}.")
-    choices = comb(soldiers + fields - 1, fields - 1)
-    if choices > MOST_CHOICES:
+    # There are more divisions than soldiers, and as many as fields or more: large numbers need no counting.
+    choices = comb(soldiers + fields - 1, fields - 1) if max(soldiers, fields) < MOST_CHOICES else max(soldiers, fields)
+    if choices >= MOST_CHOICES:
         raise ConfigError(
-            f"blotto with {soldiers} soldiers on {fields} fields has {choices:,} divisions, at most {MOST_CHOICES} are "
-            "played. Use fewer of either."
+            f"blotto with {soldiers} soldiers on {fields} fields has {choices:,} divisions or more, fewer than "
+            f"{MOST_CHOICES} are played. Use fewer of either."
         )
     bars = combinations(range(soldiers + fields - 1), fields - 1)  # between the soldiers of neighbouring fields
     division_AF = np.array([np.diff([-1, *bar, soldiers + fields - 1]) - 1 for bar in bars])
@@ -350,6 +353,11 @@ def coordination(players: int = 2, choices: int = 2, rounds: int = 1) -> MatrixG
     """Everyone earns 1 where all choose the same, 0 otherwise."""
     if players < 2 or choices < 1:
         raise ConfigError(f"coordination needs 2 players and 1 choice or more, found {players} and {choices}.")
+    if choices > MOST_CHOICES or players * log(choices) > log(MOST_ENTRIES):
+        raise ConfigError(
+            f"coordination with {players} players and {choices:,} choices is too large a table: at most {MOST_CHOICES} "
+            f"choices and {MOST_ENTRIES:,} joint choices are played. Use fewer of either."
+        )
     same = np.zeros((choices,) * players)
     same[(np.arange(choices),) * players] = 1.0
     return matrix_game(np.stack([same] * players), rounds)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from sparring.core.seeding import Seed
+from sparring.core.seeding import SHAPES, Seed
 
 Activation = Literal["tanh", "relu", "gelu", "silu"]
 ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {
@@ -25,8 +25,10 @@ ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {
 }
 
 
-def orthogonal(seed: Seed, rows: int, columns: int, gain: float) -> np.ndarray:
+def orthogonal(seed: Seed, rows: int, columns: int, gain: float) -> np.ndarray | Array:
     """A matrix with orthonormal rows or columns (whichever are fewer), times gain (arXiv:1312.6120)."""
+    if seed is SHAPES:
+        return jnp.zeros((rows, columns), jnp.float32)
     normal = seed.generator().standard_normal((max(rows, columns), min(rows, columns)))
     q, r = np.linalg.qr(normal)
     q = q * np.sign(np.diag(r))  # makes the decomposition unique, hence q uniform
@@ -179,7 +181,8 @@ class LSTM(eqx.Module):
 def gates(seed: Seed, inputs: int, size: int, count: int) -> Dense:
     """The matrices of several gates side by side, each orthogonal on its own."""
     blocks = [orthogonal(seed / gate, inputs, size, 1.0) for gate in range(count)]
-    return Dense(jnp.asarray(np.concatenate(blocks, axis=1)), jnp.zeros(count * size, jnp.float32))
+    joined = jnp.concatenate(blocks, axis=1) if seed is SHAPES else jnp.asarray(np.concatenate(blocks, axis=1))
+    return Dense(joined, jnp.zeros(count * size, jnp.float32))
 
 
 CELLS: dict[str, Any] = {"gru": GRU, "lstm": LSTM}

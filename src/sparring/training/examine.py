@@ -14,9 +14,8 @@ from sparring.evaluation.scoring import LEARNED, SHADOW, MatchGames
 from sparring.games import registry
 from sparring.play.scripted import RANDOM, Scripted
 from sparring.training.build import Built, actors, first_learners, shadow_name
+from sparring.training.line_up import MOST_LINEUPS
 from sparring.training.program import TrainState
-
-MOST_LINEUPS = 64
 
 
 @dataclass(frozen=True)

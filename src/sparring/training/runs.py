@@ -131,14 +131,19 @@ def awaits_evaluation(run: RunDir, built: Built, done: int, *, asked: bool = Fal
 
 
 def reopen(
-    run: RunDir, total_steps: int | None = None, game: Game | None = None, *, eval_games: int | None = None
+    run: RunDir,
+    total_steps: int | None = None,
+    game: Game | None = None,
+    *,
+    eval_games: int | None = None,
+    trains: bool = True,
 ) -> Built:
     config = load_toml(RunConfig, run.config_path)
     if total_steps is not None:
         config = replace(config, total_steps=total_steps)
     if eval_games is not None:
         config = replace(config, evaluation=replace(config.evaluation, eval_games=eval_games))
-    return build(config, game=game)
+    return build(config, game=game, trains=trains)
 
 
 def newest(run: RunDir) -> Checkpoint | None:
@@ -152,7 +157,7 @@ def restored(built: Built, checkpoint: Checkpoint) -> TrainState:
 
 def trained_state(run: RunDir) -> tuple[Built, TrainState]:
     """A run and its newest weights, to look at and to play with."""
-    built = reopen(run)
+    built = reopen(run, trains=False)
     checkpoint = newest(run)
     if checkpoint is None:
         raise RunError(f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")
