@@ -73,6 +73,19 @@ def test_a_run_killed_and_resumed_ends_like_one_that_never_stopped(sparring, lau
     assert same_run(run, trained)
 
 
+def test_a_run_without_evaluation_says_how_to_have_one_and_resume_plays_it(sparring, train_words, tmp_path, trained):
+    run = tmp_path / "runs" / "new"
+    said = sparring(*train_words, "--quiet", "--eval-games", 0)
+    assert said.code == 0 and "No evaluation was asked for" in said.out and f"sparring eval {run}" in said.out
+    assert "against" not in said.out, "no table"
+    assert f"<code>sparring eval {run}</code>" in (run / "report.html").read_text()
+    assert not same_run(run, trained)
+    said = sparring("resume", run, "--eval-games", 8)
+    assert said.code == 0 and "only the final evaluation is left" in said.err and "random" in said.out
+    assert same_run(run, trained)
+    assert "has done 1,600 steps" in sparring("resume", run).sentence()
+
+
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_signal_stops_a_run_soon_cleanly_and_with_advice(sparring, launch, train_words, tmp_path, name):
     run = tmp_path / "runs" / "new"
