@@ -1,8 +1,8 @@
 """How much memory a run will need, from shapes alone: nothing is allocated, and no loop runs over seeds, learners or
 blocks. A run that cannot fit is refused with the estimate before anything is built.
 
-The estimate counts what must be there at once and what compiled programs were seen to add; measured peaks lie between
-half and twice of it (docs/guide/runs.md). So only what exceeds the memory more than twofold is refused.
+The estimate counts what must be there at once and what compiled programs were seen to add; measured peaks were 0.7 to
+2.2 times of it (docs/guide/runs.md). To refuse nothing that fits, it may be twice of what the machine has.
 """
 
 import os
