@@ -55,7 +55,10 @@ def sentence(error: Exception) -> tuple[str, int]:
     if isinstance(error, SparringError):
         return str(error), error.exit_code
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
-        return "The device has not enough memory for this. Use fewer --worlds, --steps, --seeds or --eval-games.", FAILED
+        return (
+            "The device has not enough memory for this. Use fewer --worlds, --steps, --seeds or --eval-games.",
+            FAILED,
+        )
     if isinstance(error, OSError):
         return f"The system refused: {error}.", FAILED
     text = f"{type(error).__name__}: {error}".rstrip(".")

@@ -305,11 +305,12 @@ def blotto(soldiers: int = 6, fields: int = 3, rounds: int = 1) -> MatrixGame:
     """
     if soldiers < 1 or fields < 2:
         raise ConfigError(f"blotto needs 1 soldier and 2 fields or more, found {soldiers} and {fields}.")
-    # There are more divisions than soldiers, and as many as fields or more: large numbers need no counting.
-    choices = comb(soldiers + fields - 1, fields - 1) if max(soldiers, fields) < MOST_CHOICES else max(soldiers, fields)
-    if choices >= MOST_CHOICES:
+    # There are as many divisions as soldiers or fields at least, which need no counting where they are too many.
+    least = max(soldiers, fields)
+    choices = comb(soldiers + fields - 1, fields - 1) if least <= MOST_CHOICES else least
+    if choices > MOST_CHOICES:
         raise ConfigError(
-            f"blotto with {soldiers} soldiers on {fields} fields has {choices:,} divisions or more, fewer than "
+            f"blotto with {soldiers} soldiers on {fields} fields has {choices:,} divisions or more, at most "
             f"{MOST_CHOICES} are played. Use fewer of either."
         )
     bars = combinations(range(soldiers + fields - 1), fields - 1)  # between the soldiers of neighbouring fields
