@@ -7,6 +7,7 @@ import pytest
 
 from sparring.cli.child import Ended, run_child
 from sparring.cli.compare import settled, split
+from sparring.cli.main import INTERRUPTED, STOPPED
 
 GAME = "matrix:rock_paper_scissors"
 TINY = ("--worlds", 8, "--steps", 10, "--blocks", 2, "--minibatches", 2, "--hidden", 8, "--eval-games", 8)
@@ -28,7 +29,7 @@ def test_a_comparison_is_stopped_gone_on_with_and_called_again(sparring, launch,
             break
     process.send_signal(signal.SIGINT)
     _, complaints = process.communicate()
-    assert process.returncode == 130 and f"Go on: sparring compare --out {out}" in complaints
+    assert process.returncode == STOPPED and f"Go on: sparring compare --out {out}" in complaints
     assert "Traceback" not in complaints and not (out / "shadow").exists()
     before = json.loads((out / "costs.json").read_text())["naive"]
 
@@ -107,6 +108,24 @@ def test_all_that_fail_leave_one_sentence_and_their_costs(sparring, tmp_path, mo
     assert "No regime reached its end. naive: No room. (exit code 2); pool: (killed by signal 9)" in last
     costs = json.loads((tmp_path / "out" / "costs.json").read_text())
     assert costs == {"naive": {"seconds": 1.5, "peak_mib": 100.0}, "pool": {"seconds": 2.0, "peak_mib": None}}
+
+
+@pytest.mark.parametrize(
+    ("child", "code", "told"),
+    [
+        (Ended(STOPPED, "", 1.0, None, True), STOPPED, f"Stopped, exit code {STOPPED}; nothing is lost. Go on: "),
+        (Ended(INTERRUPTED, "", 1.0, None, True), INTERRUPTED, "Stopped; what is saved stays. Go on: "),
+        (Ended(STOPPED, "", 1.0, None, False), 3, "naive: stopped before its end"),
+    ],
+)
+def test_a_comparison_ends_as_the_training_ended_that_a_signal_reached(
+    sparring, tmp_path, monkeypatch, child, code, told
+):
+    monkeypatch.setattr("sparring.cli.compare.run_child", lambda *_, **__: child)
+    said = sparring("compare", "kuhn", "--regimes", "naive", "--out", tmp_path / "out", "--json")
+    assert said.code == code and told in said.err
+    if code == STOPPED:
+        assert json.loads(said.out) == {"out": str(tmp_path / "out"), "finished": False}
 
 
 def test_words_are_shared_but_for_those_of_the_command_itself():

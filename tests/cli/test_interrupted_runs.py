@@ -1,7 +1,6 @@
 """Runs that do not reach their end in one go: signals, kill -9, full disks. Nothing is lost or different."""
 
 import json
-import os
 import signal
 import time
 from pathlib import Path
@@ -9,7 +8,7 @@ from subprocess import Popen
 
 import pytest
 
-from sparring.cli.watch import stop_politely
+from sparring.cli.main import STOPPED
 from sparring.store.run_dir import RunDir
 
 resource = pytest.importorskip("resource", reason="limits and signals of POSIX")
@@ -43,6 +42,17 @@ def wait_for_iterations(run: Path, process: Popen, count: int) -> None:
         time.sleep(0.05)
 
 
+def wait_for_checkpoint(run: Path, process: Popen) -> int:
+    """Until one is there; the iterations done by then."""
+    until = time.monotonic() + 120
+    while True:
+        if found := [int(path.name) for path in (run / "checkpoints").glob("0*")]:
+            return found[0]
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 def same_run(one: Path, other: Path) -> bool:
     """The same metrics, byte for byte, and the same results of all games."""
     from sparring.store.results import read_results
@@ -63,36 +73,40 @@ def test_a_run_killed_and_resumed_ends_like_one_that_never_stopped(sparring, lau
     assert same_run(run, trained)
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_run_without_evaluation_says_how_to_have_one_and_resume_plays_it(sparring, train_words, tmp_path, trained):
+    run = tmp_path / "runs" / "new"
+    said = sparring(*train_words, "--quiet", "--eval-games", 0)
+    assert said.code == 0 and "No evaluation was asked for" in said.out and f"sparring eval {run}" in said.out
+    assert "against" not in said.out, "no table"
+    assert f"<code>sparring eval {run}</code>" in (run / "report.html").read_text()
+    assert not same_run(run, trained)
+    said = sparring("resume", run, "--eval-games", 8)
+    assert said.code == 0 and "only the final evaluation is left" in said.err and "random" in said.out
+    assert same_run(run, trained)
+    assert "has done 1,600 steps" in sparring("resume", run).sentence()
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_signal_stops_a_run_soon_cleanly_and_with_advice(sparring, launch, train_words, tmp_path, name):
     run = tmp_path / "runs" / "new"
-    process = launch(*train_words, "--total-steps", 10**9, "--quiet")
+    process = launch(*train_words, "--total-steps", 10**9, "--checkpoint-every", 10**6, "--quiet")
     wait_for_iterations(run, process, 3)
+    if name == "SIGTERM":
+        process.send_signal(signal.SIGUSR1)
+        saved = wait_for_checkpoint(run, process)
+        wait_for_iterations(run, process, saved + 2)
     began = time.monotonic()
     process.send_signal(getattr(signal, name))
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
+    assert process.returncode == STOPPED, err
     assert time.monotonic() - began < 30, "seconds on a quiet machine"
-    assert name in err and f"Go on: sparring resume {run}" in out
+    assert name in err and f"exit code {STOPPED}; nothing is lost. Go on: sparring resume {run}" in out.splitlines()[-1]
     done = RunDir.open(run).metrics()[-1]["iteration"] + 1
     assert (run / "checkpoints" / f"{done:06d}").is_dir(), "the checkpoint is of the last iteration"
     assert "stopped before its first evaluation" in (run / "report.html").read_text()
     if name == "SIGTERM":  # what follows is the same for both
         told = json.loads(sparring("resume", run, "--total-steps", (done + 2) * 160, "--json").out)
         assert (told["iteration"], told["finished"]) == (done + 2, True)
-
-
-def test_a_second_signal_does_not_wait(capsys):
-    before = signal.getsignal(signal.SIGTERM)
-    with stop_politely() as asked:
-        assert not asked()
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert asked()
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(1)
-    assert signal.getsignal(signal.SIGTERM) == before
-    assert "once more to stop now" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -6,11 +6,21 @@ import numpy as np
 import pytest
 
 from sparring.core.errors import RunError
+from sparring.core.settings import to_toml
 from sparring.evaluation.regimes import Cost
 from sparring.games.registry import make
 from sparring.store.checkpoints import save
 from sparring.store.run_dir import RunDir
-from sparring.training.compare import compared, entries_of, examined, finished, no_tournament, with_timing
+from sparring.training.compare import (
+    compared,
+    entries_of,
+    examined,
+    finished,
+    mixtures_of,
+    no_tournament,
+    with_timing,
+)
+from sparring.training.config import EvalConfig, RunConfig
 
 
 def folder(path, players, *, seeds=(4, 5), leaders=(), shadow=True, iterations=7) -> RunDir:
@@ -40,10 +50,25 @@ def test_of_a_league_it_is_the_first_main_and_of_a_population_each_seeds_leader(
     assert newest.players == {4: "member_2", 5: "member_1"} and slow.players[4] == "member_2.shadow"
 
 
-def test_a_run_is_finished_when_its_last_checkpoint_is_there(tmp_path):
-    assert finished(folder(tmp_path / "a", ["learner"]).path)
+def test_a_run_is_finished_when_its_last_checkpoint_and_the_evaluation_after_it_are_there(tmp_path):
+    run = folder(tmp_path / "a", ["learner"])
+    run.write_text(run.config_path, to_toml(RunConfig(seeds=2)))
+    before = [{"kind": "eval", "iteration": 6, "seed": 4}, {"kind": "train", "iteration": 6, "seed": 4}]
+    run.append_metrics([*before, {"kind": "eval", "iteration": 6, "seed": 4}])
+    assert not finished(run.path), "one seed of two was written"
+    run.append_metrics([{"kind": "eval", "iteration": 6, "seed": 5}])
+    assert finished(run.path)
     assert not finished(folder(tmp_path / "b", ["learner"], iterations=8).path)
     assert not finished(tmp_path / "none") and not finished(RunDir.create(tmp_path / "c").path)
+
+
+def test_a_run_without_evaluations_is_finished_and_has_no_figures_of_its_own(tmp_path):
+    run = folder(tmp_path / "a", ["learner"])
+    run.write_text(run.config_path, to_toml(RunConfig(evaluation=EvalConfig(eval_games=0))))
+    assert finished(run.path)
+    assert [examined(entry).figures for entry in entries_of("pool", run)] == [{}, {}] and mixtures_of("x", run) == []
+    with pytest.raises(RunError, match=f"sparring resume {run.path} --eval-games 32"):
+        compared({"pool": run.path})  # spread is judged by returns, so no tournament tells who is better
 
 
 EXACT = "exploitability"

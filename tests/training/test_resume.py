@@ -102,6 +102,64 @@ def test_a_politely_stopped_run_goes_on_where_it_stopped(tiny, tmp_path):
     assert digest(tmp_path / "stopped") == digest(tmp_path / "whole")
 
 
+def saved_once(tiny: RunConfig) -> RunConfig:
+    """Evaluated and saved at the end only."""
+    config = config_of(tiny, "feed-forward, one learner")
+    return replace(config, evaluation=EvalConfig(eval_games=2), checkpoint=CheckpointConfig(checkpoint_every=0))
+
+
+@pytest.fixture(scope="module")
+def whole(tiny, tmp_path_factory) -> str:
+    """The digest of `saved_once` when nothing happens to it."""
+    path = tmp_path_factory.mktemp("whole") / "run"
+    start(saved_once(tiny), path)
+    return digest(path)
+
+
+@pytest.mark.parametrize("place", ["train.score_sides", "recorder.evaluation_lines", "recorder.evaluation_rows"])
+def test_a_run_whose_final_evaluation_broke_is_whole_and_resume_evaluates_it(tiny, tmp_path, monkeypatch, whole, place):
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(f"sparring.training.{place}", broken)
+        start(saved_once(tiny), tmp_path / "broken")
+    assert load(RunDir.open(tmp_path / "broken").checkpoints_path).iteration == ITERATIONS
+    if place == "train.score_sides":  # all was written: there is nothing left to do
+        with pytest.raises(ConfigError, match="--total-steps"):
+            resume(tmp_path / "broken")
+    else:
+        again = resume(tmp_path / "broken")
+        assert again.finished and again.scores and again.compilations == 0
+    assert digest(tmp_path / "broken") == whole
+
+
+def broken(*_: object) -> None:
+    raise MemoryError
+
+
+def test_a_run_stopped_in_its_last_iteration_is_finished_by_resume(tiny, tmp_path, whole):
+    assert not start(saved_once(tiny), tmp_path / "stopped", should_stop=stop_after(ITERATIONS)).finished
+    assert resume(tmp_path / "stopped").finished
+    assert digest(tmp_path / "stopped") == whole
+
+
+def test_without_games_there_is_no_evaluation_until_one_is_asked_for(tiny, tmp_path, whole):
+    off = replace(saved_once(tiny), evaluation=EvalConfig(eval_every=2, eval_first=True, eval_games=0))
+    summary = start(off, tmp_path / "run")
+    assert summary.finished and summary.scores == summary.before == [] and summary.exploitability == {}
+    run = RunDir.open(tmp_path / "run")
+    assert {line["kind"] for line in run.metrics()} == {"train"} and read_results(run.results_path, "eval") == []
+    with pytest.raises(ConfigError, match="sparring eval"):
+        resume(tmp_path / "run")
+    assert resume(tmp_path / "run", eval_games=2).scores
+    assert digest(tmp_path / "run") == whole
+
+
+def test_a_checkpoint_that_was_asked_for_changes_nothing_else(tiny, tmp_path, whole):
+    wishes = iter([False, False, True, False, False, False])
+    start(saved_once(tiny), tmp_path / "asked", should_save=lambda: next(wishes))
+    assert {path.name for path in (tmp_path / "asked" / "checkpoints").glob("0*")} == {"000003", "000006"}
+    assert digest(tmp_path / "asked") == whole
+
+
 def test_another_seed_gives_another_run(tiny, tmp_path):
     config = config_of(tiny, "feed-forward, one learner")
     start(config, tmp_path / "a")

@@ -11,6 +11,8 @@ from subprocess import DEVNULL, PIPE, Popen
 from types import FrameType
 from typing import Any
 
+from sparring.cli.signals import save_signals, say, stop_signals
+
 POSIX = hasattr(os, "wait4")
 UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes of one unit of ru_maxrss."""
@@ -43,7 +45,7 @@ def run_child(words: list[str], *, prefix: str, quiet: bool) -> Ended:
         for line in process.stderr:
             last = line.strip() or last
             if not quiet:
-                print(f"{prefix}: {line.rstrip()}", file=sys.stderr, flush=True)
+                say(f"{prefix}: {line.rstrip()}")
         peak = reap(process)
         process.stderr.close()
     return Ended(process.returncode, last.removeprefix("sparring: "), time.monotonic() - began, peak, asked())
@@ -61,17 +63,17 @@ def reap(process: Popen[str]) -> float | None:
 
 @contextmanager
 def passed_on(process: Popen[str]) -> Iterator[Any]:
-    """Signals to stop go to the process; yields a function that tells whether there was one."""
-    asked = False
+    """Signals to stop or to save go to the process; yields a function that tells whether there was one to stop."""
+    asked, stopping = False, stop_signals()
 
     def ask(number: int, frame: FrameType | None) -> None:
         nonlocal asked
         del frame
-        asked = True
+        asked = asked or number in stopping
         if POSIX and process.returncode is None:
             os.kill(process.pid, number)
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, ask) for number in (*stopping, *save_signals())}
     try:
         yield lambda: asked
     finally:

@@ -18,9 +18,11 @@ from typing import Annotated, Any, get_type_hints
 import tyro
 from rich.console import Console
 
+from sparring.cli import signals
 from sparring.cli.child import Ended, run_child
 from sparring.cli.flags import parse, value_of
 from sparring.cli.machine import MachineConfig, prepare
+from sparring.cli.main import STOPPED
 from sparring.cli.train import Train, starting_point
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.evaluation.regimes import Comparison, Cost
@@ -79,7 +81,7 @@ class Plan:
     """For `sparring train`, the same for every regime."""
 
 
-def command(words: list[str]) -> None:
+def command(words: list[str]) -> int:
     own, shared = split(words)
     arguments = parse(Compare, own, command="compare")
     if "--regimes" in own and not arguments.regimes:
@@ -87,14 +89,20 @@ def command(words: list[str]) -> None:
     plan = agreed(arguments, shared)
     try:
         failures = train_all(plan, arguments)
+        if failures is None:
+            if arguments.json:
+                print(json_text.dumps({"out": str(plan.out), "finished": False}))
+            signals.say(f"Stopped, exit code {STOPPED}; nothing is lost. Go on: sparring compare --out {plan.out}")
+            return STOPPED
         comparison = meet(plan, arguments, failures)
     except KeyboardInterrupt:
-        print(f"Stopped; nothing is lost. Go on: sparring compare --out {plan.out}", file=sys.stderr)
+        signals.say(f"Stopped; what is saved stays. Go on: sparring compare --out {plan.out}")
         raise
     found = comparison_json(comparison)
     write(plan.out / RESULT, json_text.dumps(found, indent=2).encode())
     write(plan.out / PICTURE, comparison_picture(comparison))
     print(json_text.dumps({**found, "out": str(plan.out)})) if arguments.json else tell(comparison, plan.out)
+    return 0
 
 
 def split(words: list[str]) -> tuple[list[str], list[str]]:
@@ -193,8 +201,9 @@ def settled(words: Sequence[str]) -> list[list[str]]:
     return sorted(groups)
 
 
-def train_all(plan: Plan, arguments: Compare) -> dict[str, str]:
-    """Train or go on with every regime that is not finished; those that fail, and why."""
+def train_all(plan: Plan, arguments: Compare) -> dict[str, str] | None:
+    """Train or go on with every regime that is not finished; those that fail, and why. None: a signal ended it, and the
+    training that was under way was saved."""
     from sparring.training.compare import finished
 
     machine, failures = machine_words(arguments.machine), {}
@@ -211,10 +220,13 @@ def train_all(plan: Plan, arguments: Compare) -> dict[str, str]:
         ended = run_child([*words, *machine], prefix=regime, quiet=arguments.quiet or arguments.json)
         add_cost(plan.out, regime, ended)
         if ended.stopped:
-            raise KeyboardInterrupt
+            if ended.code in (0, STOPPED):
+                return None
+            raise KeyboardInterrupt  # a second signal, or a child that could not save
         if not finished(path):
             how = f"killed by signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}"
-            failures[regime] = f"{ended.reason} ({how})".strip() if ended.code else "stopped before its end"
+            stopped = ended.code in (0, STOPPED)
+            failures[regime] = "stopped before its end" if stopped else f"{ended.reason} ({how})".strip()
             print(f"{regime}: failed: {failures[regime]}", file=sys.stderr)
     return failures
 

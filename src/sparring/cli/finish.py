@@ -6,24 +6,29 @@ from typing import Any
 
 from rich.console import Console
 
+from sparring.cli.main import STOPPED
 from sparring.reports.page import ReportFiles, write_report
 from sparring.reports.tables import score_table, scores_json
 from sparring.store.run_dir import RunDir
 from sparring.training.train import Summary
 
 
-def conclude(path: Path, summary: Summary, *, as_json: bool) -> None:
+def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
+    """Tell how it ended; the exit code."""
+    code = 0 if summary.finished else STOPPED
     run = RunDir.open(path)
     files = write_report(run)
     if as_json:
         print(json.dumps(result(path, summary, files)))
-        return
-    if summary.finished:
+        return code
+    if summary.scores:
         Console().print(score_table(summary.scores, run.read_manifest(), summary.before))
     for team, values in summary.exploitability.items():
         print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {sum(values) / len(values):.4f}")
     print(f"picture  {files.curves}\nreport   {files.page}")
     if summary.finished:
+        if not summary.scores:
+            print("No evaluation was asked for; this plays one at any time:")
         print(f"next     sparring eval {path} --games 500")
         facts = run.read_manifest()
         if facts.get("alike") and facts["score"] == "return" and facts["seeds"] > 1:
@@ -31,7 +36,11 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> None:
         if facts.get("watchable"):
             print(f"         sparring replay {path}")
     else:
-        print(f"Stopped after iteration {summary.iteration}; nothing is lost. Go on: sparring resume {path}")
+        print(
+            f"Stopped after iteration {summary.iteration}, exit code {code}; nothing is lost. "
+            f"Go on: sparring resume {path}"
+        )
+    return code
 
 
 def result(path: Path, summary: Summary, files: ReportFiles) -> dict[str, Any]:

@@ -22,10 +22,12 @@ COMMANDS = {
     "bench": "measure steps per second: the game alone, and training",
     "doctor": "tell what this installation has and whether it works; check the records of a run",
 }
-"""Each is a function `command(arguments)` of the module of its name: nothing heavy is loaded to print this list."""
+"""Each is a function `command(arguments)` of the module of its name, which may return an exit code: nothing heavy is
+loaded to print this list."""
 
-FAILED, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
-"""Exit codes beside those of errors: a fault of ours, Ctrl-C, and a reader such as `head` that had enough."""
+FAILED, STOPPED, INTERRUPTED, PIPE_CLOSED = 70, 75, 130, 141
+"""Exit codes beside those of errors: a fault of ours; a run that a signal stopped, which `resume` goes on with; Ctrl-C,
+or a second signal; and a reader such as `head` that had enough."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -53,7 +55,10 @@ def sentence(error: Exception) -> tuple[str, int]:
     if isinstance(error, SparringError):
         return str(error), error.exit_code
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
-        return "The device has not enough memory for this. Use fewer --worlds, --steps or --seeds.", FAILED
+        return (
+            "The device has not enough memory for this. Use fewer --worlds, --steps, --seeds or --eval-games.",
+            FAILED,
+        )
     if isinstance(error, OSError):
         return f"The system refused: {error}.", FAILED
     text = f"{type(error).__name__}: {error}".rstrip(".")
@@ -70,8 +75,7 @@ def run(arguments: list[str]) -> int:
     command, *rest = arguments
     if command not in COMMANDS:
         raise ConfigError(unknown("command", command, COMMANDS) + " See: sparring --help")
-    import_module(f"sparring.cli.{command}").command(rest)
-    return 0
+    return import_module(f"sparring.cli.{command}").command(rest) or 0
 
 
 def usage() -> str:

@@ -11,7 +11,8 @@ from sparring.cli import finish
 from sparring.cli.flags import GameWord, parse, value_of
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note_damage
-from sparring.cli.watch import Watch, stop_politely
+from sparring.cli.signals import heard
+from sparring.cli.watch import Watch
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml
@@ -83,7 +84,7 @@ class Train:
     """Print the result as one JSON object."""
 
 
-def command(words: list[str]) -> None:
+def command(words: list[str]) -> int:
     arguments = parse(Train, words, command="train", default=Train(run=starting_point(words)))
     if arguments.word is None and not (arguments.recipe or arguments.config) and value_of(words, "--game") is None:
         raise ConfigError(f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(overview())}.")
@@ -109,9 +110,12 @@ def command(words: list[str]) -> None:
         seeds=config.seeds,
         told=told if built.game.spec.sides > 1 else "One side, which plays against the game itself.",
     )
-    with stop_politely() as asked, watch.bar:
-        summary = start(config, path, force=arguments.force, warm=warm, on_iteration=watch, should_stop=asked)
-    finish.conclude(path, summary, as_json=arguments.json)
+    with heard(as_json=arguments.json) as wishes, watch.bar:
+        summary = start(
+            config, path, force=arguments.force, warm=warm,
+            on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save,
+        )  # fmt: skip
+    return finish.conclude(path, summary, as_json=arguments.json)
 
 
 def opposed(arguments: Train, words: list[str]) -> tuple[RunConfig, str]:

@@ -1,11 +1,7 @@
-"""How a person watches training: a live bar on a terminal, plain lines elsewhere, and a clean stop on Ctrl-C."""
+"""How a person watches training: a live bar on a terminal, plain lines elsewhere."""
 
-import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 from rich.console import Console
@@ -81,26 +77,3 @@ def headline(lines: list[dict[str, Any]]) -> str:
     named = told if len(told) < len(returns) else [(key.removeprefix("return/"), x) for key, x in returns.items()]
     parts = [f"{name} {x:.2f}" for name, x in list(named)[:4]]
     return "return: " + ", ".join(parts) if parts else "no game ended"
-
-
-@contextmanager
-def stop_politely() -> Iterator[Any]:
-    """Yields a function that tells whether a stop was asked for. A second signal stops at once."""
-    asked = False
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        del frame
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-        name = signal.Signals(number).name
-        print(f"{name}: stopping after this iteration; once more to stop now, at the last checkpoint", file=sys.stderr)
-
-    names = [name for name in ("SIGINT", "SIGTERM") if hasattr(signal, name)]
-    before = {name: signal.signal(getattr(signal, name), ask) for name in names}
-    try:
-        yield lambda: asked
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)

@@ -43,6 +43,15 @@ class Seed:
         return int(np.random.SeedSequence(self.words).generate_state(1, np.uint32)[0])
 
 
+class _Shapes(Seed):
+    def __truediv__(self, step: int | str) -> Seed:
+        return self
+
+
+SHAPES = _Shapes(())
+"""Draws nothing: for whoever wants to know how large a network would be without making it."""
+
+
 def name_word(name: str) -> int:
     """A 32-bit hash of a name for `jax.random.fold_in`: CRC-32, since `hash` differs from process to process."""
     return zlib.crc32(name.encode())

@@ -7,7 +7,7 @@ choice, so a policy has memory 1. Letter R: rows given to a policy.
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from math import comb
+from math import comb, log
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -306,11 +306,13 @@ def blotto(soldiers: int = 6, fields: int = 3, rounds: int = 1) -> MatrixGame:
     """
     if soldiers < 1 or fields < 2:
         raise ConfigError(f"blotto needs 1 soldier and 2 fields or more, found {soldiers} and {fields}.")
-    choices = comb(soldiers + fields - 1, fields - 1)
+    # There are as many divisions as soldiers or fields at least, which need no counting where they are too many.
+    least = max(soldiers, fields)
+    choices = comb(soldiers + fields - 1, fields - 1) if least <= MOST_CHOICES else least
     if choices > MOST_CHOICES:
         raise ConfigError(
-            f"blotto with {soldiers} soldiers on {fields} fields has {choices:,} divisions, at most {MOST_CHOICES} are "
-            "played. Use fewer of either."
+            f"blotto with {soldiers} soldiers on {fields} fields has {choices:,} divisions or more, at most "
+            f"{MOST_CHOICES} are played. Use fewer of either."
         )
     bars = combinations(range(soldiers + fields - 1), fields - 1)  # between the soldiers of neighbouring fields
     division_AF = np.array([np.diff([-1, *bar, soldiers + fields - 1]) - 1 for bar in bars])

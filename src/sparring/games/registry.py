@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from sparring.core.errors import ConfigError, GameError, unknown
+from sparring.core.sizes import LARGEST, check_size
 from sparring.games.skirmish.maps import MAPS
 
 if TYPE_CHECKING:  # listing games loads no jax
@@ -113,7 +114,9 @@ def make(name: str, **options: Any) -> "Game":
             raise ConfigError(unknown(f"option of game {name!r}", key, known))
         options[key] = _checked(name, known[key], value)
     function, variant = _load(name)
-    return function(*variant, **options)
+    game = function(*variant, **options)
+    check_size(f"The longest game of {name!r}, in steps,", game.spec.longest)
+    return game
 
 
 def describe(name: str) -> Description:
@@ -195,6 +198,8 @@ def _checked(name: str, option: Option, value: Any) -> Any:
         fits = type(value) is option.type
     if not fits:
         raise ConfigError(_mismatch(name, option, value))
+    if option.type is int:
+        check_size(f"Option {option.name!r} of game {name!r}", value, least=-LARGEST)
     return value
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
+from sparring.core.sizes import LARGEST, MANY
 
 Sampler = Literal[
     "latest",
@@ -138,7 +139,7 @@ class DefeatsConfig:
 
 def check_defeats(defeats: DefeatsConfig) -> None:
     _check_ranges(
-        defeats, ("defeat_share", 0.0, 0.2), ("defeat_size", 1, inf), ("defeat_reach", 1, inf),
+        defeats, ("defeat_share", 0.0, 0.2), ("defeat_size", 1, LARGEST), ("defeat_reach", 1, LARGEST),
         ("defeat_coped", 0.0, 1.0),
     )  # fmt: skip
 
@@ -160,7 +161,7 @@ def check_opponents(opponents: OpponentsConfig, pool: PoolConfig, curriculum: Cu
         ("forget", 0.0, 1.0),
         above_zero=("pfsp_power", "quality_rate", "elo_sigma", "rate_sigma", "forget"),
     )
-    _check_ranges(pool, ("pool_size", 0, inf), ("snapshot_every", 0, inf), ("snapshot_mark", 0.0, 1.0))
+    _check_ranges(pool, ("pool_size", 0, MANY), ("snapshot_every", 0, inf), ("snapshot_mark", 0.0, 1.0))
     _check_ranges(
         curriculum,
         ("climb_rate", 0.0, 1.0),

@@ -17,6 +17,7 @@ import numpy as np
 
 from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed
+from sparring.core.sizes import MANY, check_size
 from sparring.league.events import Event
 from sparring.league.ledger import Score
 from sparring.statistics.sequential import welch
@@ -130,6 +131,7 @@ def check_population(config: PopulationConfig) -> None:
     """Ranges; the caller knows which coefficients there are."""
     if config.population < 0 or config.population == 1:
         raise ConfigError(f"population must be 0 (none) or at least 2, found {config.population}.")
+    check_size("population", config.population, most=MANY)
     for name, least, most in (
         ("pbt_every", 0, inf), ("pbt_games", 2, inf), ("pbt_resample", 0.0, 1.0), ("pbt_spread", 1.0, LIMIT),
     ):  # fmt: skip

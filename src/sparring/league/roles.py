@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from sparring.core.errors import ConfigError
+from sparring.core.sizes import LARGEST, MANY, check_size
 from sparring.league.config import OpponentsConfig
 from sparring.league.meta_game import MetaSolver
 from sparring.league.player import Player
@@ -83,8 +84,7 @@ class RolesConfig:
 
 def check_roles(config: RolesConfig) -> None:
     for name in ("mains", "main_exploiters", "league_exploiters", "role_steps", "oracles"):
-        if getattr(config, name) < 0:
-            raise ConfigError(f"{name} must be at least 0, found {getattr(config, name)}.")
+        check_size(name, getattr(config, name), most=LARGEST**2 if name == "role_steps" else MANY)
     for name in (
         "league_self_play", "league_pfsp", "struggling_below", "exploiters_below", "forgotten_below",
         "exploiter_floor", "exploiter_share", "beaten_above", "reset_share",

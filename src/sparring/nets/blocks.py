@@ -6,6 +6,7 @@ and adding a part never moves the numbers of another.
 """
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, Literal
 
 import equinox as eqx
@@ -14,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from sparring.core.seeding import Seed
+from sparring.core.seeding import SHAPES, Seed
 
 Activation = Literal["tanh", "relu", "gelu", "silu"]
 ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {
@@ -25,8 +26,10 @@ ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {
 }
 
 
-def orthogonal(seed: Seed, rows: int, columns: int, gain: float) -> np.ndarray:
+def orthogonal(seed: Seed, rows: int, columns: int, gain: float) -> np.ndarray | Array:
     """A matrix with orthonormal rows or columns (whichever are fewer), times gain (arXiv:1312.6120)."""
+    if seed is SHAPES:
+        return jnp.zeros((rows, columns), jnp.float32)
     normal = seed.generator().standard_normal((max(rows, columns), min(rows, columns)))
     q, r = np.linalg.qr(normal)
     q = q * np.sign(np.diag(r))  # makes the decomposition unique, hence q uniform
@@ -34,7 +37,10 @@ def orthogonal(seed: Seed, rows: int, columns: int, gain: float) -> np.ndarray:
 
 
 def filled(value: float, *shape: int) -> Array:
-    """Made by NumPy: each shape that JAX fills is a program of its own to compile."""
+    """Made by NumPy: each shape that JAX fills is a program of its own to compile. One that is large is left to JAX,
+    which makes nothing where only shapes are asked for."""
+    if prod(shape) > 2**20:
+        return jnp.full(shape, value, jnp.float32)
     return jnp.asarray(np.full(shape, value, np.float32))
 
 
@@ -184,7 +190,8 @@ class LSTM(eqx.Module):
 def gates(seed: Seed, inputs: int, size: int, count: int) -> Dense:
     """The matrices of several gates side by side, each orthogonal on its own."""
     blocks = [orthogonal(seed / gate, inputs, size, 1.0) for gate in range(count)]
-    return Dense(jnp.asarray(np.concatenate(blocks, axis=1)), filled(0.0, count * size))
+    joined = jnp.concatenate(blocks, axis=1) if seed is SHAPES else jnp.asarray(np.concatenate(blocks, axis=1))
+    return Dense(joined, filled(0.0, count * size))
 
 
 CELLS: dict[str, Any] = {"gru": GRU, "lstm": LSTM}

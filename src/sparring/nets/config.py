@@ -5,6 +5,7 @@ from math import exp, inf
 from typing import Literal
 
 from sparring.core.errors import ConfigError
+from sparring.core.sizes import check_size
 from sparring.nets.blocks import Activation
 
 LOG_STD_RANGE = (-5.0, 2.0)
@@ -54,6 +55,7 @@ def check_net(config: NetConfig) -> None:
     ):
         if not all(least <= value < inf for value in values):
             raise ConfigError(f"{name} must be at least {least}, found {min(values)}.")
+        check_size(name, int(max(values, default=0)))
     if not 0 < config.initial_std < inf:
         raise ConfigError(f"initial_std must be above 0, found {config.initial_std}.")
     low, high = (exp(end) for end in LOG_STD_RANGE)

@@ -107,7 +107,8 @@ learners: {escape(", ".join(manifest["learners"]))}.</p>
 
 def evaluation(run: RunDir, manifest: dict[str, Any], scores: list[SideScore]) -> str:
     if not scores:
-        return "<p>None yet: the run was stopped before its first evaluation.</p>"
+        command = escape(f"sparring eval {run.path}")
+        return f"<p>None yet: the run was stopped before its first evaluation, or has none. <code>{command}</code></p>"
     command = escape(f"sparring eval {run.path} --games 1000")
     return f"""<p class="note">Complete games apart from training, {escape(legend(scores, manifest))} The best bot
 is the one that did best in the learner's place. More games: <code>{command}</code></p>

@@ -81,6 +81,14 @@ class Results:
                 raise sqlite3.DatabaseError(damage)
             self._connection.execute("DELETE FROM results WHERE iteration >= ?", (int(iteration),))
 
+    def forget_last_evaluation(self, iteration: int) -> None:
+        """Delete the evaluation after this iteration; one before it, of an untrained learner, was added earlier."""
+        added_later = "rowid > coalesce((SELECT max(rowid) FROM results WHERE kind != 'eval'), 0)"
+        with _sentences(self.path), self._connection:
+            self._connection.execute(
+                f"DELETE FROM results WHERE kind = 'eval' AND iteration >= ? AND {added_later}", (int(iteration),)
+            )
+
     def close(self) -> None:
         with _sentences(self.path):
             self._connection.close()

@@ -176,6 +176,21 @@ class RunDir:
             with Results(self.results_path) as results:
                 results.forget_from(iteration)
 
+    def last_evaluation(self) -> list[dict[str, Any]]:
+        """Lines of the evaluation after the last iteration, one for each seed; empty where none followed it."""
+        lines = self.metrics()
+        trained = max((place for place, line in enumerate(lines) if line.get("kind") != "eval"), default=-1)
+        return lines[trained + 1 :]
+
+    def forget_last_evaluation(self, iteration: int) -> None:
+        """Drop what there is of the evaluation after the last iteration, which is to be played again."""
+        lines = [raw for _, raw in _lines(self.metrics_path)]
+        kept = b"".join(lines[: len(lines) - len(self.last_evaluation())])
+        with self._writes(self.metrics_path, needed=len(kept)):
+            replace_file(self.metrics_path, kept)
+        with Results(self.results_path) as results:
+            results.forget_last_evaluation(iteration)
+
     def _append(self, path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
         text = "".join(json.dumps(_json_ready(line), allow_nan=False) + "\n" for line in lines)
         with self._writes(path, needed=len(text)):

@@ -23,6 +23,7 @@ from sparring.play.scripted import Scripted, bot_names
 from sparring.play.seating import Seating
 from sparring.training.config import RunConfig, check_learning, nearest_divisor
 from sparring.training.line_up import BOTS, LineUp, has_bots, line_up
+from sparring.training.memory import check_memory
 from sparring.training.program import Frozen, Orders, Plan
 from sparring.training.win_rates import check_win_rates
 
@@ -120,10 +121,13 @@ class Built:
         return tuple(jnp.asarray(np.broadcast_to(weights_J, shape)) for shape in shapes)
 
 
-def build(config: RunConfig, *, game: Game | None = None) -> Built:
-    """Without a game, the registered one that the config names."""
+def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -> Built:
+    """Without a game, the registered one that the config names. What only looks at a run needs less memory than the
+    training, which may have been on a larger machine."""
     if game is None:
         game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+    if trains:
+        check_memory(game, config)
     lineup = line_up(game.spec, config, len(ladder_of(game, config)) if has_bots(config) else 0)
     check_win_rates(game.spec, config)
     keep = (config.ppo.burn_in or config.ppo.sequence) if config.recurrent else config.play.steps

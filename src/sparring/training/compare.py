@@ -49,12 +49,15 @@ class Entry:
 
 
 def finished(path: Path) -> bool:
-    """Whether a run has its last checkpoint, which is written when all else is done."""
+    """Whether a run has its last checkpoint, and the evaluation that follows it where one is wanted."""
     if not (path / "manifest.json").is_file():
         return False
     run = RunDir.open(path)
     iterations = run.read_manifest().get("iterations")
-    return iterations is not None and max(numbered(run), default=-1) >= iterations
+    if iterations is None or max(numbered(run), default=-1) < iterations:
+        return False
+    config = load_toml(RunConfig, run.config_path)
+    return not config.evaluation.eval_games or len(run.last_evaluation()) >= config.seeds
 
 
 def compared(
@@ -78,6 +81,12 @@ def compared(
     mixtures = [mixture for regime, run in opened.items() for mixture in mixtures_of(regime, run)]
     if why := no_tournament(game.spec):
         # Games judged by returns need a cross-play of returns, whose figures would join those of the runs here.
+        for regime, run in opened.items():
+            if not last_evaluation(run):
+                raise RunError(
+                    f"{regime} was never evaluated, and {why}: there is nothing to compare it by. "
+                    f"Evaluate it: sparring resume {run.path} --eval-games 32"
+                )
         candidates = (*map(examined, entries), *mixtures)
         return replace(plain, candidates=candidates, remarks=(f"No tournament: {why}.",))
     payoff = meet(game, entries, games=games, seed=seed)
@@ -125,7 +134,7 @@ def meet(game: Game, entries: list[Entry], *, games: int, seed: int) -> Payoff:
 
 
 def examined(entry: Entry) -> Candidate:
-    """The candidate with the figures of the run's last evaluation."""
+    """The candidate with the figures of the run's last evaluation; with none where it was never evaluated."""
     manifest, last = entry.run.read_manifest(), last_evaluation(entry.run)
     missing = [seed for seed in entry.players if seed not in last]
     if missing:
@@ -134,7 +143,7 @@ def examined(entry: Entry) -> Candidate:
             "from a copy, or train the run again."
         )
     by_seed = [
-        figures_of_line(last[seed], entry.team, manifest["sides"], alike=bool(manifest["alike"]))
+        figures_of_line(last.get(seed, {}), entry.team, manifest["sides"], alike=bool(manifest["alike"]))
         for seed in entry.players
     ]
     shared = [key for key in by_seed[0] if all(key in own for own in by_seed)]
@@ -145,7 +154,11 @@ def mixtures_of(regime: str, run: RunDir) -> list[Candidate]:
     """What PSRO gives, where its exploitability is known exactly; it plays no tournament, being many policies."""
     exact = [line.get(f"{EXPLOITABILITY}/{MIXTURE}") for line in last_evaluation(run).values()]
     known = tuple(float(value) for value in exact if value is not None)
-    return [Candidate(f"{regime}.{MIXTURE}", regime, {EXPLOITABILITY: known})] if len(known) == len(exact) else []
+    return (
+        [Candidate(f"{regime}.{MIXTURE}", regime, {EXPLOITABILITY: known})]
+        if known and len(known) == len(exact)
+        else []
+    )
 
 
 def ranked(candidate: Candidate, standing: Standing) -> Candidate:

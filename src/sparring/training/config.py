@@ -1,11 +1,12 @@
 """Everything a run is made of. Each part stands beside its owner; this page joins them and checks how they combine."""
 
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isqrt
 from typing import Literal
 
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
+from sparring.core.sizes import LARGEST, MANY, check_size
 from sparring.league.config import (
     CurriculumConfig,
     DefeatsConfig,
@@ -55,7 +56,7 @@ class EvalConfig:
     eval_first: bool = False
     """Also evaluate before the first iteration, to show what training changed."""
     eval_games: int = 32
-    """Complete games of each line-up in an evaluation."""
+    """Complete games of each line-up in an evaluation; 0: none, neither at the end nor before."""
     eval_deterministic: bool = False
     """Take the most likely action in evaluations instead of sampling."""
 
@@ -101,25 +102,24 @@ class RunConfig:
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
 
     def __post_init__(self) -> None:
+        check_size("total_steps", self.total_steps, 1, LARGEST**2)
+        check_size("seeds", self.seeds, 1, MANY)
+        check_size("seed", self.seed, 0, 2**32 - 1)
+        check_size("blocks", self.play.blocks, 0, MANY)
         for name, value, least in (
-            ("total_steps", self.total_steps, 1),
-            ("seeds", self.seeds, 1),
-            ("seed", self.seed, 0),
             ("worlds", self.play.worlds, 1),
             ("steps", self.play.steps, 1),
-            ("blocks", self.play.blocks, 0),
             ("epochs", self.ppo.epochs, 1),
             ("minibatches", self.ppo.minibatches, 1),
             ("sequence", self.ppo.sequence, 1),
             ("burn_in", self.ppo.burn_in, 0),
             ("critic_epochs", self.ppo.critic_epochs, 0),
             ("eval_every", self.evaluation.eval_every, 0),
-            ("eval_games", self.evaluation.eval_games, 1),
+            ("eval_games", self.evaluation.eval_games, 0),
             ("checkpoint_every", self.checkpoint.checkpoint_every, 0),
             ("keep", self.checkpoint.keep, 1),
         ):
-            if value < least:
-                raise ConfigError(f"{name} must be at least {least}, found {value}.")
+            check_size(name, value, least)
         check_net(self.net)
         if self.seed + self.seeds > 2**32:
             raise ConfigError(
@@ -216,6 +216,7 @@ class RunConfig:
                 f"Nearest that does: {nearest_divisor(length, burn_in)}."
             )
         rows = steps // length * worlds
+        check_size("steps x worlds, the rows of a rollout,", rows)
         if rows % parts:
             what = f"{steps} steps x {worlds} worlds" + (f" / sequences of {length}" if length > 1 else "")
             raise ConfigError(
@@ -305,4 +306,5 @@ def check_learning(ppo: PPOConfig, net: NetConfig) -> None:
 
 
 def nearest_divisor(number: int, wanted: int) -> int:
-    return min((d for d in range(1, number + 1) if number % d == 0), key=lambda d: (abs(d - wanted), d))
+    small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
+    return min((*small, *(number // d for d in small)), key=lambda d: (abs(d - wanted), d))

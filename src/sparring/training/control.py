@@ -245,7 +245,7 @@ class LastKnown(NamedTuple):
 
 def last_known(run: RunDir) -> LastKnown:
     """Who opposes the learner, for people to look at; also while the run trains."""
-    built = build(load_toml(RunConfig, run.config_path))
+    built = build(load_toml(RunConfig, run.config_path), trains=False)
     check_changing(built.config)
     checkpoint = load(run.checkpoints_path) if newest_first(run.checkpoints_path) else None
     if checkpoint is None:

@@ -15,9 +15,8 @@ from sparring.games import registry
 from sparring.play.scripted import RANDOM, Scripted
 from sparring.training.beginning import first_learners, first_models
 from sparring.training.build import Built, actors, shadow_name
+from sparring.training.line_up import MOST_LINEUPS
 from sparring.training.program import TrainState
-
-MOST_LINEUPS = 64
 
 
 @dataclass(frozen=True)

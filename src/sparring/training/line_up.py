@@ -13,6 +13,8 @@ from sparring.training.config import RunConfig
 
 BOTS = "bots"
 """The family of scripted players."""
+MOST_LINEUPS = 64
+"""Of an evaluation; shadows may double them."""
 NONE = Schedule.parse(0.0)
 
 

@@ -95,9 +95,11 @@ class Recorder:
         games: list[list[MatchGames]],
         exact: dict[str, list[float]],
     ) -> None:
+        """The lines come last: where they are, the evaluation is whole."""
+        self.waiting += evaluation_rows(self.built, iteration, teams, games)
+        self.flush()
         lines = evaluation_lines(self.built, iteration, teams, games, exact)
         self.run.append_metrics([*lines, *evaluation_notices(self.built, iteration, games)])
-        self.waiting += evaluation_rows(self.built, iteration, teams, games)
 
     def flush(self) -> None:
         self.results.append(self.waiting)

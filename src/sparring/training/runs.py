@@ -49,6 +49,7 @@ def start(
     game: Game | None = None,
     on_iteration: Callable[[Progress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
+    should_save: Callable[[], bool] = lambda: False,
 ) -> Summary:
     """Train a new run. All that can be wrong with the config is found before the directory is made.
 
@@ -65,38 +66,46 @@ def start(
         run.write_manifest({**facts(built), "warm_start": None if warm is None else warm.source})
         for guest, source in zip(guests, config.pool.guests, strict=True):
             invite(run, guest, source)
-        return train(built, run, state, on_iteration=on_iteration, should_stop=should_stop)
+        return train(
+            built, run, state, on_iteration=on_iteration, should_stop=should_stop, should_save=should_save
+        )  # fmt: skip
 
 
 def resume(
     path: Path,
     *,
     total_steps: int | None = None,
+    eval_games: int | None = None,
     game: Game | None = None,
     on_iteration: Callable[[Progress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
+    should_save: Callable[[], bool] = lambda: False,
 ) -> Summary:
-    """Go on from the newest checkpoint, bit for bit as if nothing had happened; more steps may be asked for."""
+    """Go on from the newest checkpoint, bit for bit as if nothing had happened; more steps may be asked for, and
+    another number of games in evaluations. A run that lacks its final evaluation alone is evaluated."""
     run = RunDir.open(path)
-    built = reopen(run, total_steps, game)
+    built = reopen(run, total_steps, game, eval_games=eval_games)
     with run.writing():
         checkpoint = newest(run)
         state, opposition, population, begin = None, None, None, 0
         if checkpoint is not None:
             built, opposition, population, state = as_left(built, run, checkpoint)
             begin = checkpoint.iteration
-        if begin >= built.iterations:
+        if begin >= built.iterations and not awaits_evaluation(run, built, begin, asked=eval_games is not None):
             done, asked = begin * built.steps_per_iteration, built.config.total_steps
             raise ConfigError(
-                f"{path} has done {done:,} steps; {asked:,} were asked for. Ask for more with --total-steps to go on."
+                f"{path} has done {done:,} steps; {asked:,} were asked for. Ask for more with --total-steps to go on, "
+                f"or play more games with it: sparring eval {path}."
             )
         lost = results_lost(run, begin)
         if opposition is not None and not lost:
             audited(run, opposition, begin)  # first of all: a run that is refused stays as it was
         run.forget_from(begin)
+        if begin == built.iterations:
+            run.forget_last_evaluation(begin - 1)
         if lost:
             run.write_manifest({**run.read_manifest(), "results_from": begin})
-        if total_steps is not None:
+        if total_steps is not None or eval_games is not None:
             run.write_text(run.config_path, to_toml(built.config))
             run.write_manifest({**run.read_manifest(), "iterations": built.iterations})
         if state is None:
@@ -110,6 +119,7 @@ def resume(
             start=begin,
             on_iteration=on_iteration,
             should_stop=should_stop,
+            should_save=should_save,
         )
 
 
@@ -127,9 +137,27 @@ def as_left(
     return built, opposition, population, restored(built, checkpoint)
 
 
-def reopen(run: RunDir, total_steps: int | None = None, game: Game | None = None) -> Built:
+def awaits_evaluation(run: RunDir, built: Built, done: int, *, asked: bool = False) -> bool:
+    """Whether the final evaluation is all that a run lacks. It was the last thing to do, and is not if switched off,
+    unless somebody `asked` for it."""
+    wanted = asked or built.config.evaluation.eval_games > 0
+    return done == built.iterations and wanted and len(run.last_evaluation()) < built.config.seeds
+
+
+def reopen(
+    run: RunDir,
+    total_steps: int | None = None,
+    game: Game | None = None,
+    *,
+    eval_games: int | None = None,
+    trains: bool = True,
+) -> Built:
     config = load_toml(RunConfig, run.config_path)
-    return build(config if total_steps is None else replace(config, total_steps=total_steps), game=game)
+    if total_steps is not None:
+        config = replace(config, total_steps=total_steps)
+    if eval_games is not None:
+        config = replace(config, evaluation=replace(config.evaluation, eval_games=eval_games))
+    return build(config, game=game, trains=trains)
 
 
 def newest(run: RunDir) -> Checkpoint | None:
@@ -145,7 +173,7 @@ def restored(built: Built, checkpoint: Checkpoint) -> TrainState:
 
 def trained_state(run: RunDir) -> tuple[Built, TrainState]:
     """A run and its newest weights, to look at and to play with."""
-    built = reopen(run)
+    built = reopen(run, trains=False)
     checkpoint = newest(run)
     if checkpoint is None:
         raise RunError(f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")

@@ -91,14 +91,18 @@ def train(
     start: int = 0,
     on_iteration: Callable[[Progress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
+    should_save: Callable[[], bool] = lambda: False,
 ) -> Summary:
-    """Train from iteration `start` to the end of the config, or until `should_stop`; always leaves a checkpoint."""
+    """Train from iteration `start` to the end of the config, or until `should_stop`; always leaves a checkpoint.
+
+    From the end on, only the final evaluation is left. `should_save` asks for a checkpoint beside the usual ones.
+    """
     with Results(run.results_path) as results:
         recorder = Recorder(built, run, results)
         opposition = opposition or Opposition.begin(built)
         restore_players(run, opposition, state, start)
         population = population or Population.begin(built)
-        return loop(built, recorder, state, opposition, population, start, on_iteration, should_stop)
+        return loop(built, recorder, state, opposition, population, start, on_iteration, should_stop, should_save)
 
 
 def loop(
@@ -110,13 +114,16 @@ def loop(
     start: int,
     on_iteration: Callable[[Progress], None],
     should_stop: Callable[[], bool],
+    should_save: Callable[[], bool],
 ) -> Summary:
     config, tests = built.config, built.config.evaluation
     programs, control = Programs(), Control.of(recorder.run, start)
-    examine = examination(built, games=tests.eval_games, deterministic=tests.eval_deterministic, with_bots_alone=True)
+    examine = final_examination(built)
     games: list[list[MatchGames]] = []
-    seeds_R, iteration, exact = jnp.asarray(built.seeds_R), start - 1, {}
-    untrained = evaluate(built, recorder, examine, state, 0, opposition)[0] if tests.eval_first and start == 0 else []
+    untrained: list[list[MatchGames]] = []
+    seeds_R, iteration, exact, stopping = jnp.asarray(built.seeds_R), start - 1, {}, False
+    if examine and tests.eval_first and start == 0:
+        untrained, _ = evaluate(built, recorder, examine, state, 0, opposition)
     meta_games = MetaGames()
     running = Running(recorder, opposition, on_iteration, time.monotonic())
     for iteration in range(start, built.iterations):
@@ -132,22 +139,30 @@ def loop(
         state, report = program(opposition.game, state, built.rosters, orders, knobs, seeds_R, jnp.asarray(iteration))
         running.read()
         running.report = (iteration, report)
-        done, stopping = iteration + 1, should_stop()
-        if due(tests.eval_every, done) and done < built.iterations:
+        done, stopping, saving = iteration + 1, should_stop(), should_save()
+        last = done == built.iterations
+        if examine and due(tests.eval_every, done) and not last:
             running.read()
             evaluate(built, recorder, examine, state, iteration, opposition, population.leaders)
-        if (due(config.checkpoint.checkpoint_every, done) and done < built.iterations) or stopping:
+        if due(config.checkpoint.checkpoint_every, done) or last or stopping or saving:
             running.read()
             checkpoint(built, recorder, state, opposition, population, done)
         if stopping:
             break
-    running.read()
-    finished = iteration + 1 == built.iterations
-    if finished:
+    if examine and not stopping:  # after the last checkpoint: an evaluation that breaks loses no training
         games, exact = evaluate(built, recorder, examine, state, iteration, opposition, population.leaders)
-        checkpoint(built, recorder, state, opposition, population, iteration + 1)
-    scores, first = (score_sides(built.game.spec, examine.teams, g) if g else [] for g in (games, untrained))
-    return Summary(state, iteration + 1, finished, programs.compilations, scores, first, exact)
+    scores, first = (
+        score_sides(built.game.spec, examine.teams, g) if examine and g else [] for g in (games, untrained)
+    )
+    return Summary(state, iteration + 1, not stopping, programs.compilations, scores, first, exact)
+
+
+def final_examination(built: Built) -> Examination | None:
+    """The line-ups of the run's own evaluations; None where they are switched off."""
+    tests = built.config.evaluation
+    if not tests.eval_games:
+        return None
+    return examination(built, games=tests.eval_games, deterministic=tests.eval_deterministic, with_bots_alone=True)
 
 
 def before(

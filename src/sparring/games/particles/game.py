@@ -11,12 +11,16 @@ from jax import Array
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
+from sparring.core.sizes import check_size
 from sparring.core.spec import Central, Feature, GameSpec
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.particles import controls, physics, scenes, views
 from sparring.games.particles.controls import Setting, Wish
 from sparring.games.particles.physics import Bodies, ParticleState
 from sparring.games.particles.views import Blocks
+
+MOST_BODIES = 500
+"""Of each kind: every body pushes every other."""
 
 
 class Scenario(eqx.Module):
@@ -135,10 +139,13 @@ def particle_game(
 
 
 def check_counts(game: str, least: int = 1, **counts: int) -> None:
-    """Refuse options below the least that a game can be played with."""
+    """Refuse options below the least that a game can be played with, and crowds."""
     if min(counts.values()) < least:
         found = ", ".join(f"{name}={count}" for name, count in counts.items())
         raise ConfigError(f"{game} needs at least {least} of each, found {found}.")
+    for name, count in counts.items():
+        if name != "steps":
+            check_size(name, count, most=MOST_BODIES)
 
 
 def check_local_ratio(value: float) -> None:
