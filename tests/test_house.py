@@ -103,7 +103,7 @@ def explained(kind: type) -> set[str]:
 def test_every_setting_is_explained_where_it_stands_and_is_a_flag(kind, capsys):
     settings = own_settings(kind)
     assert set(settings) - explained(kind) == set()
-    assert main(["train", "--help"]) == 0
+    assert main(["train", "--help-all"]) == 0
     flags = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
     assert {f"--{setting.replace('_', '-')}" for setting in settings} - flags == set()
 
@@ -154,7 +154,7 @@ def test_an_example_is_short_and_runs(path, tmp_path):
 
 
 def command_lines() -> list[tuple[str, str]]:
-    """(where, words after `sparring`) of every command line in the documents and the Makefile."""
+    """(where, words after `sparring`) of every command line in the documents, the Makefile and the help of commands."""
     found = []
     documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for document in documents:
@@ -164,7 +164,11 @@ def command_lines() -> list[tuple[str, str]]:
                 if match:
                     found.append((name(document), match[1]))
     makefile = (ROOT / "Makefile").read_text()
-    return found + [("Makefile", words) for words in re.findall(r"^\t\$\(BIN\)/sparring\b(.*)", makefile, re.M)]
+    found += [("Makefile", words) for words in re.findall(r"^\t\$\(BIN\)/sparring\b(.*)", makefile, re.M)]
+    examples = {command: import_module(f"sparring.cli.{command}").EXAMPLES for command in COMMANDS}
+    return found + [
+        (f"{command} --help", line.removeprefix("sparring")) for command in COMMANDS for line in examples[command]
+    ]
 
 
 @pytest.mark.parametrize(("where", "line"), command_lines())

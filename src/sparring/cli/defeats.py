@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # help answers without jax
     from sparring.games.game import Game
     from sparring.play.defeats import Archive
 
+EXAMPLES = ("sparring defeats runs/first", "sparring defeats runs/first --watch 1")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Defeats:
@@ -42,7 +44,7 @@ class Defeats:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Defeats, words, command="defeats")
+    arguments = parse(Defeats, words, command="defeats", examples=EXAMPLES)
     if arguments.out is not None and arguments.out.suffix.lower() != ".gif":
         raise ConfigError(f"out must name a file that ends in .gif, found {arguments.out}.")
     prepare(arguments.machine)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # help answers without jax
 
 STEPS_A_SECOND = 10
 """How fast a game goes: ten decisions a second, as in particles and in the air."""
+EXAMPLES = ("sparring replay runs/first", "sparring replay runs/first --against flee --out chase.gif")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,7 @@ class Replay:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Replay, words, command="replay")
+    arguments = parse(Replay, words, command="replay", examples=EXAMPLES)
     check(arguments)
     if arguments.run.is_file():
         scenes, recording = arguments.run, read_replay(arguments.run)

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field
 
-from sparring.cli import finish
 from sparring.cli.flags import RunFolder, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note, note_damage
 from sparring.cli.watch import Watch, stop_politely
+
+EXAMPLES = ("sparring resume runs/first", "sparring resume runs/first --total-steps 600000")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +26,9 @@ class Resume:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Resume, words, command="resume")
+    arguments = parse(Resume, words, command="resume", examples=EXAMPLES)
     prepare(arguments.machine)
+    from sparring.cli import finish
     from sparring.store.run_dir import RunDir
     from sparring.training.runs import differences, newest, reopen, resume
 

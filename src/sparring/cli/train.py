@@ -7,7 +7,6 @@ from typing import Annotated
 
 import tyro
 
-from sparring.cli import finish
 from sparring.cli.flags import GameWord, parse, value_of
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note_damage
@@ -41,6 +40,19 @@ OPPOSING = tuple(
     for f in fields(kind)
 )
 """Settings that say who opposes: whoever sets one has decided for himself."""
+
+USUAL = (
+    "word", "recipe", "preset", "self_play", "config", "name", "force", "from_", "options", "total_steps", "seed",
+    "seeds", "share", "opponent", "side", "worlds", "steps", "hidden", "memory", "critic", "learning_rate", "json",
+)  # fmt: skip
+"""What --help shows; --help-all shows the rest as well."""
+EXAMPLES = (
+    "sparring train particles:tag --total-steps 300000 --name first",
+    "sparring train --recipe demo --name demo --force",
+    "sparring train kuhn --self-play pool --seeds 3",
+    "sparring train particles:spread --preset rmappo --steps 50 --learning-rate '5e-4 -> 0'",
+    "sparring train particles:tag --opponent flee --side 0 --from runs/first",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +96,14 @@ class Train:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Train, words, command="train", default=Train(run=starting_point(words)))
+    arguments = parse(
+        Train, words, command="train", default=Train(run=starting_point(words)), usual=USUAL, examples=EXAMPLES
+    )
     if arguments.word is None and not (arguments.recipe or arguments.config) and value_of(words, "--game") is None:
         raise ConfigError(f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(overview())}.")
     prepare(arguments.machine)
     config, told = opposed(arguments, words)
+    from sparring.cli import finish
     from sparring.store.run_dir import RunDir
     from sparring.training.build import build
     from sparring.training.runs import WarmStart, newest, split_source, start

@@ -6,7 +6,7 @@ and adding a part never moves the numbers of another.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,8 +15,8 @@ import numpy as np
 from jax import Array, lax
 
 from sparring.core.seeding import Seed
+from sparring.nets.config import Activation
 
-Activation = Literal["tanh", "relu", "gelu", "silu"]
 ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {
     "tanh": jnp.tanh,
     "relu": jax.nn.relu,
