@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -131,6 +132,42 @@ def test_data_rooms_load_without_jax(room):
     assert modules
     script = f"import sys\nfor m in {modules}: __import__(m)\nsys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+MODULE = {"pillow": "PIL"}
+"""Packages whose module has another name."""
+TOOLS = {"pytest-xdist", "ruff", "pyright", "import-linter", "pre-commit"}
+"""Packages that are commands, which nobody imports."""
+COMES_ALONG = {"ml_dtypes"}
+"""Modules that are part of a dependency of ours: this one of jax."""
+
+
+def modules_named(*rooms: str) -> set[str]:
+    """Top modules that the code of these folders imports, by a statement or by import_module."""
+    found = set()
+    for path in (path for room in rooms for path in (ROOT / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add(node.module or "")
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
+                found |= {c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
+    return {top for module in found if (top := module.partition(".")[0]).isidentifier()}
+
+
+def declared(lines: list[str]) -> set[str]:
+    names = {re.split(r"[\[<>=~! ]", line)[0].lower() for line in lines}
+    return {MODULE.get(name, name) for name in names}
+
+
+def test_what_is_declared_is_imported_and_what_is_imported_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    dependencies, imported = declared(project["dependencies"]), modules_named("src")
+    assert dependencies - imported == set()
+    assert imported - dependencies - COMES_ALONG - {"sparring"} - sys.stdlib_module_names == set()
+    extras = {name for lines in project["optional-dependencies"].values() for name in declared(lines)}
+    assert extras - TOOLS - modules_named("src", "tests", "benchmarks") == set()
 
 
 def test_every_public_name_is_there():
