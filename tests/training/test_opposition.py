@@ -38,7 +38,7 @@ BASE = RunConfig(
     game="echo",
     total_steps=1000,
     play=PlayConfig(worlds=BLOCKS * WORLDS, steps=STEPS, blocks=BLOCKS),
-    net=NetConfig(hidden=(8,), memory_size=8, normalise=True),
+    net=NetConfig(hidden=(8,), normalise=True),
     ppo=PPOConfig(epochs=1, minibatches=3, sequence=3),
 )
 BOTS_ALONE = OpponentsConfig(current=S(0.4), bots=S(0.6))

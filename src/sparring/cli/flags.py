@@ -3,7 +3,7 @@
 A command of many flags names the usual ones: --help shows these, --help-all shows all. Both pages come from the fields.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, make_dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -142,6 +142,15 @@ def _read(kind: type[Arguments], words: list[str], command: str, default: Argume
             registry=_registry,
             **options,
         )
+
+
+def check_needs(arguments: Any, needs: Mapping[str, str]) -> None:
+    """Refuse a flag that does nothing without another one: `needs` gives for a field of a command the one it needs."""
+    for name, switch in needs.items():
+        default = type(arguments).__dataclass_fields__[name].default
+        if getattr(arguments, name) != default and not getattr(arguments, switch):
+            asked, needed = (f"--{field.strip('_').replace('_', '-')}" for field in (name, switch))
+            raise ConfigError(f"{asked} does nothing without {needed}. Add {needed}, or leave {asked} out.")
 
 
 def value_of(words: list[str], flag: str) -> str | None:

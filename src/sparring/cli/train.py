@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from sparring.cli.flags import GameWord, parse, value_of
+from sparring.cli.flags import GameWord, check_needs, parse, value_of
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note_damage
 from sparring.cli.watch import Watch, stop_politely
@@ -53,6 +53,8 @@ EXAMPLES = (
     "sparring train particles:spread --preset rmappo --steps 50 --learning-rate '5e-4 -> 0'",
     "sparring train particles:tag --opponent flee --side 0 --from runs/first",
 )
+NEEDS = {"keep_optimiser": "from_", "keep_normaliser": "from_"}
+"""Flags, and the one that each needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +101,7 @@ def command(words: list[str]) -> None:
     arguments = parse(
         Train, words, command="train", default=Train(run=starting_point(words)), usual=USUAL, examples=EXAMPLES
     )
+    check_needs(arguments, NEEDS)
     if arguments.word is None and not (arguments.recipe or arguments.config) and value_of(words, "--game") is None:
         raise ConfigError(f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(overview())}.")
     prepare(arguments.machine)
@@ -193,7 +196,7 @@ def standing_in(config: RunConfig, league: RolesConfig | None) -> RunConfig:
     half, slow, some = Schedule.parse(0.5), Schedule.parse(1.0), copy(config)
     parts = {
         "opponents": OpponentsConfig() if league else OpponentsConfig(current=half, history=half),
-        "gates": GateConfig() if league else GateConfig(gate="rate"),
+        "gates": GateConfig(),
         "roles": league or RolesConfig(),
         "ppo": replace(config.ppo, shadow_half_life=slow, shadow_tau=Schedule.parse(0.0)),
     }

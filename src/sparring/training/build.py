@@ -19,6 +19,7 @@ from sparring.league.stages import parse_stages
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, knobs_at
 from sparring.learn.learner import Learner, new_learner
 from sparring.nets.actor_critic import ActorCritic
+from sparring.nets.config import NetConfig
 from sparring.play.chance import stream
 from sparring.play.collect import begin
 from sparring.play.defeats import empty_archive
@@ -28,6 +29,7 @@ from sparring.play.scripted import Scripted, bot_names
 from sparring.play.seating import Group, Seating
 from sparring.training.config import RunConfig, check_learning, nearest_divisor
 from sparring.training.line_up import BOTS, LineUp, has_bots, has_pool, line_up
+from sparring.training.needs import check_needs
 from sparring.training.program import Frozen, Orders, Plan, TrainState, seat_players
 from sparring.training.win_rates import check_win_rates
 
@@ -107,6 +109,7 @@ class Built:
 
 def build(config: RunConfig, *, game: Game | None = None) -> Built:
     """Without a game, the registered one that the config names."""
+    check_needs(config)
     if game is None:
         game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     lineup = line_up(game.spec, config, len(ladder_of(game, config)) if has_bots(config) else 0)
@@ -116,7 +119,7 @@ def build(config: RunConfig, *, game: Game | None = None) -> Built:
         keep = next(steps for steps in range(FILMED, 0, -1) if config.play.steps % steps == 0)
     settings = settings_of_learners(config, lineup)
     ppo = every_term(config.ppo, settings)
-    check_actions(game, config.game, ppo, config.net.std)
+    check_actions(game, config.game, ppo, config.net)
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
     check_minibatches(config, lineup.seating)
@@ -279,15 +282,19 @@ def every_term(common: PPOConfig, settings: tuple[tuple[PPOConfig, ...], ...]) -
     return replace(common, **used)
 
 
-def check_actions(game: Game, name: str, ppo: PPOConfig, std: str) -> None:
+def check_actions(game: Game, name: str, ppo: PPOConfig, net: NetConfig) -> None:
     """Settings that need a kind of action which the game may not have."""
     if ppo.on("epsilon") and not game.spec.action.heads:
         raise ConfigError(
             f"epsilon mixes in random choices of discrete heads, and {name} has none. "
             "Explore by the deviation of its continuous actions: --initial-std or --fixed-std."
         )
-    if std != "independent" and not game.spec.action.dimensions:
-        raise ConfigError(f"std={std} is the deviation of continuous actions, and {name} has none. Leave std out.")
+    for setting in ("std", "initial_std"):
+        value = getattr(net, setting)
+        if value != getattr(NetConfig(), setting) and not game.spec.action.dimensions:
+            raise ConfigError(
+                f"{setting}={value} is the deviation of continuous actions, and {name} has none. Leave {setting} out."
+            )
 
 
 def settings_of_learners(config: RunConfig, lineup: LineUp) -> tuple[tuple[PPOConfig, ...], ...]:

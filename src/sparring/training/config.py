@@ -22,9 +22,6 @@ from sparring.nets.config import NetConfig, check_net
 
 HIGHEST = {"discount": 1.0, "decay": 1.0, "advantage_noise": 1.0, "value_norm_rate": 1.0, "shadow_tau": 1.0}
 """Coefficients with an upper bound; none may be negative."""
-IDLE_OPPONENTS = ("sampler", "late_sampler", "bot_sampler", "ladder")
-IDLE_POOL = ("snapshot_every", "snapshot_mark", "eviction", "keep_evicted")
-"""What a league of roles does not read."""
 ABOVE_ZERO = ("temperature", "fixed_std", "value_norm_rate", "huber_delta", "clip", "max_grad_norm")
 
 
@@ -163,15 +160,6 @@ class RunConfig:
             )
         if not self.pool.pool_size:
             raise ConfigError("A league of roles keeps past players in memory, found pool_size=0. Raise it.")
-        if self.pool.guests:
-            raise ConfigError("A league of roles takes no guests. Leave guests out.")
-        for part, names in ((self.opponents, IDLE_OPPONENTS), (self.pool, IDLE_POOL)):
-            for name in names:
-                if getattr(part, name) != getattr(type(part)(), name):
-                    raise ConfigError(
-                        f"Roles say who meets whom and who is copied: {name}={getattr(part, name)} would do nothing. "
-                        "Leave it out."
-                    )
         if self.roles.oracles and self.stages:
             raise ConfigError(
                 "Payoffs between past players hold for the rules under which they were measured, and stages change "
