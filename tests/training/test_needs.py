@@ -76,7 +76,7 @@ OTHER = {
 }
 """Values where the type does not tell one."""
 ACT_ALONE = {
-    "game", "options", "total_steps", "seed", "seeds", "each", "shaping", "stages",
+    "game", "options", "total_steps", "schedule_steps", "seed", "seeds", "each", "shaping", "stages",
     "share", "opponent", "worlds", "steps",
     "blocks",  # how worlds are divided, whoever comes: recipes set it and leave the opponents to --self-play
     "eval_every", "eval_first", "eval_games", "eval_deterministic", "checkpoint_every", "keep",

@@ -39,7 +39,7 @@ BASE = RunConfig(
     total_steps=1000,
     play=PlayConfig(worlds=BLOCKS * WORLDS, steps=STEPS, blocks=BLOCKS),
     net=NetConfig(hidden=(8,), normalise=True),
-    ppo=PPOConfig(epochs=1, minibatches=3, sequence=3),
+    ppo=PPOConfig(epochs=1, minibatches=3),
 )
 BOTS_ALONE = OpponentsConfig(current=S(0.4), bots=S(0.6))
 """Of 4 blocks one always meets the learner itself, one does so at times, and two never."""

@@ -1,13 +1,21 @@
 """sparring resume RUN: go on from the newest checkpoint, bit for bit on the same machine."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from sparring.cli.flags import RunFolder, parse
+import tyro
+
+from sparring.cli.flags import RunFolder, check_needs, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note, note_damage
 from sparring.cli.watch import Watch, stop_politely
 
-EXAMPLES = ("sparring resume runs/first", "sparring resume runs/first --total-steps 600000")
+if TYPE_CHECKING:  # help answers without jax
+    from sparring.training.build import Built
+
+EXAMPLES = ("sparring resume runs/first", "sparring resume runs/first --total-steps 600000 --schedules keep")
+NEEDS = {"schedules": "total_steps"}
+"""Flags, and the one that each needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +26,10 @@ class Resume:
     """Folder of the run."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     total_steps: int = 0
-    """Train on to this many steps, and stretch schedules to that length; 0: as many as planned."""
+    """Train on to this many steps; 0: as many as planned."""
+    schedules: Annotated[Literal["stretch", "keep"] | None, tyro.conf.arg(help_behavior_hint="")] = None
+    """With --total-steps: stretch schedules to the new length, where a learning rate that has fallen rises again, or
+    keep them as they were planned, to hold their last values. Default: stretch, or as the run was resumed before."""
     quiet: bool = False
     """Print no progress."""
     json: bool = False
@@ -27,6 +38,7 @@ class Resume:
 
 def command(words: list[str]) -> None:
     arguments = parse(Resume, words, command="resume", examples=EXAMPLES)
+    check_needs(arguments, NEEDS)
     prepare(arguments.machine)
     from sparring.cli import finish
     from sparring.store.run_dir import RunDir
@@ -34,10 +46,10 @@ def command(words: list[str]) -> None:
 
     run = RunDir.open(arguments.run)
     total_steps = arguments.total_steps or None
-    built, checkpoint = reopen(run, total_steps), newest(run)
-    planned = reopen(run).config.total_steps
-    if total_steps is not None and total_steps < planned:
-        note(f"{planned:,} steps were planned, {total_steps:,} from now on; schedules are shortened with them.")
+    built, checkpoint = reopen(run, total_steps, schedules=arguments.schedules), newest(run)
+    if total_steps is not None:
+        for line in lengthened(reopen(run), built, checkpoint.iteration if checkpoint else 0):
+            note(line)
     for line in differences(arguments.run):
         note(f"{line}; the resumed run will not be bit for bit the same.")
     note_damage(checkpoint)
@@ -48,5 +60,27 @@ def command(words: list[str]) -> None:
         start=checkpoint.iteration if checkpoint else 0,
     )
     with stop_politely() as asked, watch.bar:
-        summary = resume(arguments.run, total_steps=total_steps, on_iteration=watch, should_stop=asked)
+        summary = resume(
+            arguments.run, total_steps=total_steps, schedules=arguments.schedules, on_iteration=watch, should_stop=asked
+        )
     finish.conclude(arguments.run, summary, as_json=arguments.json)
+
+
+def lengthened(before: "Built", after: "Built", iteration: int) -> list[str]:
+    """What another number of steps does to the schedules, told before anything is done."""
+    from sparring.training.runs import reached
+
+    planned, asked = before.config.total_steps, after.config.total_steps
+    old, new = reached(before, iteration), reached(after, iteration)
+    changed = [f"{name} from {old[name]:.3g} to {new[name]:.3g}" for name in old if old[name] != new[name]]
+    lines = [f"{planned:,} steps were planned, {asked:,} from now on."] if planned != asked else []
+    if changed:
+        lines.append(
+            f"Schedules run over the new length, and jump: {', '.join(changed)}. To hold them: --schedules keep."
+        )
+    elif after.config.schedule_steps and old:
+        held = ", ".join(f"{name} at {value:.3g}" for name, value in old.items())
+        lines.append(f"Schedules keep to {after.config.schedule_steps:,} steps: {held}.")
+        if new.get("learning_rate") == 0:
+            lines.append("A learning_rate of 0 learns nothing. To let it rise again: --schedules stretch.")
+    return lines

@@ -82,7 +82,9 @@ class Built:
         return standing_orders(self)
 
     def progress(self, iteration: int) -> float:
-        return min(iteration / self.iterations, 1.0)
+        """How far schedules are before this iteration, from 0 to 1."""
+        steps = self.config.schedule_steps or self.config.total_steps
+        return min(iteration / -(-steps // self.steps_per_iteration), 1.0)
 
     def knobs(self, iteration: int) -> tuple[np.ndarray, ...]:
         """knobs_LH for each learning group."""

@@ -73,6 +73,8 @@ class RunConfig:
     """Options of the game, each as name=value."""
     total_steps: int = 1_000_000
     """Steps to train for, counted over all seats, rounded up to whole iterations."""
+    schedule_steps: int = 0
+    """Steps over which schedules run; from there on they hold their last value. 0: total_steps."""
     seed: int = 0
     """All chance of a run follows from it."""
     seeds: int = 1
@@ -100,6 +102,7 @@ class RunConfig:
     def __post_init__(self) -> None:
         for name, value, least in (
             ("total_steps", self.total_steps, 1),
+            ("schedule_steps", self.schedule_steps, 0),
             ("seeds", self.seeds, 1),
             ("seed", self.seed, 0),
             ("worlds", self.play.worlds, 1),
