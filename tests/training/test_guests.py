@@ -178,11 +178,8 @@ def test_a_guest_that_cannot_play_is_refused_at_the_start_and_in_a_running_run(t
 def test_a_guest_needs_a_history_to_be_part_of(tmp_path):
     source = package(tmp_path / "a.safetensors")
     config = replace(CONFIG, opponents=OpponentsConfig(), pool=PoolConfig(guests=(str(source),)))
-    with pytest.raises(ConfigError, match="would do nothing: it needs a share of shadow, history or bots"):
-        start(config, tmp_path / "new", game=echo())
-    shadow = OpponentsConfig(shadow=S(0.5))
     with pytest.raises(ConfigError, match="--history"):
-        start(replace(config, opponents=shadow), tmp_path / "new", game=echo())
+        start(config, tmp_path / "new", game=echo())
     with pytest.raises(ConfigError, match="bot of the game"):
         start(replace(CONFIG, pool=PoolConfig(guests=("low",))), tmp_path / "new", game=echo())
 

@@ -163,6 +163,8 @@ class RunConfig:
             )
         if not self.pool.pool_size:
             raise ConfigError("A league of roles keeps past players in memory, found pool_size=0. Raise it.")
+        if self.pool.guests:
+            raise ConfigError("A league of roles takes no guests. Leave guests out.")
         if self.roles.oracles and self.stages:
             raise ConfigError(
                 "Payoffs between past players hold for the rules under which they were measured, and stages change "

@@ -79,7 +79,7 @@ NEEDS: dict[str, Need] = {
     "value_norm_rate": Need(lambda c: c.ppo.value_norm != "none", "value_norm=running or value_norm=popart"),
     # Who opposes.
     **dict.fromkeys(("current", "ladder", "sampler", "late_sampler", "bot_sampler"), MIXTURE),
-    **dict.fromkeys(("snapshot_every", "snapshot_mark", "eviction", "keep_evicted", "guests"), MIXTURE),
+    **dict.fromkeys(("snapshot_every", "snapshot_mark", "eviction", "keep_evicted"), MIXTURE),
     **dict.fromkeys(("pool_size", "shrink", "forget"), LEAGUE),
     "late_from": Need(lambda c: mixed(c) and bool(c.opponents.late_sampler), "late_sampler"),
     "pfsp_power": drawn_by("pfsp_hard"),
