@@ -41,7 +41,7 @@ BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"value_loss": "huber"}, "huber_delta"),
     ({"value_norm": "popart"}, "value_norm_rate"),
     ({"history": 0.5}, "current ladder sampler late_sampler bot_sampler shrink forget pool_size"),
-    ({"history": 0.5}, "snapshot_every snapshot_mark eviction keep_evicted guests"),
+    ({"history": 0.5}, "snapshot_every snapshot_mark eviction keep_evicted"),
     ({"history": 0.5, "late_sampler": "latest"}, "late_from"),
     ({"history": 0.5, "sampler": "pfsp_hard"}, "pfsp_power"),
     ({"history": 0.5, "late_sampler": "delta_uniform"}, "delta"),
@@ -70,7 +70,6 @@ WITHOUT = {"activation": {"body": "simba"}, "initial_std": {"std": "fixed"}, "cl
 OTHER = {
     "side": 0,
     "ladder": ["random"],
-    "guests": ["guest.safetensors"],
     "pbt_knobs": ["discount"],
     "pbt_factors": [0.5],
 }
@@ -93,9 +92,9 @@ ACT_ALONE = {
 """Settings that do something in a run where all others have their defaults."""
 CHECKED_ELSEWHERE = {
     "critic_hidden", "burn_in", "anchor", "imitation", "advantage_noise", "value_noise",
-    "main_exploiters", "league_exploiters",
+    "main_exploiters", "league_exploiters", "guests",
 }  # fmt: skip
-"""Settings whose company is checked where their ranges are: see `test_options`, `test_nets` and `test_roles`."""
+"""Settings whose company is checked where their ranges are: see `test_options`, `test_net_config`, `test_roles`, `test_guests`."""
 
 
 def config_of(**changes: Any) -> RunConfig:
