@@ -94,7 +94,7 @@ CHECKED_ELSEWHERE = {
     "critic_hidden", "burn_in", "anchor", "imitation", "advantage_noise", "value_noise",
     "main_exploiters", "league_exploiters", "guests",
 }  # fmt: skip
-"""Settings whose company is checked where their ranges are: see `test_options`, `test_net_config`, `test_roles`, `test_guests`."""
+"""Settings whose company is checked where their ranges are."""
 
 
 def config_of(**changes: Any) -> RunConfig:
