@@ -57,6 +57,6 @@ def tiny() -> RunConfig:
     return RunConfig(
         total_steps=10_000,
         play=PlayConfig(worlds=4, steps=4),
-        net=NetConfig(hidden=(8,), memory_size=8),
-        ppo=PPOConfig(epochs=2, minibatches=2, sequence=2),
+        net=NetConfig(hidden=(8,)),
+        ppo=PPOConfig(epochs=2, minibatches=2),
     )

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -103,7 +104,7 @@ def explained(kind: type) -> set[str]:
 def test_every_setting_is_explained_where_it_stands_and_is_a_flag(kind, capsys):
     settings = own_settings(kind)
     assert set(settings) - explained(kind) == set()
-    assert main(["train", "--help"]) == 0
+    assert main(["train", "--help-all"]) == 0
     flags = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
     assert {f"--{setting.replace('_', '-')}" for setting in settings} - flags == set()
 
@@ -133,6 +134,42 @@ def test_data_rooms_load_without_jax(room):
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
 
+MODULE = {"pillow": "PIL"}
+"""Packages whose module has another name."""
+TOOLS = {"pytest-xdist", "ruff", "pyright", "import-linter", "pre-commit"}
+"""Packages that are commands, which nobody imports."""
+COMES_ALONG = {"ml_dtypes"}
+"""Modules that are part of a dependency of ours: this one of jax."""
+
+
+def modules_named(*rooms: str) -> set[str]:
+    """Top modules that the code of these folders imports, by a statement or by import_module."""
+    found = set()
+    for path in (path for room in rooms for path in (ROOT / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add(node.module or "")
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
+                found |= {c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
+    return {top for module in found if (top := module.partition(".")[0]).isidentifier()}
+
+
+def declared(lines: list[str]) -> set[str]:
+    names = {re.split(r"[\[<>=~! ]", line)[0].lower() for line in lines}
+    return {MODULE.get(name, name) for name in names}
+
+
+def test_what_is_declared_is_imported_and_what_is_imported_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    dependencies, imported = declared(project["dependencies"]), modules_named("src")
+    assert dependencies - imported == set()
+    assert imported - dependencies - COMES_ALONG - {"sparring"} - sys.stdlib_module_names == set()
+    extras = {name for lines in project["optional-dependencies"].values() for name in declared(lines)}
+    assert extras - TOOLS - modules_named("src", "tests", "benchmarks") == set()
+
+
 def test_every_public_name_is_there():
     names = [public for public in dir(sparring) if not public.startswith("_")]
     assert {"RunConfig", "make", "start"} <= set(names)
@@ -154,7 +191,7 @@ def test_an_example_is_short_and_runs(path, tmp_path):
 
 
 def command_lines() -> list[tuple[str, str]]:
-    """(where, words after `sparring`) of every command line in the documents and the Makefile."""
+    """(where, words after `sparring`) of every command line in the documents, the Makefile and the help of commands."""
     found = []
     documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for document in documents:
@@ -164,7 +201,11 @@ def command_lines() -> list[tuple[str, str]]:
                 if match:
                     found.append((name(document), match[1]))
     makefile = (ROOT / "Makefile").read_text()
-    return found + [("Makefile", words) for words in re.findall(r"^\t\$\(BIN\)/sparring\b(.*)", makefile, re.M)]
+    found += [("Makefile", words) for words in re.findall(r"^\t\$\(BIN\)/sparring\b(.*)", makefile, re.M)]
+    examples = {command: import_module(f"sparring.cli.{command}").EXAMPLES for command in COMMANDS}
+    return found + [
+        (f"{command} --help", line.removeprefix("sparring")) for command in COMMANDS for line in examples[command]
+    ]
 
 
 @pytest.mark.parametrize(("where", "line"), command_lines())

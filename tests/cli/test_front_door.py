@@ -1,6 +1,7 @@
 """What a newcomer meets first: help, names of commands, flags; and how every error leaves."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sparring.cli import bench, train
 from sparring.cli.flags import parse, value_of
 from sparring.cli.main import COMMANDS, FAILED, INTERRUPTED, PIPE_CLOSED, main, sentence
 from sparring.cli.train import Train, starting_point
@@ -52,6 +54,37 @@ def test_the_version_is_that_of_the_package(sparring):
     assert sparring("--version") == (0, version("sparring") + "\n", "")
 
 
+def test_no_help_of_a_command_loads_jax_or_pictures():
+    script = (
+        f"import sys; from sparring.cli.main import main; [main([name, '--help']) for name in {list(COMMANDS)}];"
+        "sys.exit(str([m for m in ('jax', 'equinox', 'optax', 'matplotlib') if m in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stderr.strip() == "[]"
+    assert done.stdout.count("usage: sparring ") == len(COMMANDS)
+
+
+def flags_in(page: str) -> set[str]:
+    """Those that a page of help explains: they stand at the left in its boxes."""
+    return set(re.findall(r"^. (?:-h, )?(--[a-z][a-z-]*)", page, re.M)) - {"--help"}
+
+
+@pytest.mark.parametrize(("command", "usual"), [("train", train.USUAL), ("bench", bench.USUAL)])
+def test_help_shows_the_usual_flags_and_help_all_the_rest_as_well(sparring, command, usual):
+    short, full = sparring(command, "--help").out, sparring(command, "--help-all").out
+    expected = {f"--{name.strip('_').replace('_', '-')}" for name in usual} - {"--word"}
+    assert flags_in(short) == expected and len(expected) <= 21
+    assert expected < flags_in(full) and len(flags_in(full)) > 140
+    assert f"sparring {command} --help-all" in short and "[GAME]" in short
+
+
+def test_help_says_of_a_usual_flag_what_help_all_says(sparring):
+    line = "Steps of a rollout: every world plays that many between two updates. (default: 25)"
+    for page in ("--help", "--help-all"):
+        said = sparring("train", "--recipe", "tag", page).out.replace("│", " ").replace("|", " ")
+        assert line in " ".join(said.split())
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_and_each_of_its_flags(sparring, command):
     said = sparring(command, "--help")
@@ -59,12 +92,13 @@ def test_every_command_explains_itself_and_each_of_its_flags(sparring, command):
     assert said.out.startswith(f"usage: sparring {command}")
     assert "--json" in said.out
     assert said.out.splitlines()[2].strip(), "a sentence on what the command does"
+    assert f"examples:\n  sparring {command} " in said.out or f"examples:\n  sparring {command}\n" in said.out
 
 
 def test_the_help_of_train_names_the_recipes_and_shows_one_s_values_as_defaults(sparring):
     words = sparring("train", "--help").out.replace(",", " ").replace(".", " ").split()
     assert set(RECIPES) <= set(words)
-    assert "(default: 256)" in sparring("train", "--recipe", "tag", "--help").out
+    assert "(default: 256)" in sparring("train", "--recipe", "tag", "--help-all").out
 
 
 def test_a_misspelt_command_gets_the_nearest_name(sparring):
@@ -80,6 +114,7 @@ def test_an_empty_command_is_unknown(sparring):
     ("words", "named"),
     [
         (["--wrlds", "3"], "--worlds"),
+        (["--hubber-delta", "3"], "--huber-delta"),
         (["--worlds", "many"], "--worlds: expected a whole number, found 'many'"),
         (["--worlds", "1.5"], "expected a whole number"),
         (["--worlds"], "--worlds"),

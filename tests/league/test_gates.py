@@ -158,8 +158,6 @@ def test_an_equal_candidate_seldom_passes_and_a_better_one_mostly_does():
         ({"gate": "sprt", "gate_null": 0.55}, "gate_null must be below gate_rate, found 0.55 and 0.55"),
         ({"gate": "rate", "gate_floor": 1.0}, "gate_floor must be at least 0 and below 1, found 1.0"),
         ({"gate": "rate", "gate_anchor_floor": -0.1}, "gate_anchor_floor must be at least 0"),
-        ({"gate_floor": 0.3}, "gate_floor=0.3 is part of a gate, found gate=none"),
-        ({"gate_anchor_floor": 0.3}, "gate_anchor_floor=0.3 is part of a gate"),
     ],
 )
 def test_a_setting_that_makes_no_gate_is_refused(settings, says):

@@ -12,7 +12,7 @@ from echo_game import echo
 from echo_run import BLOCKS, CONFIG, WORLDS, KilledError, asking, events, left_behind, nothing_happened
 from sparring.core.errors import RunError
 from sparring.core.schedules import Schedule
-from sparring.league.config import OpponentsConfig
+from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.league.mixture import CURRENT
 from sparring.store.checkpoints import load
 from sparring.store.commands import drop, folder, is_training, obeyed_from, taken, waiting
@@ -102,7 +102,9 @@ def test_what_cannot_be_obeyed_is_told_and_the_run_goes_on(tmp_path):
 def test_a_run_without_opponents_refuses_commands(tmp_path):
     run = RunDir.create(tmp_path / "run")
     ppo = replace(CONFIG.ppo, shadow_half_life=Schedule.parse(0.0))
-    plain = Opposition.begin(build(replace(CONFIG, opponents=OpponentsConfig(), ppo=ppo, seeds=2), game=echo()))
+    plain = Opposition.begin(
+        build(replace(CONFIG, opponents=OpponentsConfig(), pool=PoolConfig(), ppo=ppo, seeds=2), game=echo())
+    )
     drop(run, HISTORY)
     told = together(Control.of(run, 0).obey(plain, 0), plain.assign(0)[1])
     assert ["meet nobody but each other" in event.sentence() for own in told for event in own] == [True, True]

@@ -39,8 +39,8 @@ BASE = RunConfig(
     game="echo",
     total_steps=1000,
     play=PlayConfig(worlds=BLOCKS * WORLDS, steps=STEPS, blocks=BLOCKS),
-    net=NetConfig(hidden=(8,), memory_size=8, normalise=True),
-    ppo=PPOConfig(epochs=1, minibatches=3, sequence=3),
+    net=NetConfig(hidden=(8,), normalise=True),
+    ppo=PPOConfig(epochs=1, minibatches=3),
 )
 BOTS_ALONE = OpponentsConfig(current=S(0.4), bots=S(0.6))
 """Of 4 blocks one always meets the learner itself, one does so at times, and two never."""
@@ -342,7 +342,9 @@ def whole_config(net: NetConfig) -> RunConfig:
         pool=PoolConfig(pool_size=3, snapshot_every=2 * per_iteration),
         curriculum=CurriculumConfig(curriculum=True, curriculum_share=S(0.5), level_games=5, climb_rate=0.2,
                                     retreat_rate=0.1),
-        ppo=replace(BASE.ppo, shadow_half_life=S(10.0), reward_scale=True),
+        ppo=replace(
+            BASE.ppo, shadow_half_life=S(10.0), reward_scale=True, sequence=20 if net.memory == "none" else STEPS
+        ),
         shaping=("choice=0.1 -> 0", "age=0.5"),
         stages=("bonus=0.5 until games > 0", "bonus=0"),
         evaluation=EvalConfig(eval_every=10, eval_games=2),
@@ -357,7 +359,7 @@ def kill(moment) -> None:
 
 @pytest.mark.parametrize("memory", ["none", "gru"])
 def test_a_run_with_every_kind_of_opponent_that_was_killed_and_resumed_equals_one_that_never_stopped(tmp_path, memory):
-    config, game = whole_config(replace(BASE.net, memory=memory)), echo()
+    config, game = whole_config(replace(BASE.net, memory=memory, memory_size=64 if memory == "none" else 8)), echo()
     whole = start(config, tmp_path / "whole", game=game)
     with pytest.raises(KilledError):
         start(config, tmp_path / "killed", game=game, on_iteration=kill)

@@ -138,7 +138,7 @@ def test_shapes_that_do_not_divide_name_the_nearest_that_do(tiny, changes, says)
         ("particles:spread", SeatsConfig(opponent="nearest"), "nobody to oppose"),
         ("particles:tag", SeatsConfig(opponent="flee"), r"Choose the side .*: 0 \(predator\) or 1 \(prey\)"),
         ("particles:tag", SeatsConfig(opponent="fle", side=0), "Did you mean 'flee'"),
-        ("particles:tag", SeatsConfig(side=1), "name one with opponent"),
+        ("particles:tag", SeatsConfig(side=1), "side=1 would do nothing: it needs an opponent"),
         ("particles:tag", SeatsConfig(opponent="flee", side=2), "side must be one of 0 to 1"),
     ],
 )

@@ -124,7 +124,7 @@ TWO = replace(
     play=PlayConfig(worlds=12, steps=3, blocks=4),  # 36 steps an iteration, 18 of each oracle
     opponents=OpponentsConfig(),
     net=NetConfig(hidden=(8,)),
-    ppo=replace(ECHO.ppo, shadow_half_life=S(0.0)),
+    ppo=replace(ECHO.ppo, shadow_half_life=S(0.0), sequence=20),
     pool=PoolConfig(pool_size=2),
     roles=RolesConfig(oracles=2, role_steps=36, meta_games=4),
     checkpoint=CheckpointConfig(checkpoint_every=5),

@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sparring.cli.resume import lengthened
 from sparring.core.errors import ConfigError, RunError
 from sparring.core.schedules import Schedule
+from sparring.core.settings import to_toml
+from sparring.learn.config import COEFFICIENTS
 from sparring.nets.config import NetConfig
 from sparring.store.checkpoints import load
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
+from sparring.training.build import Built
 from sparring.training.config import CheckpointConfig, EvalConfig, RunConfig, SeatsConfig
-from sparring.training.runs import WarmStart, resume, start
+from sparring.training.runs import WarmStart, reopen, resume, start
 
 ITERATIONS = 6
 
@@ -42,7 +46,9 @@ def config_of(tiny: RunConfig, kind: str) -> RunConfig:
     return replace(
         tiny,
         net=net,
-        ppo=replace(tiny.ppo, **WITH_A_PAST) if kind.startswith("everything") else tiny.ppo,
+        ppo=replace(
+            tiny.ppo, **WITH_A_PAST if kind.startswith("everything") else {}, sequence=2 if net.memory != "none" else 20
+        ),
         seats=seats,
         total_steps=ITERATIONS * per_iteration,
         evaluation=EvalConfig(eval_every=2, eval_games=2),
@@ -172,8 +178,52 @@ def test_a_finished_run_says_how_to_go_on(tiny, tmp_path):
     start(config, tmp_path / "run")
     with pytest.raises(ConfigError, match="--total-steps"):
         resume(tmp_path / "run")
-    longer = resume(tmp_path / "run", total_steps=config.total_steps + 1)
+    longer = resume(tmp_path / "run", total_steps=config.total_steps + 1, schedules="keep")
     assert longer.iteration == ITERATIONS + 1
+    written = reopen(RunDir.open(tmp_path / "run"))  # as a second resume finds it
+    assert written.config.schedule_steps == config.total_steps
+    assert written.knobs(ITERATIONS + 1)[0][0, RATE] == 0.0
+
+
+RATE = COEFFICIENTS.index("learning_rate")
+
+
+def planned(path: Path, config: RunConfig) -> RunDir:
+    """A run of which only the settings are there."""
+    run = RunDir.create(path)
+    run.write_text(run.config_path, to_toml(config))
+    return run
+
+
+def rates(built: Built, iterations: int) -> list[float]:
+    return [float(built.knobs(i)[0][0, RATE]) for i in range(iterations + 1)]
+
+
+def test_with_more_steps_schedules_are_stretched_or_kept_and_a_second_resume_does_the_same(tiny, tmp_path):
+    config = config_of(tiny, "feed-forward, one learner")
+    run, twice = planned(tmp_path / "run", config), 2 * config.total_steps
+    before = rates(reopen(run), 2 * ITERATIONS)
+    kept = reopen(run, twice, schedules="keep")
+    assert kept.iterations == 2 * ITERATIONS and rates(kept, 2 * ITERATIONS) == before
+    assert before[ITERATIONS:] == [0.0] * (ITERATIONS + 1) and before[0] > before[1] > 0.0
+    stretched = reopen(run, twice)
+    assert rates(stretched, 2 * ITERATIONS)[::2] == before[: ITERATIONS + 1]
+    again = planned(tmp_path / "again", kept.config)
+    assert rates(reopen(again, 3 * config.total_steps), 2 * ITERATIONS) == before
+    assert reopen(again, twice, schedules="stretch").config == stretched.config
+
+
+def test_what_becomes_of_schedules_is_told_before_a_run_goes_on(tiny, tmp_path):
+    config = config_of(tiny, "feed-forward, one learner")
+    run, twice = planned(tmp_path / "run", config), 2 * config.total_steps
+    before = reopen(run)
+    length, jump = lengthened(before, reopen(run, twice), ITERATIONS)
+    assert length == "288 steps were planned, 576 from now on."
+    assert "jump: learning_rate from 0 to 0.00035. To hold them: --schedules keep." in jump
+    _, held, idle = lengthened(before, reopen(run, twice, schedules="keep"), ITERATIONS)
+    assert held == "Schedules keep to 288 steps: learning_rate at 0."
+    assert "A learning_rate of 0 learns nothing" in idle
+    assert lengthened(before, before, ITERATIONS) == []
 
 
 def test_stacked_seeds_are_recorded_one_by_one(tiny, tmp_path):

@@ -20,6 +20,16 @@ SAMPLES = {"skirmish": ("skirmish:3m", "skirmish:8m", "skirmish:2s3z", "skirmish
 BESIDE = {"particles": "python benchmarks/vs_jaxmarl.py", "skirmish": "python benchmarks/vs_smax.py"}
 """The command that measures a family in turns with JaxMARL's."""
 WHAT = {"game": "game alone, random play", "training": "training, play and update"}
+USUAL = (
+    "word", "options", "worlds", "steps", "blocks", "seeds", "share", "hidden", "memory", "critic", "epochs",
+    "minibatches", "alone", "repeats", "device", "threads", "precision", "compile_cache", "json",
+)  # fmt: skip
+"""What --help shows; --help-all shows the rest as well."""
+EXAMPLES = (
+    "sparring bench particles:spread",
+    "sparring bench kuhn --worlds 4096 --steps 64",
+    "sparring bench skirmish",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +49,7 @@ class Bench:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Bench, words, command="bench")
+    arguments = parse(Bench, words, command="bench", usual=USUAL, examples=EXAMPLES)
     if arguments.repeats < 1:
         raise ConfigError(f"repeats must be at least 1, found {arguments.repeats}.")
     config = arguments.run if arguments.word is None else replace(arguments.run, game=arguments.word)

@@ -51,6 +51,11 @@ OURS = {
 """Flags that are no use here, and what is."""
 LINE = 120
 """Columns of the tables where the output is no terminal."""
+EXAMPLES = (
+    "sparring compare kuhn --total-steps 300000",
+    "sparring compare dogfight --seeds 5 --worlds 256 --regimes naive shadow alphastar --out runs/which",
+    "sparring compare --out runs/which",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +88,7 @@ class Plan:
 
 def command(words: list[str]) -> int:
     own, shared = split(words)
-    arguments = parse(Compare, own, command="compare")
+    arguments = parse(Compare, own, command="compare", examples=EXAMPLES)
     if "--regimes" in own and not arguments.regimes:
         raise ConfigError(f"--regimes names nobody. Leave it out, or name some of {', '.join(SELF_PLAY)}.")
     plan = agreed(arguments, shared)
@@ -114,7 +119,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
         if word.startswith("-") and not word[1:2].isdigit():
             name = word.partition("=")[0].lstrip("-").replace("-", "_")
             kind = kinds.get(name.removeprefix("no_"))
-            to = 0 if kind is not None or name in ("help", "h") else 1
+            to = 0 if kind is not None or name in ("help", "help_all", "h") else 1
             takes = 0 if kind is bool or "=" in word or kind is None else float("inf") if name == "regimes" else 1
             own[to].append(word)
             continue

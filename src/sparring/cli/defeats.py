@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from sparring.cli.flags import RunFolder, parse
+from sparring.cli.flags import RunFolder, check_needs, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note_damage
 from sparring.cli.replay import STEPS_A_SECOND, tell
@@ -22,6 +22,10 @@ from sparring.reports.replay import write_replay
 if TYPE_CHECKING:  # help answers without jax
     from sparring.games.game import Game
     from sparring.play.defeats import Archive
+
+EXAMPLES = ("sparring defeats runs/first", "sparring defeats runs/first --watch 1")
+NEEDS = {"out": "watch"}
+"""Flags, and the one that each needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +46,8 @@ class Defeats:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Defeats, words, command="defeats")
+    arguments = parse(Defeats, words, command="defeats", examples=EXAMPLES)
+    check_needs(arguments, NEEDS)
     if arguments.out is not None and arguments.out.suffix.lower() != ".gif":
         raise ConfigError(f"out must name a file that ends in .gif, found {arguments.out}.")
     prepare(arguments.machine)

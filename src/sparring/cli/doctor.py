@@ -19,6 +19,7 @@ from sparring.store.manifest import manifest_facts
 ROOM = 2**30
 ABOUT = ("python", "packages", "platform", "cpus", "cpus_allowed")
 """Facts of a manifest that belong to the installation; the others are about the working directory."""
+EXAMPLES = ("sparring doctor", "sparring doctor runs/first")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,7 @@ class Doctor:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Doctor, words, command="doctor")
+    arguments = parse(Doctor, words, command="doctor", examples=EXAMPLES)
     prepare(arguments.machine)
     facts, worries = examine()
     if arguments.run is not None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # the machine is prepared before JAX starts
     from sparring.training.build import Built
     from sparring.training.program import TrainState
 
+EXAMPLES = ("sparring eval runs/first --games 500", "sparring eval runs/first --against runs/second runs/third:shadow")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Eval:
@@ -39,7 +41,7 @@ class Eval:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Eval, words, command="eval")
+    arguments = parse(Eval, words, command="eval", examples=EXAMPLES)
     if arguments.games < 1:
         raise ConfigError(f"games must be at least 1, found {arguments.games}.")
     if not 0 <= arguments.seed < 2**31:

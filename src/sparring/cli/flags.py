@@ -1,9 +1,14 @@
-"""Flags from dataclasses, by tyro: names without prefixes, --x / --no-x for booleans, schedules as texts."""
+"""Flags from dataclasses, by tyro: names without prefixes, --x / --no-x for booleans, schedules as texts.
 
+A command of many flags names the usual ones: --help shows these, --help-all shows all. Both pages come from the fields.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field, fields, is_dataclass, make_dataclass
 from itertools import zip_longest
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
@@ -17,6 +22,8 @@ GameWord = Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[G
 
 RunFolder = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
 MaybeRun = Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[RUN]", help_behavior_hint="")]
+
+HELP, HELP_ALL = ("--help", "-h"), "--help-all"
 
 _registry = ConstructorRegistry()
 
@@ -82,8 +89,49 @@ def _read_whole_number(word: str) -> int:
     return int(number)
 
 
-def parse(kind: type[Arguments], words: list[str], *, command: str, default: Arguments | None = None) -> Arguments:
-    """The arguments of a command; a wrong flag ends the program with tyro's message and code 2."""
+def parse(
+    kind: type[Arguments],
+    words: list[str],
+    *,
+    command: str,
+    default: Arguments | None = None,
+    usual: Collection[str] = (),
+    examples: Sequence[str] = (),
+) -> Arguments:
+    """The arguments of a command; a wrong flag ends the program with tyro's message and code 2.
+
+    `usual` are the fields that --help shows; none: all of them.
+    """
+    asked = next((word for word in words if word in (*HELP, HELP_ALL)), None)
+    if asked is None:
+        return _read(kind, words, command, default)
+    short = bool(usual) and asked != HELP_ALL
+    page = _only(kind, default or kind(), usual, kind.__doc__) if short else kind
+    try:
+        return _read(page, ["--help"], command, None if short else default)
+    finally:  # tyro prints the page and ends the program
+        if examples:
+            print("\n".join(("examples:", *(f"  {line}" for line in examples))))
+        if short:
+            print(f"These are the flags most people use. All of them: sparring {command} {HELP_ALL}")
+
+
+def _only(kind: type, values: Any, usual: Collection[str], doc: str | None) -> type:
+    """The dataclass with the values of an instance as its defaults, and only the usual fields to be seen."""
+    hints, specs = get_type_hints(kind, include_extras=True), []
+    for one in fields(kind):
+        hint, value = hints[one.name], getattr(values, one.name)
+        if is_dataclass(hint) and hint is not Schedule:
+            table = _only(hint, value, usual, " ")  # type: ignore[arg-type]
+            specs.append((one.name, table, field(default_factory=table)))
+        else:
+            seen = hint if one.name in usual else tyro.conf.Suppress[hint]
+            specs.append((one.name, seen, field(default_factory=lambda value=value: value)))
+    unchecked = {"__doc__": doc, "__post_init__": lambda _: None}
+    return make_dataclass(kind.__name__, specs, bases=(kind,), namespace=unchecked, frozen=True, kw_only=True)
+
+
+def _read(kind: type[Arguments], words: list[str], command: str, default: Arguments | None = None) -> Arguments:
     options: dict[str, Any] = {} if default is None else {"default": default}
     with _registry:
         return tyro.cli(
@@ -94,6 +142,15 @@ def parse(kind: type[Arguments], words: list[str], *, command: str, default: Arg
             registry=_registry,
             **options,
         )
+
+
+def check_needs(arguments: Any, needs: Mapping[str, str]) -> None:
+    """Refuse a flag that does nothing without another one: `needs` gives for a field of a command the one it needs."""
+    for name, switch in needs.items():
+        default = type(arguments).__dataclass_fields__[name].default
+        if getattr(arguments, name) != default and not getattr(arguments, switch):
+            asked, needed = (f"--{field.strip('_').replace('_', '-')}" for field in (name, switch))
+            raise ConfigError(f"{asked} does nothing without {needed}. Add {needed}, or leave {asked} out.")
 
 
 def value_of(words: list[str], flag: str) -> str | None:

@@ -8,6 +8,8 @@ from rich.table import Table
 
 from sparring.cli.flags import GameWord, parse
 
+EXAMPLES = ("sparring games", "sparring games particles:tag")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Games:
@@ -20,7 +22,7 @@ class Games:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Games, words, command="games")
+    arguments = parse(Games, words, command="games", examples=EXAMPLES)
     from sparring.games import registry
 
     name = arguments.name

@@ -83,7 +83,7 @@ def usage() -> str:
     lines = [f"  {name:<{width}}  {line}" for name, line in COMMANDS.items()]
     return "\n".join(
         [
-            "usage: sparring COMMAND [options]     (sparring COMMAND --help lists a command's options)",
+            "usage: sparring COMMAND [options]     (sparring COMMAND --help explains a command)",
             "",
             *lines,
             "",

@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # nothing heavy before the flags are read
     from sparring.store.run_dir import RunDir
     from sparring.training.control import LastKnown
 
+EXAMPLES = ("sparring pool runs/first", "sparring pool runs/first --add runs/second")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
@@ -33,7 +35,7 @@ class Pool:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Pool, words, command="pool")
+    arguments = parse(Pool, words, command="pool", examples=EXAMPLES)
     from sparring.store.run_dir import RunDir
     from sparring.training.control import last_known
 

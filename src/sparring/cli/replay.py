@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from sparring.cli.flags import parse
+from sparring.cli.flags import check_needs, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note_damage
 from sparring.core.errors import ConfigError
@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # help answers without jax
 
 STEPS_A_SECOND = 10
 """How fast a game goes: ten decisions a second, as in particles and in the air."""
+EXAMPLES = ("sparring replay runs/first", "sparring replay runs/first --against flee --out chase.gif")
+NEEDS = {"side": "against"}
+"""Flags, and the one that each needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +52,8 @@ class Replay:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Replay, words, command="replay")
+    arguments = parse(Replay, words, command="replay", examples=EXAMPLES)
+    check_needs(arguments, NEEDS)
     check(arguments)
     if arguments.run.is_file():
         scenes, recording = arguments.run, read_replay(arguments.run)

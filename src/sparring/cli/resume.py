@@ -1,13 +1,22 @@
 """sparring resume RUN: go on from the newest checkpoint, bit for bit on the same machine."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from sparring.cli import finish
-from sparring.cli.flags import RunFolder, parse
+import tyro
+
+from sparring.cli.flags import RunFolder, check_needs, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note, note_damage
 from sparring.cli.signals import heard
 from sparring.cli.watch import Watch
+
+if TYPE_CHECKING:  # help answers without jax
+    from sparring.training.build import Built
+
+EXAMPLES = ("sparring resume runs/first", "sparring resume runs/first --total-steps 600000 --schedules keep")
+NEEDS = {"schedules": "total_steps"}
+"""Flags, and the one that each needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,8 +27,11 @@ class Resume:
     """Folder of the run."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     total_steps: int = 0
-    """Train on to this many steps, and stretch schedules to that length; 0: as many as planned."""
-    eval_games: int | None = None
+    """Train on to this many steps; 0: as many as planned."""
+    schedules: Annotated[Literal["stretch", "keep"] | None, tyro.conf.arg(help_behavior_hint="")] = None
+    """With --total-steps: stretch schedules to the new length, where a learning rate that has fallen rises again, or
+    keep them as they were planned, to hold their last values. Default: stretch, or as the run was resumed before."""
+    eval_games: Annotated[int | None, tyro.conf.arg(help_behavior_hint="")] = None
     """Games of each line-up in the evaluations still to come, 0: none. Default: as planned."""
     quiet: bool = False
     """Print no progress."""
@@ -28,18 +40,21 @@ class Resume:
 
 
 def command(words: list[str]) -> int:
-    arguments = parse(Resume, words, command="resume")
+    arguments = parse(Resume, words, command="resume", examples=EXAMPLES)
+    check_needs(arguments, NEEDS)
     prepare(arguments.machine)
+    from sparring.cli import finish
     from sparring.store.run_dir import RunDir
     from sparring.training.audit import results_lost
     from sparring.training.runs import awaits_evaluation, differences, newest, reopen, resume
 
     run = RunDir.open(arguments.run)
     total_steps = arguments.total_steps or None
-    built, checkpoint = reopen(run, total_steps, eval_games=arguments.eval_games), newest(run)
-    planned = reopen(run).config.total_steps
-    if total_steps is not None and total_steps < planned:
-        note(f"{planned:,} steps were planned, {total_steps:,} from now on; schedules are shortened with them.")
+    asked = {"schedules": arguments.schedules, "eval_games": arguments.eval_games}
+    built, checkpoint = reopen(run, total_steps, **asked), newest(run)
+    if total_steps is not None:
+        for line in lengthened(reopen(run), built, checkpoint.iteration if checkpoint else 0):
+            note(line)
     for line in differences(arguments.run):
         note(f"{line}; the resumed run will not be bit for bit the same.")
     note_damage(checkpoint)
@@ -58,7 +73,27 @@ def command(words: list[str]) -> int:
     )
     with heard(as_json=arguments.json) as wishes, watch.bar:
         summary = resume(
-            arguments.run, total_steps=total_steps, eval_games=arguments.eval_games,
+            arguments.run, total_steps=total_steps, **asked,
             on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save,
         )  # fmt: skip
     return finish.conclude(arguments.run, summary, as_json=arguments.json)
+
+
+def lengthened(before: "Built", after: "Built", iteration: int) -> list[str]:
+    """What another number of steps does to the schedules, told before anything is done."""
+    from sparring.training.runs import reached
+
+    planned, asked = before.config.total_steps, after.config.total_steps
+    old, new = reached(before, iteration), reached(after, iteration)
+    changed = [f"{name} from {old[name]:.3g} to {new[name]:.3g}" for name in old if old[name] != new[name]]
+    lines = [f"{planned:,} steps were planned, {asked:,} from now on."] if planned != asked else []
+    if changed:
+        lines.append(
+            f"Schedules run over the new length, and jump: {', '.join(changed)}. To hold them: --schedules keep."
+        )
+    elif after.config.schedule_steps and old:
+        held = ", ".join(f"{name} at {value:.3g}" for name, value in old.items())
+        lines.append(f"Schedules keep to {after.config.schedule_steps:,} steps: {held}.")
+        if new.get("learning_rate") == 0:
+            lines.append("A learning_rate of 0 learns nothing. To let it rise again: --schedules stretch.")
+    return lines

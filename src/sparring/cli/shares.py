@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from sparring.cli.flags import RunFolder, parse
 from sparring.league.config import SHARES
 
+EXAMPLES = ("sparring shares runs/first", "sparring shares runs/first --history 0.4 --bots 0.1")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:
@@ -26,7 +28,7 @@ class Shares:
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Shares, words, command="shares")
+    arguments = parse(Shares, words, command="shares", examples=EXAMPLES)
     from sparring.store.commands import drop, is_training
     from sparring.store.run_dir import RunDir
     from sparring.training.control import check_by_hand, check_shares, last_known

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # the machine is prepared before JAX starts
 
 Players = Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...")]
 PICTURE, TABLE = ".png", ".csv"
+EXAMPLES = ("sparring tournament runs/first runs/second random", "sparring tournament runs/first@all --within 0.05")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +77,7 @@ class Result(NamedTuple):
 
 
 def command(words: list[str]) -> None:
-    arguments = parse(Tournament, words, command="tournament")
+    arguments = parse(Tournament, words, command="tournament", examples=EXAMPLES)
     if not 0 <= arguments.seed < 2**31:
         raise ConfigError(f"seed must be from 0 to {2**31 - 1}, found {arguments.seed}.")
     if arguments.out is not None and arguments.out.suffix not in (PICTURE, TABLE):

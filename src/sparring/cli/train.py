@@ -7,8 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from sparring.cli import finish
-from sparring.cli.flags import GameWord, parse, value_of
+from sparring.cli.flags import GameWord, check_needs, parse, value_of
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note_damage
 from sparring.cli.signals import heard
@@ -42,6 +41,21 @@ OPPOSING = tuple(
     for f in fields(kind)
 )
 """Settings that say who opposes: whoever sets one has decided for himself."""
+
+USUAL = (
+    "word", "recipe", "preset", "self_play", "config", "name", "force", "from_", "options", "total_steps", "seed",
+    "seeds", "share", "opponent", "side", "worlds", "steps", "hidden", "memory", "critic", "learning_rate", "json",
+)  # fmt: skip
+"""What --help shows; --help-all shows the rest as well."""
+EXAMPLES = (
+    "sparring train particles:tag --total-steps 300000 --name first",
+    "sparring train --recipe demo --name demo --force",
+    "sparring train kuhn --self-play pool --seeds 3",
+    "sparring train particles:spread --preset rmappo --steps 50 --learning-rate '5e-4 -> 0'",
+    "sparring train particles:tag --opponent flee --side 0 --from runs/first",
+)
+NEEDS = {"keep_optimiser": "from_", "keep_normaliser": "from_"}
+"""Flags, and the one that each needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +99,15 @@ class Train:
 
 
 def command(words: list[str]) -> int:
-    arguments = parse(Train, words, command="train", default=Train(run=starting_point(words)))
+    arguments = parse(
+        Train, words, command="train", default=Train(run=starting_point(words)), usual=USUAL, examples=EXAMPLES
+    )
+    check_needs(arguments, NEEDS)
     if arguments.word is None and not (arguments.recipe or arguments.config) and value_of(words, "--game") is None:
         raise ConfigError(f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(overview())}.")
     prepare(arguments.machine)
     config, told = opposed(arguments, words)
+    from sparring.cli import finish
     from sparring.store.run_dir import RunDir
     from sparring.training.build import build
     from sparring.training.runs import WarmStart, newest, split_source, start
@@ -182,7 +200,7 @@ def standing_in(config: RunConfig, league: RolesConfig | None) -> RunConfig:
     half, slow, some = Schedule.parse(0.5), Schedule.parse(1.0), copy(config)
     parts = {
         "opponents": OpponentsConfig() if league else OpponentsConfig(current=half, history=half),
-        "gates": GateConfig() if league else GateConfig(gate="rate"),
+        "gates": GateConfig(),
         "roles": league or RolesConfig(),
         "ppo": replace(config.ppo, shadow_half_life=slow, shadow_tau=Schedule.parse(0.0)),
     }

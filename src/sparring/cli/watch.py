@@ -2,12 +2,13 @@
 
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sparring.training.train import Progress as Moment
+if TYPE_CHECKING:  # help answers without jax
+    from sparring.training.train import Progress as Moment
 
 LINES = 20
 """Plain lines over a whole run when standard error is not a terminal."""
@@ -29,7 +30,7 @@ class Watch:
         self.began: float | None = None
         self.iterations = 0
 
-    def __call__(self, moment: Moment) -> None:
+    def __call__(self, moment: "Moment") -> None:
         first = self.began is None
         if first and self.told and not self.quiet:
             self.bar.console.print(self.told, highlight=False, markup=False, soft_wrap=True)

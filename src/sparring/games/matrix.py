@@ -7,7 +7,7 @@ choice, so a policy has memory 1. Letter R: rows given to a policy.
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from math import comb, log
+from math import comb
 from typing import Any, NamedTuple
 
 import equinox as eqx

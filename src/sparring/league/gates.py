@@ -56,8 +56,6 @@ def check_gate(config: GateConfig) -> None:
         floor = getattr(config, name)
         if not 0.0 <= floor < 1.0:
             raise ConfigError(f"{name} must be at least 0 and below 1, found {floor}.")
-        if floor and config.gate == "none":
-            raise ConfigError(f"{name}={floor} is part of a gate, found gate=none. Set gate to rate or sprt.")
 
 
 def promote(

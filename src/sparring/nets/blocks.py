@@ -7,7 +7,7 @@ and adding a part never moves the numbers of another.
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -16,8 +16,8 @@ import numpy as np
 from jax import Array, lax
 
 from sparring.core.seeding import SHAPES, Seed
+from sparring.nets.config import Activation
 
-Activation = Literal["tanh", "relu", "gelu", "silu"]
 ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {
     "tanh": jnp.tanh,
     "relu": jax.nn.relu,

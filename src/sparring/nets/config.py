@@ -6,8 +6,8 @@ from typing import Literal
 
 from sparring.core.errors import ConfigError
 from sparring.core.sizes import check_size
-from sparring.nets.blocks import Activation
 
+Activation = Literal["tanh", "relu", "gelu", "silu"]
 LOG_STD_RANGE = (-5.0, 2.0)
 """Where the log-deviation of a state is kept: 0.0067 to 7.4."""
 

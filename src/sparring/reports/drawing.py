@@ -6,7 +6,6 @@ from functools import cache
 from math import atan2, ceil, cos, floor, log10, sin
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
@@ -63,6 +62,8 @@ class View:
 
 @cache
 def font(size: int, bold: bool = False) -> ImageFont.FreeTypeFont:
+    import matplotlib  # has the fonts; loaded for the first letter, not for the help of a command
+
     name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
     return ImageFont.truetype(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / name, size * FINE)
 

@@ -184,7 +184,7 @@ class RunDir:
 
     def forget_last_evaluation(self, iteration: int) -> None:
         """Drop what there is of the evaluation after the last iteration, which is to be played again."""
-        lines = [raw for _, raw in _lines(self.metrics_path)]
+        lines = [raw for _, raw in read_lines(self.metrics_path, problem_of_metrics)]
         kept = b"".join(lines[: len(lines) - len(self.last_evaluation())])
         with self._writes(self.metrics_path, needed=len(kept)):
             replace_file(self.metrics_path, kept)

@@ -17,6 +17,7 @@ from sparring.league.player import BOT
 from sparring.league.stages import parse_stages
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, knobs_at
 from sparring.learn.learner import Learner
+from sparring.nets.config import NetConfig
 from sparring.play.rollout import Pairing
 from sparring.play.roster import stack
 from sparring.play.scripted import Scripted, bot_names
@@ -24,6 +25,7 @@ from sparring.play.seating import Seating
 from sparring.training.config import RunConfig, check_learning, nearest_divisor
 from sparring.training.line_up import BOTS, LineUp, has_bots, line_up
 from sparring.training.memory import check_memory
+from sparring.training.needs import check_needs
 from sparring.training.program import Frozen, Orders, Plan
 from sparring.training.win_rates import check_win_rates
 
@@ -96,7 +98,9 @@ class Built:
         )
 
     def progress(self, iteration: int) -> float:
-        return min(iteration / self.iterations, 1.0)
+        """How far schedules are before this iteration, from 0 to 1."""
+        steps = self.config.schedule_steps or self.config.total_steps
+        return min(iteration / -(-steps // self.steps_per_iteration), 1.0)
 
     def knobs(self, iteration: int) -> tuple[np.ndarray, ...]:
         """knobs_LH for each learning group."""
@@ -124,6 +128,7 @@ class Built:
 def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -> Built:
     """Without a game, the registered one that the config names. What only looks at a run needs less memory than the
     training, which may have been on a larger machine."""
+    check_needs(config)
     if game is None:
         game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     if trains:
@@ -135,7 +140,7 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
         keep = next(steps for steps in range(FILMED, 0, -1) if config.play.steps % steps == 0)
     settings = settings_of_learners(config, lineup)
     ppo = every_term(config.ppo, settings)
-    check_actions(game, config.game, ppo, config.net.std)
+    check_actions(game, config.game, ppo, config.net)
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
     check_minibatches(config, lineup.seating)
@@ -212,15 +217,19 @@ def every_term(common: PPOConfig, settings: tuple[tuple[PPOConfig, ...], ...]) -
     return replace(common, **used)
 
 
-def check_actions(game: Game, name: str, ppo: PPOConfig, std: str) -> None:
+def check_actions(game: Game, name: str, ppo: PPOConfig, net: NetConfig) -> None:
     """Settings that need a kind of action which the game may not have."""
     if ppo.on("epsilon") and not game.spec.action.heads:
         raise ConfigError(
             f"epsilon mixes in random choices of discrete heads, and {name} has none. "
             "Explore by the deviation of its continuous actions: --initial-std or --fixed-std."
         )
-    if std != "independent" and not game.spec.action.dimensions:
-        raise ConfigError(f"std={std} is the deviation of continuous actions, and {name} has none. Leave std out.")
+    for setting in ("std", "initial_std"):
+        value = getattr(net, setting)
+        if value != getattr(NetConfig(), setting) and not game.spec.action.dimensions:
+            raise ConfigError(
+                f"{setting}={value} is the deviation of continuous actions, and {name} has none. Leave {setting} out."
+            )
 
 
 def settings_of_learners(config: RunConfig, lineup: LineUp) -> tuple[tuple[PPOConfig, ...], ...]:

@@ -23,9 +23,6 @@ from sparring.nets.config import NetConfig, check_net
 
 HIGHEST = {"discount": 1.0, "decay": 1.0, "advantage_noise": 1.0, "value_norm_rate": 1.0, "shadow_tau": 1.0}
 """Coefficients with an upper bound; none may be negative."""
-IDLE_OPPONENTS = ("sampler", "late_sampler", "bot_sampler", "ladder")
-IDLE_POOL = ("snapshot_every", "snapshot_mark", "eviction", "keep_evicted")
-"""What a league of roles does not read."""
 ABOVE_ZERO = ("temperature", "fixed_std", "value_norm_rate", "huber_delta", "clip", "max_grad_norm")
 
 
@@ -77,6 +74,8 @@ class RunConfig:
     """Options of the game, each as name=value."""
     total_steps: int = 1_000_000
     """Steps to train for, counted over all seats, rounded up to whole iterations."""
+    schedule_steps: int = 0
+    """Steps over which schedules run; from there on they hold their last value. 0: total_steps."""
     seed: int = 0
     """All chance of a run follows from it."""
     seeds: int = 1
@@ -103,6 +102,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         check_size("total_steps", self.total_steps, 1, LARGEST**2)
+        check_size("schedule_steps", self.schedule_steps, 0, LARGEST**2)
         check_size("seeds", self.seeds, 1, MANY)
         check_size("seed", self.seed, 0, 2**32 - 1)
         check_size("blocks", self.play.blocks, 0, MANY)
@@ -165,13 +165,6 @@ class RunConfig:
             raise ConfigError("A league of roles keeps past players in memory, found pool_size=0. Raise it.")
         if self.pool.guests:
             raise ConfigError("A league of roles takes no guests. Leave guests out.")
-        for part, names in ((self.opponents, IDLE_OPPONENTS), (self.pool, IDLE_POOL)):
-            for name in names:
-                if getattr(part, name) != getattr(type(part)(), name):
-                    raise ConfigError(
-                        f"Roles say who meets whom and who is copied: {name}={getattr(part, name)} would do nothing. "
-                        "Leave it out."
-                    )
         if self.roles.oracles and self.stages:
             raise ConfigError(
                 "Payoffs between past players hold for the rules under which they were measured, and stages change "

@@ -233,8 +233,6 @@ def resolve_share(spec: GameSpec, config: RunConfig) -> str:
 def learning_sides(spec: GameSpec, config: RunConfig, share: str, game_side: list[int]) -> list[list[bool]]:
     """For each block, which of the driven sides learn."""
     if not config.seats.opponent:
-        if config.seats.side != -1:
-            raise ConfigError("side chooses who learns against an opponent; name one with opponent, or leave side out.")
         return [[True] * len(game_side)]
     if spec.sides == 1:
         raise ConfigError(f"{config.game} has one side, so there is nobody to oppose. Leave opponent out.")

@@ -99,7 +99,7 @@ class Recorder:
         self.waiting += evaluation_rows(self.built, iteration, teams, games)
         self.flush()
         lines = evaluation_lines(self.built, iteration, teams, games, exact)
-        self.run.append_metrics([*lines, *evaluation_notices(self.built, iteration, games)])
+        self.run.append_metrics([*evaluation_notices(self.built, iteration, games), *lines])
 
     def flush(self) -> None:
         self.results.append(self.waiting)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from sparring.core.errors import ConfigError, RunError, unknown
+from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml, to_toml
 from sparring.games.game import Game
 from sparring.learn.learner import trainable
@@ -20,16 +21,19 @@ from sparring.store.manifest import manifest_facts
 from sparring.store.run_dir import RunDir
 from sparring.training.audit import audited, results_lost
 from sparring.training.beginning import Beginning, first_state, with_origin
-from sparring.training.build import Built, build
+from sparring.training.build import Built, build, shaping_weights
 from sparring.training.config import RunConfig
 from sparring.training.guests import as_saved, guests_of, invite
 from sparring.training.kept import believing, leaders_of, learners_of
 from sparring.training.line_up import side_label
+from sparring.training.needs import settings
 from sparring.training.opposition import Opposition
 from sparring.training.population import Population, in_front
 from sparring.training.program import TrainState
 from sparring.training.snapshot import from_arrays, to_arrays
 from sparring.training.train import Progress, Summary, train
+
+Schedules = Literal["stretch", "keep"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +79,7 @@ def resume(
     path: Path,
     *,
     total_steps: int | None = None,
+    schedules: Schedules | None = None,
     eval_games: int | None = None,
     game: Game | None = None,
     on_iteration: Callable[[Progress], None] = lambda _: None,
@@ -82,9 +87,12 @@ def resume(
     should_save: Callable[[], bool] = lambda: False,
 ) -> Summary:
     """Go on from the newest checkpoint, bit for bit as if nothing had happened; more steps may be asked for, and
-    another number of games in evaluations. A run that lacks its final evaluation alone is evaluated."""
+    another number of games in evaluations. A run that lacks its final evaluation alone is evaluated.
+
+    With other steps schedules are stretched to the new length, or kept at the old one; None: as the run did before.
+    """
     run = RunDir.open(path)
-    built = reopen(run, total_steps, game, eval_games=eval_games)
+    built = reopen(run, total_steps, game, schedules=schedules, eval_games=eval_games)
     with run.writing():
         checkpoint = newest(run)
         state, opposition, population, begin = None, None, None, 0
@@ -149,15 +157,26 @@ def reopen(
     total_steps: int | None = None,
     game: Game | None = None,
     *,
+    schedules: Schedules | None = None,
     eval_games: int | None = None,
     trains: bool = True,
 ) -> Built:
+    """A run as it was, or with another length or other evaluations."""
     config = load_toml(RunConfig, run.config_path)
     if total_steps is not None:
-        config = replace(config, total_steps=total_steps)
+        over = {None: config.schedule_steps, "stretch": 0, "keep": config.schedule_steps or config.total_steps}
+        config = replace(config, total_steps=total_steps, schedule_steps=over[schedules])
     if eval_games is not None:
         config = replace(config, evaluation=replace(config.evaluation, eval_games=eval_games))
     return build(config, game=game, trains=trains)
+
+
+def reached(built: Built, iteration: int) -> dict[str, float]:
+    """The values of all schedules that change over the run, before this iteration."""
+    progress, config = built.progress(iteration), built.config
+    found = {name: value for name, value, _ in settings(config) if isinstance(value, Schedule)}
+    found |= {f"shaping {name}": weight for name, weight in shaping_weights(built.game.spec, config.shaping).items()}
+    return {name: schedule.at(progress) for name, schedule in found.items() if schedule.shape != "constant"}
 
 
 def newest(run: RunDir) -> Checkpoint | None:
