@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from compilations import Compilations
+
 if TYPE_CHECKING:  # tests of rooms without JAX do not wait for it
     from sparring.games.game import Game
     from sparring.training.build import Built
@@ -21,9 +23,13 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(PROGRAMS))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+# Tests run a program a few times: unoptimised, it compiles in a quarter of the time. Low bits of numbers differ.
+QUICK = ("--xla_backend_optimization_level=0", "--xla_cpu_use_fusion_emitters=false")
+os.environ["XLA_FLAGS"] = " ".join(dict.fromkeys([*os.environ.get("XLA_FLAGS", "").split(), *QUICK]))
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Compilations())
     # Entries of the cache are not written in one piece: a worker that reads half of one compiles for itself.
     for verb in ("reading", "writing"):
         config.addinivalue_line("filterwarnings", f"ignore:Error {verb} persistent compilation cache:UserWarning")
