@@ -78,8 +78,11 @@ def allowances() -> dict[str, int]:
 def over(programs: Counter[str]) -> list[str]:
     allowed = allowances()
     return [
-        f"tests/{file} compiled {count} programs, and tests/test_house.py allows {allowed.get(file, 0)}: "
+        f"tests/{file} compiled {count} programs, and tests/test_house.py allows {allowed.get(file, UNMEASURED)}: "
         f"share programs between tests, or say there why it needs more."
         for file, count in programs.items()
-        if count > allowed.get(file, 0)
+        if count > allowed.get(file, UNMEASURED)
     ]
+
+
+UNMEASURED = 400

@@ -30,7 +30,35 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 WITHOUT_JAX = ("core", "statistics", "ratings", "league", "store", "reports")
 
-COMPILATIONS = {}
+COMPILATIONS = {
+    "benchmarks/test_ppo_options.py": 20,
+    "benchmarks/test_vs_smax.py": 40,
+    "cli/test_bad_input.py": 370,
+    "cli/test_bench_command.py": 30,
+    "cli/test_commands.py": 160,
+    "cli/test_compare.py": 60,
+    "cli/test_general_sum.py": 90,
+    "cli/test_interrupted_runs.py": 40,
+    "cli/test_pool_command.py": 130,
+    "cli/test_replay.py": 80,
+    "cli/test_tournament_command.py": 80,
+    "contract/test_games.py": 2350,
+    "evaluation/test_best_response.py": 50,
+    "evaluation/test_cross_play.py": 30,
+    "evaluation/test_match.py": 40,
+    "evaluation/test_tournament.py": 90,
+    "evaluation/test_watch.py": 30,
+    "games/dogfight/test_airframe.py": 100,
+    "games/dogfight/test_bots.py": 60,
+    "games/dogfight/test_combat.py": 30,
+    "games/dogfight/test_dogfight_starts.py": 10,
+    "games/dogfight/test_dogfight_terms.py": 10,
+    "games/dogfight/test_game.py": 160,
+    "games/dogfight/test_missiles.py": 80,
+    "games/dogfight/test_symmetry.py": 30,
+}
+"""Programs that a test file may compile in its own process, a tenth more than it did alone; others may none.
+`tests/compilations.py` counts them, prints them after every run and lets a run fail that exceeds one."""
 
 
 def name(path: Path) -> str:
@@ -214,3 +242,7 @@ def test_documents_show_only_commands_that_parse():
     assert why_not(" eval runs/a --no-such-flag") == "it does not parse" and why_not(" evil") == "no such command"
     found = {(where, line): why_not(line) for where, line in lines}
     assert {place: wrong for place, wrong in found.items() if wrong} == {}
+
+
+def test_allowances_are_those_of_test_files():
+    assert [file for file in COMPILATIONS if not (ROOT / "tests" / file).is_file()] == []

@@ -1,10 +1,10 @@
 """The mutants: small patches of the source, each with the tests of which one must fail. They stand in the .toml files.
 
-    [[mutant]]
-    file = "learn/losses.py"       under src/sparring
-    old = "1 - clip, 1 + clip"     text that occurs once in it
-    new = "1 - clip, 1 - clip"
-    tests = ["learn/test_losses.py::test_name"]
+[[mutant]]
+file = "learn/losses.py"       under src/sparring
+old = "1 - clip, 1 + clip"     text that occurs once in it
+new = "1 - clip, 1 - clip"
+tests = ["learn/test_losses.py::test_name"]
 """
 
 import tomllib

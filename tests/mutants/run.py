@@ -69,7 +69,7 @@ def judged(mutant: Mutant, copies: Queue[Path]) -> str:
 
 def pytest(source: Path, tests: Iterable[str]) -> tuple[int, str]:
     # No bytecode is written: that of a mutant could be taken for that of the source.
-    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", "MUTANTS": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     words = ["-x", "--tb=short", "--durations=0", "-p", "no:cacheprovider", *(f"tests/{test}" for test in tests)]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment, capture_output=True, text=True,
@@ -79,7 +79,8 @@ def pytest(source: Path, tests: Iterable[str]) -> tuple[int, str]:
 
 
 def tell(mutant: Mutant, verdict: str) -> str:
-    print(f"{verdict:7} {mutant.file}: {mutant.new.strip().splitlines()[0] if mutant.new.strip() else 'left out'}", flush=True)
+    lines = mutant.new.strip().splitlines() or [f"without {mutant.old.strip()}"]
+    print(f"{verdict:7} {mutant.file}: {lines[0]}", flush=True)
     return verdict
 
 
