@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: setup setup-dev demo test test-all check format bench clean
+.PHONY: setup setup-dev demo test test-all mutants check format bench clean
 
 setup: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml
@@ -29,6 +29,9 @@ test: setup-dev
 
 test-all: setup-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not gpu"
+
+mutants: setup-dev
+	$(BIN)/python tests/mutants/run.py --workers $(WORKERS)
 
 check: setup-dev
 	$(BIN)/ruff format --check .

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from compilations import TESTS, Compilations, allowances
 
 if TYPE_CHECKING:  # tests of rooms without JAX do not wait for it
     from sparring.games.game import Game
@@ -21,12 +24,27 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(PROGRAMS))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+# Tests run a program a few times: unoptimised, it compiles in a quarter of the time. Low bits of numbers differ, so a
+# run that must repeat itself bit for bit does so once more as the compiler optimises by itself: OPTIMISED=1.
+QUICK = ["--xla_backend_optimization_level=0"]
+if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):  # later compilers end a process that names this one
+    QUICK.append("--xla_cpu_use_fusion_emitters=false")
+own_flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if flag not in QUICK]
+os.environ["XLA_FLAGS"] = " ".join([*own_flags, *([] if os.environ.get("OPTIMISED") else QUICK)])
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Compilations())
+    config.option.loadscopereorder = False  # workers take files in the order below
     # Entries of the cache are not written in one piece: a worker that reads half of one compiles for itself.
     for verb in ("reading", "writing"):
         config.addinivalue_line("filterwarnings", f"ignore:Error {verb} persistent compilation cache:UserWarning")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that compile much come first, so that no worker is left alone with a long one at the end."""
+    allowed = allowances()
+    items.sort(key=lambda item: -allowed.get(item.path.relative_to(TESTS).as_posix(), 0))
 
 
 @cache

@@ -74,7 +74,7 @@ def test_a_run_of_unlike_sides_that_was_killed_and_resumed_equals_one_that_never
     with pytest.raises(KilledError):
         start(TAG, tmp_path / "run", on_iteration=kill)
     again = resume(tmp_path / "run")
-    assert tag[1].compilations == again.compilations == 1
+    assert tag[1].compilations <= 1 and again.compilations == 0
     assert left_behind(tag[0]) == left_behind(tmp_path / "run")
 
 

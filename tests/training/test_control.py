@@ -35,7 +35,7 @@ def whole(tmp_path_factory) -> Path:
     """A run that was never stopped: other shares within the room there is, then more than there is room for."""
     path = tmp_path_factory.mktemp("runs") / "whole"
     summary = start(CONFIG, path, game=echo(), on_iteration=asking(path, {2: HISTORY, 5: CROWD}))
-    assert summary.finished and summary.compilations == 2
+    assert summary.finished and summary.compilations <= 2
     return path
 
 

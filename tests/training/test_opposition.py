@@ -364,7 +364,7 @@ def test_a_run_with_every_kind_of_opponent_that_was_killed_and_resumed_equals_on
     with pytest.raises(KilledError):
         start(config, tmp_path / "killed", game=game, on_iteration=kill)
     again = resume(tmp_path / "killed", game=game)
-    assert whole.compilations == again.compilations == 1
+    assert whole.compilations <= 1 and again.compilations == 0
     runs = [RunDir.open(tmp_path / name) for name in ("whole", "killed")]
     arrays, others = (load(run.checkpoints_path).arrays for run in runs)
     assert arrays.keys() == others.keys()

@@ -1,6 +1,11 @@
-"""Every option of learning and of networks: off, no trace of it is in the program; on, it changes what is learned."""
+"""Every option of learning and of networks: off, no trace of it is in the program; on, it changes what is learned.
 
+Most tests compare programs as text, before anything is compiled: a text holds only what its outputs depend on.
+"""
+
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -13,23 +18,16 @@ from sparring.core.settings import from_dict, to_dict
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.training.beginning import first_state
-from sparring.training.build import build
+from sparring.training.build import Built, build
 from sparring.training.config import RunConfig, SeatsConfig
-from sparring.training.program import compile_program
+from sparring.training.program import Report, TrainState, compile_program
 from sparring.training.snapshot import to_arrays
-from toy_players import QUICK
 
 BASES = {
     "plain": {},
     "gru": {"memory": "gru", "memory_size": 8, "sequence": 2},
     "continuous": {"continuous": True},
-    "shared": {"trunk": "shared"},
-    "huber": {"value_loss": "huber", "value_clip": 0.2},
     "tight": {"max_grad_norm": 0.01},
-    "kl": {"loss": "kl", "kl_min": 1e-12},
-    "vtrace": {"advantage": "vtrace"},
-    "popart": {"value_norm": "popart"},
-    "fixed": {"continuous": True, "std": "fixed"},
     "grid": {"game": "probe:grid"},
     "shadowed": {"shadow_tau": 0.3},
     "beaten": {"current": 0.0, "bots": 1.0, "worlds": 8, "defeat_share": 0.1, "shadow_tau": 0.3},
@@ -91,80 +89,66 @@ TABLES = {
 FIRST_NUMBERS = ("clip", "kl_min", "kl_max", "kl_weight", "policy_gain", "initial_std")
 
 
-def config_of(tiny: RunConfig, base: str, **changes) -> RunConfig:
+def config_of(tiny: RunConfig, settings: dict) -> RunConfig:
     """The tiny config with settings changed by their bare names, wherever they live."""
-    changes = {**BASES[base], **changes}
-    continuous = changes.pop("continuous", False)
-    small = "particles:spread" if continuous else "kuhn"
-    plain = to_dict(replace(tiny, game=changes.pop("game", small), options=tuple(changes.pop("options", ()))))
-    for name, value in changes.items():
+    settings = dict(settings)
+    continuous = settings.pop("continuous", False)
+    game = settings.pop("game", "particles:spread" if continuous else "kuhn")
+    options = (*settings.pop("options", ()), *["continuous=true"] * continuous)
+    plain = to_dict(replace(tiny, game=game))
+    for name, value in settings.items():
         plain[TABLES[name]][name] = value
-    config = from_dict(RunConfig, plain, where="test")
-    return replace(config, options=("continuous=true",)) if continuous else config
+    return replace(from_dict(RunConfig, plain, where="test"), options=options)
 
 
-def inputs(built, state, iteration: int):
+def inputs(built: Built, state: TrainState, iteration: int) -> tuple:
     knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
     return built.game, state, built.rosters, built.standing, knobs, jnp.asarray(built.seeds_R), jnp.asarray(iteration)
 
 
-def lowered(built):
-    return compile_program(built.plan).lower(*inputs(built, first_state(built), 0))
+def text_of(built: Built, wanted: Callable = lambda state, report: (state, report)) -> str:
+    """The program of one iteration, as far as it matters to what is wanted of it."""
+    program = compile_program(built.plan)
+    shapes = jax.eval_shape(lambda: first_state(built))
+    return jax.jit(lambda *given: wanted(*program(*given))).lower(*inputs(built, shapes, 0)).as_text()
 
 
-def trained(built, program):
-    """The weights after three iterations, by name, and the last report."""
-    state = first_state(built)
-    for iteration in range(3):
-        state, report = program(*inputs(built, state, iteration))
-    return to_arrays([group.model for group in state.learners]), report
+def weights(state: TrainState, report: Report) -> list:
+    del report
+    return [group.model for group in state.learners]
 
 
 @pytest.fixture(scope="module")
 def plain(tiny):
-    """plain(base): text, program and weights without the option, once for each base."""
-    known = {}
+    """plain(base, wanted): the text without any option, once for each."""
 
-    def of(base: str):
-        if base not in known:
-            built = build(config_of(tiny, base))
-            text = lowered(built)
-            program = text.compile(compiler_options=QUICK)
-            known[base] = (text.as_text(), program, trained(built, program)[0])
-        return known[base]
+    @cache
+    def of(base: str, *wanted: Callable) -> str:
+        return text_of(build(config_of(tiny, BASES[base])), *wanted)
 
     return of
-
-
-def differ(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> bool:
-    return before.keys() != after.keys() or any(not np.array_equal(before[name], after[name]) for name in before)
 
 
 @pytest.mark.parametrize(
     ("name", "value"), [(name, value) for name, (_, *values) in OPTIONS.items() for value in values], ids=str
 )
-def test_an_option_that_is_on_changes_the_program_and_what_is_learned_and_all_stays_finite(tiny, plain, name, value):
-    text, _, before = plain(OPTIONS[name][0])
-    built = build(config_of(tiny, OPTIONS[name][0], **{name: value}, **BESIDE.get(name, {})))
-    program = lowered(built)
-    assert program.as_text() != text
-    after, report = trained(built, program.compile(compiler_options=QUICK))
-    assert all(np.isfinite(leaf).all() for leaf in after.values())
-    assert all(np.isfinite(np.asarray(x)).all() for stats in report.stats for x in stats)
-    assert name in SAME_WEIGHTS or differ(before, after)
+def test_an_option_that_is_on_changes_what_is_learned(tiny, plain, name, value):
+    base, wanted = OPTIONS[name][0], [] if name in SAME_WEIGHTS else [weights]
+    settings = {**BASES[base], name: value, **BESIDE.get(name, {})}
+    assert text_of(build(config_of(tiny, settings)), *wanted) != plain(base, *wanted)
 
 
 @pytest.mark.parametrize("name", NEUTRAL)
 def test_a_coefficient_at_its_neutral_value_leaves_no_trace_in_the_program(tiny, plain, name):
     neutral, base = NEUTRAL[name].start, COMPANY.get(name, "plain")
-    assert lowered(build(config_of(tiny, base, **{name: neutral}))).as_text() == plain(base)[0]
+    assert text_of(build(config_of(tiny, {**BASES[base], name: neutral}))) == plain(base)
     # Neutral only at first: the term must be there. A half-life of 0 makes no sense, not even at first.
     passing = 5.0 if name == "shadow_half_life" else f"{neutral} -> {neutral + 0.5}"
-    assert lowered(build(config_of(tiny, base, **{name: passing}))).as_text() != plain(base)[0]
+    assert text_of(build(config_of(tiny, {**BASES[base], name: passing}))) != plain(base)
 
 
 def test_a_term_that_only_one_learner_uses_is_in_the_program_of_all(tiny):
-    alone = replace(config_of(tiny, "plain"), seats=SeatsConfig(share="seat"))
+    alone = replace(config_of(tiny, {}), seats=SeatsConfig(share="seat"))
     mixed = build(replace(alone, each=("epsilon=0,0.5",)))
     assert mixed.plan.ppo.on("epsilon")
     assert not build(alone).plan.ppo.on("epsilon")
@@ -177,36 +161,90 @@ def test_every_setting_is_either_tried_here_or_a_traced_number():
     assert static - set(OPTIONS) - sizes - set(FIRST_NUMBERS) == set()
 
 
+RUN: dict[str, dict] = {
+    "discrete": {
+        "critic_epochs": 2, "memory": "lstm", "sequence": 4, "burn_in": 2, "recompute_old": True, "loss": "clip_kl",
+        "kl_min": 1e-12, "advantage": "vtrace", "critic_target": "monte_carlo", "recompute": "epoch",
+        "normalise_advantage": "minibatch", "value_noise": 0.5, "reward_scale": True, "reward_clip": 2.0,
+        "value_loss": "huber", "value_clip": 0.2, "value_norm": "popart", "temperature": 2.0, "epsilon": 0.2,
+        "shadow_tau": 0.1, "anchor": 1.0, "optimiser": "adam_rel", "clip_groups": True, "calm_critic": True,
+        "critic_hidden": [6], "activation": "relu", "body": "simba", "layer_norm": True, "critic": "central",
+        "normalise": True,
+    },
+    "fixed": {
+        "continuous": True, "options": ["steps=2"], "time_limit": "end", "trunk": "shared", "std": "fixed",
+        "loss": "spo", "value_norm": "running", "advantage_noise": 0.1, "shadow_half_life": 5.0,
+    },
+    "state": {"continuous": True, "std": "state", "loss": "kl", "optimiser": "muon", "normalise_advantage": "none"},
+    "beaten": {**BASES["beaten"], "imitation": 1.0},
+    "grid": {"game": "probe:grid", "convolutions": [2]},
+}  # fmt: skip
+"""Programs that are compiled and run: between them they have every option."""
 TRACED = {
-    "clip": ("plain", 0.001),
-    "target_kl": ("plain", 1e-9),
-    "discount": ("plain", 0.5),
-    "decay": ("plain", 0.1),
-    "trace_clip": ("vtrace", 0.5),
-    "value_weight": ("plain", 5.0),
-    "huber_delta": ("huber", 0.01),
-    "value_norm_rate": ("popart", 0.9),
-    "entropy": ("plain", 1.0),
+    "clip": ("discrete", 0.001),
+    "target_kl": ("discrete", 1e-9),
+    "discount": ("discrete", 0.5),
+    "decay": ("discrete", 0.1),
+    "trace_clip": ("discrete", 0.5),
+    "value_weight": ("discrete", 5.0),
+    "huber_delta": ("discrete", 0.01),
+    "value_norm_rate": ("discrete", 0.9),
+    "entropy": ("discrete", 1.0),
     "fixed_std": ("fixed", 0.1),
-    "learning_rate": ("shared", 0.01),
-    "actor_rate": ("plain", 0.01),
-    "critic_rate": ("plain", 0.01),
-    "adam_eps": ("shared", 0.1),
-    "actor_eps": ("plain", 0.1),
-    "critic_eps": ("plain", 0.1),
-    "max_grad_norm": ("plain", 0.001),
-    "kl_min": ("kl", 0.014),
-    "kl_max": ("kl", 1e-11),
+    "learning_rate": ("fixed", 0.01),
+    "actor_rate": ("discrete", 0.01),
+    "critic_rate": ("discrete", 0.01),
+    "adam_eps": ("fixed", 0.1),
+    "actor_eps": ("discrete", 0.1),
+    "critic_eps": ("discrete", 0.1),
+    "max_grad_norm": ("discrete", 0.001),
+    "kl_min": ("discrete", 0.014),
+    "kl_max": ("discrete", 1e-11),
 }
 
 
+def trained(built: Built, program: Callable) -> tuple[dict[str, np.ndarray], Report]:
+    """The weights after three iterations, by name, and the last report."""
+    state = first_state(built)
+    for iteration in range(3):
+        state, report = program(*inputs(built, state, iteration))
+    return to_arrays(weights(state, report)), report
+
+
+@pytest.fixture(scope="module")
+def running(tiny):
+    """running(which): the program, the weights it leaves and its last report, once for each of RUN."""
+
+    @cache
+    def of(which: str) -> tuple[Callable, dict[str, np.ndarray], Report]:
+        built = build(config_of(tiny, RUN[which]))
+        program = compile_program(built.plan)
+        return program, *trained(built, program)
+
+    return of
+
+
+@pytest.mark.parametrize("which", RUN)
+def test_with_every_option_all_stays_finite(running, which):
+    _, after, report = running(which)
+    assert all(np.isfinite(leaf).all() for leaf in after.values())
+    assert all(np.isfinite(np.asarray(x)).all() for stats in report.stats for x in stats)
+
+
+def test_every_option_is_in_a_program_that_runs():
+    chosen = {(name, str(value)) for settings in RUN.values() for name, value in settings.items()}
+    words = {(name, value) for name, (_, *values) in OPTIONS.items() for value in values if isinstance(value, str)}
+    assert set(OPTIONS) - {name for name, _ in chosen} == set()
+    assert words - chosen == set()
+
+
 @pytest.mark.parametrize("name", TRACED)
-def test_a_coefficient_reaches_the_weights_without_a_new_program(tiny, plain, name):
-    base, value = TRACED[name]
-    _, program, before = plain(base)
-    built = build(config_of(tiny, base, **{name: value}))
-    after, _ = trained(built, program)
-    assert differ(before, after)
+def test_a_coefficient_reaches_the_weights_without_a_new_program(tiny, running, name):
+    which, value = TRACED[name]
+    program, before, _ = running(which)
+    after, _ = trained(build(config_of(tiny, {**RUN[which], name: value})), program)
+    assert before.keys() == after.keys() and any(not np.array_equal(before[leaf], after[leaf]) for leaf in before)
+    assert program._cache_size() == 1
 
 
 def test_every_coefficient_is_tried():
@@ -237,7 +275,7 @@ def test_every_coefficient_is_tried():
 )
 def test_settings_that_make_no_sense_are_refused_with_a_reason(tiny, changes, words):
     with pytest.raises(ConfigError, match=words):
-        config_of(tiny, "plain", **changes)
+        config_of(tiny, changes)
 
 
 @pytest.mark.parametrize(
@@ -250,26 +288,26 @@ def test_settings_that_make_no_sense_are_refused_with_a_reason(tiny, changes, wo
 )
 def test_opponents_that_the_blocks_cannot_seat_are_refused_when_the_run_is_built(tiny, changes, words):
     with pytest.raises(ConfigError, match=words):
-        build(config_of(tiny, "plain", **changes))
+        build(config_of(tiny, changes))
 
 
 def test_a_burn_in_must_divide_the_sequence(tiny):
     with pytest.raises(ConfigError, match=r"burn_in=3 does not divide the sequence of 4 steps. Nearest that does: 2"):
-        config_of(tiny, "gru", sequence=4, burn_in=3)
+        config_of(tiny, {**BASES["gru"], "sequence": 4, "burn_in": 3})
 
 
 def test_mixing_in_random_choices_needs_a_discrete_head(tiny):
     with pytest.raises(ConfigError, match="epsilon mixes in random choices of discrete heads"):
-        build(config_of(tiny, "continuous", epsilon=0.1))
+        build(config_of(tiny, {"continuous": True, "epsilon": 0.1}))
 
 
 def test_a_deviation_needs_a_continuous_action(tiny):
     with pytest.raises(ConfigError, match="std=fixed is the deviation of continuous actions, and kuhn has none"):
-        build(config_of(tiny, "plain", std="fixed"))
+        build(config_of(tiny, {"std": "fixed"}))
 
 
 def test_schedules_of_options_may_differ_between_learners_and_over_time(tiny):
-    built = build(config_of(tiny, "plain", temperature="2 -> 1"))
+    built = build(config_of(tiny, {"temperature": "2 -> 1"}))
     column = COEFFICIENTS.index("temperature")
     assert built.knobs(0)[0][0, column] == 2.0
     assert built.knobs(built.iterations)[0][0, column] == 1.0

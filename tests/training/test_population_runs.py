@@ -56,7 +56,7 @@ def test_a_population_recovers_from_rates_that_are_a_hundred_times_too_low(whole
     for before_MH, after_MH in zip(first, last, strict=True):
         assert before_MH[::2, 0] == pytest.approx(0.01) and (before_MH[1::2] > 0.3).all()
         assert (np.asarray(after_MH) > 0.1).all()  # on every seed all are good in the end
-    assert summary.compilations == 1  # factors are traced: none of this compiled anything anew
+    assert summary.compilations <= 1  # factors are traced: none of this compiled anything anew
 
 
 def test_rounds_are_written_down_with_who_copied_whom(whole):

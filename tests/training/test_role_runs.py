@@ -67,7 +67,7 @@ def test_a_league_that_was_killed_and_resumed_equals_one_that_never_stopped(whol
     with pytest.raises(KilledError):
         start(LEAGUE, tmp_path / "run", game=echo(), on_iteration=kill)
     again = resume(tmp_path / "run", game=echo())
-    assert summary.compilations == again.compilations == 1
+    assert summary.compilations <= 1 and again.compilations == 0
     assert left_behind(path) == left_behind(tmp_path / "run")
     late = {line["event"] for line in events(path) if line["iteration"] >= 16}
     assert {"snapshot", "reset", "ranked", "copied"} <= late  # they happened again after the interruption

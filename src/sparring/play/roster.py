@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 Policies = TypeVar("Policies")
@@ -15,7 +16,7 @@ def stack(policies: Sequence[Policies]) -> Policies:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *policies)
 
 
-def take(roster: Policies, rows: Array | int) -> Policies:
+def take(roster: Policies, rows: Array | np.ndarray | int) -> Policies:
     """The policies of some rows; rows may be traced, so changing opponents never recompiles."""
     return jax.tree.map(lambda leaf: jnp.take(leaf, rows, axis=0, mode="clip"), roster)
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.core import Tracer
 
 from sparring.core.seeding import Seed
 from sparring.games.game import Game
@@ -104,7 +105,7 @@ def stacked(models: Sequence[Any]) -> Any:
     JAX."""
 
     def rows(*leaves: Any) -> Any:
-        return (jnp if isinstance(leaves[0], jax.core.Tracer) else np).stack(leaves)
+        return (jnp if isinstance(leaves[0], Tracer) else np).stack(leaves)
 
     return jax.tree.map(rows, *models)
 

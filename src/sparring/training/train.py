@@ -195,7 +195,7 @@ class Programs:
         self.compiled_before: dict[Any, int] = {}
 
     def of(self, plan: Plan) -> Any:
-        program = compile_program(plan)
+        program: Any = compile_program(plan)
         self.compiled_before.setdefault(program, program._cache_size())
         return program
 
