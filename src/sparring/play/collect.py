@@ -280,7 +280,8 @@ def play_step(
 
 def shaping_of(stage: Stage, before: State, after: State, step: Step) -> Shaping:
     """What the shaping terms of every seat are made of, [B, W, S, J]."""
-    potential, later = (by_block(jax.vmap(stage.game.potential)(state), stage.seating) for state in (before, after))
+    both = jax.tree.map(lambda *states: jnp.stack(states), before, after)  # one program for both
+    potential, later = (by_block(x, stage.seating) for x in jax.vmap(jax.vmap(stage.game.potential))(both))
     reward = step.terms_SJ if stage.game.spec.terms_of("reward") else jnp.zeros((*step.reward_S.shape, 0))
     done = (step.left_S | step.over[..., None])[..., None]
     return Shaping(jnp.asarray(reward), potential, jnp.where(done, 0.0, later))

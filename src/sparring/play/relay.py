@@ -60,10 +60,16 @@ def drive(
         return decision.action, decision.memory
 
     def rest() -> tuple[Action, Any]:
-        action, _ = jax.eval_shape(play)
-        return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), action), memory
+        return nothing_done(seating, group), memory
 
     return play() if drives_PW is None else lax.cond(drives_PW.any(), play, rest)
+
+
+def nothing_done(seating: Seating, group: Group) -> Action:
+    """Actions of the shapes that a group's have, for worlds in which it is not heard."""
+    spec, shape = seating.spec.action, (*group.block_PX.shape, seating.worlds, seating.seats_in(group))
+    choices = jnp.zeros((*shape, len(spec.heads)), jnp.int32), jnp.zeros((*shape, spec.dimensions))
+    return Action(*map(joined_lanes, choices))
 
 
 def decide_weakened(seating: Seating, group: Group, driver: Driver, sight: Sight, memory: Any, noise: Any) -> Decision:
