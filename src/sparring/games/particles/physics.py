@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from sparring.games.others import others_SO
 from sparring.games.worlds_last import worlds_last
 
 CLOSEST = 1e-24
@@ -81,26 +82,33 @@ def contacts(state: ParticleState, bodies: Bodies, solid_landmarks: int) -> Arra
 
 
 def _contacts(position_SX: Array, size_S: Array, landmark_EX: Array, landmark_size_E: Array, physics: Physics) -> Array:
-    """Each pair Q is computed once: what pushes the first of two away pushes the second as much the other way.
+    """Each pair Q of seats is computed once: the second is pushed as much as the first, the other way."""
+    first_Q, second_Q, pair_SO = pairs(len(position_SX))
+    push_QX = push(position_SX[first_Q] - position_SX[second_Q], size_S[first_Q] + size_S[second_Q], physics)
+    sign_SO = np.where(np.arange(len(position_SX))[:, None] == first_Q[pair_SO], 1, -1)
+    force_SX = jnp.sum(sign_SO[..., None, None] * push_QX[pair_SO], axis=1)
+    if not len(landmark_EX):
+        return force_SX
+    reach_SE = size_S[:, None] + landmark_size_E
+    return force_SX + jnp.sum(push(position_SX[:, None] - landmark_EX, reach_SE, physics), axis=1)
+
+
+def push(delta_QX: Array, reach_Q: Array, physics: Physics) -> Array:
+    """Force on the first of two particles; the delta points to it from the second, `reach` is the sum of their radii.
 
     A softplus of the depth of the overlap, so the force begins smoothly, about one margin before they touch.
     """
-    first_Q, second_Q = pairs(len(position_SX), len(landmark_EX))
-    place_BX, size_B = jnp.concatenate([position_SX, landmark_EX]), jnp.concatenate([size_S, landmark_size_E])
-    delta_QX = place_BX[first_Q] - place_BX[second_Q]
     distance_Q = jnp.sqrt(jnp.maximum(squared(delta_QX), CLOSEST))
-    overlap_Q = size_B[first_Q] + size_B[second_Q] - distance_Q
-    depth_Q = jax.nn.softplus(overlap_Q / physics.contact_margin) * physics.contact_margin
-    push_QX = (physics.contact_force * depth_Q / distance_Q)[:, None] * delta_QX
-    seat_S1 = np.arange(len(position_SX))[:, None]
-    sign_SQ = (seat_S1 == first_Q).astype(push_QX.dtype) - (seat_S1 == second_Q)
-    return jnp.tensordot(sign_SQ, push_QX, 1, precision="highest")  # a GPU would round to a short format
+    depth_Q = jax.nn.softplus((reach_Q - distance_Q) / physics.contact_margin) * physics.contact_margin
+    return (physics.contact_force * depth_Q / distance_Q)[..., None, :] * delta_QX
 
 
-def pairs(seats: int, landmarks: int) -> tuple[np.ndarray, np.ndarray]:
-    """first_Q and second_Q: every two seats, and every seat with every landmark; landmarks are counted after seats."""
-    first_Q, second_Q = (number_Q.astype(np.int32) for number_Q in np.triu_indices(seats, 1, seats + landmarks))
-    return first_Q, second_Q
+def pairs(seats: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """first_Q and second_Q, every two seats; and pair_SO, the pair that each seat is with each of the others."""
+    first_Q, second_Q = (number_Q.astype(np.int32) for number_Q in np.triu_indices(seats, 1))
+    pair_SS = np.zeros((seats, seats), np.int32)
+    pair_SS[first_Q, second_Q] = pair_SS[second_Q, first_Q] = np.arange(len(first_Q))
+    return first_Q, second_Q, np.take_along_axis(pair_SS, others_SO(seats), axis=1)
 
 
 def squared(delta_QX: Array) -> Array:

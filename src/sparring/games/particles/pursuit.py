@@ -71,8 +71,8 @@ def prey_velocities(state: ParticleState, predators: int) -> Array:
 
 
 def listed_prey(seats: int, predators: int) -> np.ndarray:
-    """seat_SQ: all prey but oneself. Prey lists one fewer than a predator does, and then nobody, as the number after the
-    last seat."""
+    """seat_SQ: all prey but oneself. Prey lists one fewer than a predator does, and ends with the number after the last
+    seat, which is nobody."""
     prey = seats - predators
     hunted_PQ = np.tile(np.arange(predators, seats, dtype=np.int32), (predators, 1))
     fellows_QO = predators + others_SO(prey)
