@@ -37,7 +37,7 @@ class Reference(Scenario):
     def see(self, state: ParticleState) -> Blocks:
         """Own velocity, landmarks, the colour of the goal one knows, and what the other said."""
         colour_SE = 0.25 + 0.5 * state.secret.goal_SE
-        return {**views.surroundings(state), "goal_colour": colour_SE, "heard": state.said_SU[::-1]}
+        return {**views.surroundings(state), "goal_colour": colour_SE, "heard": jnp.asarray(state.said_SU)[::-1]}
 
     def pay(self, state: ParticleState) -> Array:
         """Each pays for the other one, who must go to the goal it knows."""
