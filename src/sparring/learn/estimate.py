@@ -52,17 +52,18 @@ def scale(advantage_TWN: Array, rollout: Rollout, config: PPOConfig) -> Scaled:
         return whole
     if config.normalise_advantage != "side":
         return whole._replace(x=advantage_TWN, flat=jnp.zeros_like(whole.flat))
-    sides = []
-    for k in range(rollout.side_TWK.shape[-1]):
-        own_TW1 = rollout.side_TWK[..., k, None]
-        sides.append((own_TW1, standardise(advantage_TWN, rollout.acting_TWN & own_TW1)))
-    driven = jnp.stack([own.any() for own, _ in sides])
-    x_TWN = sum(jnp.where(own, side.x, 0.0) for own, side in sides)
+
+    def of_side(own_TW: Array) -> Scaled:
+        own_TW1 = own_TW[..., None]
+        side = standardise(advantage_TWN, rollout.acting_TWN & own_TW1)
+        return side._replace(x=jnp.where(own_TW1, side.x, 0.0))
+
+    sides = jax.vmap(of_side, in_axes=-1)(rollout.side_TWK)
+    driven_K = rollout.side_TWK.any((0, 1))
     mean, std, flat = (
-        jnp.where(driven, jnp.stack(values), 0.0).sum() / driven.sum()
-        for values in zip(*((side.mean, side.std, side.flat) for _, side in sides), strict=True)
+        jnp.where(driven_K, value_K, 0.0).sum() / driven_K.sum() for value_K in (sides.mean, sides.std, sides.flat)
     )
-    return Scaled(jnp.asarray(x_TWN), mean, std, flat)
+    return Scaled(sides.x.sum(0), mean, std, flat)
 
 
 def with_values(rollout: Rollout, value_TWN: Array) -> Rollout:

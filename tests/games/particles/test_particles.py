@@ -123,3 +123,22 @@ def test_scripted_predators_catch_and_scripted_prey_escapes(continuous: bool) ->
     lazy, hunted, escaping = (mean_return(game, *names) for names in ((None, None), ("chase", None), ("chase", "flee")))
     assert hunted[0] > lazy[0] + 20.0
     assert escaping[3] > hunted[3] + 20.0
+
+
+@pytest.mark.parametrize(("make", "few", "many"), [
+    (spread, {"agents": 2}, {"agents": 12}),
+    (tag, {"predators": 2, "prey": 1}, {"predators": 9, "prey": 3}),
+])  # fmt: skip
+def test_a_program_is_no_longer_for_many_agents_than_for_few(make, few: dict, many: dict) -> None:
+    def lines(game: Particles) -> int:
+        @jax.jit
+        def whole(keys_W: Array) -> tuple:
+            state = jax.vmap(game.start)(keys_W)
+            seen = jax.vmap(game.observe)(state)
+            action = Action(jnp.zeros((2, game.spec.seats, 1), jnp.int32), jnp.zeros((2, game.spec.seats, 0)))
+            bots = game.bot_scores(game.bots().table_PJ[0], seen.features_SF[0], seen.legal_SA[0])
+            return seen, jax.vmap(game.central)(state), bots, jax.vmap(game.step)(state, action, ())
+
+        return len(whole.lower(jax.random.split(jax.random.key(0), 2)).as_text().splitlines())
+
+    assert lines(make(**many)) < 1.1 * lines(make(**few))

@@ -8,6 +8,7 @@ from jax import Array
 
 from sparring.games.dogfight.airframe import Flight
 from sparring.games.dogfight.vectors import Vector
+from sparring.games.others import others as of_others
 
 
 class Sight(NamedTuple):
@@ -23,13 +24,8 @@ class Sight(NamedTuple):
 
 
 def others(tree: Any) -> Any:
-    """[S, ...] to [S, O, ...]: slices, because a CPU gathers slowly."""
-
-    def listed(x_S: Array) -> Array:
-        seats = range(x_S.shape[0])
-        return jnp.stack([jnp.concatenate([x_S[:s], x_S[s + 1 :]]) for s in seats])
-
-    return jax.tree.map(listed, tree)
+    """[S, ...] to [S, O, ...]."""
+    return jax.tree.map(of_others, tree)
 
 
 def own(tree: Any) -> Any:

@@ -5,6 +5,7 @@ zeros, where good agents see the goal. The adversary is side 0, the good agents 
 """
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.scene import Scene
@@ -21,18 +22,19 @@ class Adversary(Scenario):
     def draw(self, key: Array) -> Goal:
         return Goal(physics.draw_one(key, self.bodies.landmark_size_E.shape[0]))
 
-    def see(self, state: ParticleState) -> list[Blocks]:
+    def see(self, state: ParticleState) -> Blocks:
         """Landmarks and others; good agents see the goal too. Nobody sees a velocity."""
+        good_S1 = np.arange(len(state.position_SX))[:, None] > 0
         goal_X = physics.chosen(state.secret.goal_E, state.landmark_EX)
-        around = [views.surroundings(state, s) for s in range(state.position_SX.shape[0])]
-        return [around[0], *({**blocks, "goal": goal_X - blocks["position"]} for blocks in around[1:])]
+        return {**views.surroundings(state), "goal": jnp.where(good_S1, goal_X - state.position_SX, 0.0)}
 
     def pay(self, state: ParticleState) -> Array:
         """Good agents are paid for the one of them that is nearest to the goal, and for their adversary's distance."""
         goal_X = physics.chosen(state.secret.goal_E, state.landmark_EX)
-        kept_off = physics.distance(state.position_SX[0], goal_X)
-        good = kept_off - physics.nearest(goal_X, state.position_SX[1:])
-        return jnp.stack([-kept_off] + [good] * (state.position_SX.shape[0] - 1))
+        distance_S = physics.distance(state.position_SX, goal_X)
+        kept_off = distance_S[0]
+        good = kept_off - jnp.min(distance_S[1:])
+        return jnp.full_like(distance_S, good).at[0].set(-kept_off)
 
     def scene(self, state: ParticleState, spec: GameSpec) -> Scene:
         """The goal has the colour of the good agents."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.spec import Feature
@@ -34,10 +35,13 @@ class Crypto(Scenario):
         colours = (physics.draw_one(half, COLOURS) for half in jax.random.split(key))
         return Message(*(jnp.concatenate([colour, jnp.zeros(SYMBOLS - COLOURS)]) for colour in colours))
 
-    def see(self, state: ParticleState) -> list[Blocks]:
-        heard, message = {"heard": state.said_SU[ALICE]}, state.secret
-        key = {"key": message.key_U}
-        return [heard, {**key, **heard}, {"goal": message.goal_U, **key}]
+    def see(self, state: ParticleState) -> Blocks:
+        who_S1, message = np.arange(3)[:, None], state.secret
+        return {
+            "goal": jnp.where(who_S1 == ALICE, message.goal_U, 0.0),
+            "key": jnp.where(who_S1 != EVE, message.key_U, 0.0),
+            "heard": jnp.where(who_S1 != ALICE, state.said_SU[ALICE], 0.0),
+        }
 
     def pay(self, state: ParticleState) -> Array:
         """Each listener is as wrong as the squared distance of what it says to the goal; silence is not wrong."""

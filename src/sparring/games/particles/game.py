@@ -34,8 +34,9 @@ class Scenario(eqx.Module):
         del key
         return ()
 
-    def see(self, state: ParticleState) -> Sequence[Blocks]:
-        """For each seat the blocks that it sees; those that are not in the layout are left out."""
+    def see(self, state: ParticleState) -> Blocks:
+        """What seats see, a row for each seat, zeros where it sees less than others; blocks not in the layout are left
+        out."""
         raise NotImplementedError
 
     def pay(self, state: ParticleState) -> Array:
@@ -64,7 +65,7 @@ class Particles(Game):
     def observe(self, state: ParticleState) -> Observation:
         """Nobody leaves, and what is legal is so at every step."""
         all_S = jnp.ones(self.spec.seats, bool)
-        features_SF = views.rows(self.spec.layout, self.rules.see(state))
+        features_SF = views.rows(self.spec.layout, self.rules.see(state), self.spec.seats)
         return Observation(features_SF, jnp.asarray(controls.legal(self.rules.setting)), all_S, all_S)
 
     def central(self, state: ParticleState) -> Array:

@@ -4,32 +4,31 @@ Predators are the first seats.
 """
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.scene import Line
 from sparring.core.spec import Feature
+from sparring.games.others import others_SO
 from sparring.games.particles import physics, steering
 from sparring.games.particles.controls import Wish
-from sparring.games.particles.physics import Bodies, ParticleState, touches
+from sparring.games.particles.physics import Bodies, ParticleState
 from sparring.games.particles.scenes import point
 from sparring.games.particles.views import Blocks
 
 
-def caught(state: ParticleState, bodies: Bodies, predators: int) -> list[Array]:
-    """For each prey how many predators touch it."""
+def caught(state: ParticleState, bodies: Bodies, predators: int) -> Array:
+    """caught_PQ: whether each predator touches each prey."""
     place_SX, size_S = state.position_SX, bodies.size_S
-    counts = []
-    for q in range(predators, place_SX.shape[0]):
-        hits = [touches(place_SX[p] - place_SX[q], size_S[p] + size_S[q]) for p in range(predators)]
-        counts.append(sum((hit.astype(float) for hit in hits), jnp.zeros(())))
-    return counts
+    return physics.touching(place_SX[:predators], size_S[:predators], place_SX[predators:], size_S[predators:])
 
 
-def outside(place_X: Array) -> Array:
-    """Penalty of a place, by coordinate: none up to 0.9, then rising to 1 at the border, exponentially to 10 beyond."""
-    away_X = jnp.abs(place_X)
-    beyond_X = jnp.minimum(jnp.exp(2.0 * away_X - 2.0), 10.0)
-    return jnp.sum(jnp.where(away_X < 0.9, 0.0, jnp.where(away_X < 1.0, (away_X - 0.9) * 10.0, beyond_X)))
+def outside(place_QX: Array) -> Array:
+    """Penalty of places, by coordinate: none up to 0.9, then rising to 1 at the border, exponentially to 10 beyond."""
+    away_QX = jnp.abs(place_QX)
+    beyond_QX = jnp.minimum(jnp.exp(2.0 * away_QX - 2.0), 10.0)
+    near_QX = jnp.where(away_QX < 0.9, 0.0, (away_QX - 0.9) * 10.0)
+    return jnp.sum(jnp.where(away_QX < 1.0, near_QX, beyond_QX), axis=-1)
 
 
 def wish(flees: Array, seen: Blocks, bodies: Bodies, predators: int) -> Wish:
@@ -66,20 +65,23 @@ def seat_names(predators: int, prey: int) -> list[str]:
     return [*(f"predator_{p}" for p in range(predators)), *(f"prey_{q}" for q in range(prey))]
 
 
-def prey_velocities(state: ParticleState, predators: int, seat: int) -> Array:
-    """Of all prey but oneself: a predator sees one more than prey does."""
-    velocity_SX = state.velocity_SX
-    if seat < predators:
-        return velocity_SX[predators:]
-    return jnp.concatenate([velocity_SX[predators:seat], velocity_SX[seat + 1 :]])
+def prey_velocities(state: ParticleState, predators: int) -> Array:
+    """velocity_SQX of the prey that each seat lists; zeros for nobody."""
+    return jnp.pad(state.velocity_SX, ((0, 1), (0, 0)))[listed_prey(len(state.velocity_SX), predators)]
+
+
+def listed_prey(seats: int, predators: int) -> np.ndarray:
+    """seat_SQ: all prey but oneself. Prey lists one fewer than a predator does, and ends with the number after the last
+    seat, which is nobody."""
+    prey = seats - predators
+    hunted_PQ = np.tile(np.arange(predators, seats, dtype=np.int32), (predators, 1))
+    fellows_QO = predators + others_SO(prey)
+    return np.concatenate([hunted_PQ, np.pad(fellows_QO, ((0, 0), (0, 1)), constant_values=seats)])
 
 
 def catches(state: ParticleState, bodies: Bodies, predators: int) -> list[Line]:
     """A line from each predator to the prey it touches."""
-    place_SX, size_S = state.position_SX, bodies.size_S
+    place_SX, caught_PQ = state.position_SX, np.asarray(caught(state, bodies, predators))
     return [
-        Line(start=point(place_SX[p]), end=point(place_SX[q]), side=0)
-        for q in range(predators, len(place_SX))
-        for p in range(predators)
-        if touches(place_SX[p] - place_SX[q], size_S[p] + size_S[q])
+        Line(start=point(place_SX[p]), end=point(place_SX[predators + q]), side=0) for q, p in np.argwhere(caught_PQ.T)
     ]

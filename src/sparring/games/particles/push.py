@@ -5,6 +5,7 @@ blocks that it does not see. The adversary is side 0, the agent side 1.
 """
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.scene import Scene
@@ -17,27 +18,30 @@ from sparring.games.particles.physics import Goal, ParticleState
 from sparring.games.particles.views import Blocks
 
 LANDMARK_COLOURS = ((0.1, 0.9, 0.1), (0.1, 0.1, 0.9))
+AGENT_S1 = np.array([[False], [True]])
+"""Who knows the goal."""
 
 
 class Push(Scenario):
     def draw(self, key: Array) -> Goal:
         return Goal(physics.draw_one(key, 2))
 
-    def see(self, state: ParticleState) -> list[Blocks]:
+    def see(self, state: ParticleState) -> Blocks:
         """Both see landmarks and each other; the agent also where its goal is, its own colour and the landmarks'."""
         goal_E = state.secret.goal_E
-        blind, agent = views.surroundings(state, 0), views.surroundings(state, 1)
-        knows = {
-            "goal": physics.chosen(goal_E, state.landmark_EX) - agent["position"],
-            "colour": 0.25 + 0.5 * jnp.concatenate([jnp.zeros(1), goal_E]),
-            "landmark_colours": jnp.array(LANDMARK_COLOURS, float),
+        goal_X = physics.chosen(goal_E, state.landmark_EX)
+        colour = 0.25 + 0.5 * jnp.concatenate([jnp.zeros(1), goal_E])
+        return {
+            **views.surroundings(state),
+            "goal": jnp.where(AGENT_S1, goal_X - state.position_SX, 0.0),
+            "colour": jnp.where(AGENT_S1, colour, 0.0),
+            "landmark_colours": jnp.where(AGENT_S1[..., None], jnp.array(LANDMARK_COLOURS, float), 0.0),
         }
-        return [blind, {**agent, **knows}]
 
     def pay(self, state: ParticleState) -> Array:
         """The agent pays its distance to the goal; the adversary earns that and pays its own."""
         goal_X = physics.chosen(state.secret.goal_E, state.landmark_EX)
-        pusher, agent = (physics.distance(place_X, goal_X) for place_X in state.position_SX)
+        pusher, agent = physics.distance(state.position_SX, goal_X)
         return jnp.stack([agent - pusher, -agent])
 
     def scene(self, state: ParticleState, spec: GameSpec) -> Scene:

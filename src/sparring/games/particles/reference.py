@@ -32,24 +32,25 @@ class Reference(Scenario):
     """Share of a reward that is the other's distance to the goal one knows; the rest is the mean of both distances."""
 
     def draw(self, key: Array) -> Goals:
-        return Goals(jnp.stack([physics.draw_one(half, LANDMARKS) for half in jax.random.split(key)]))
+        return Goals(jax.vmap(lambda own: physics.draw_one(own, LANDMARKS))(jax.random.split(key)))
 
-    def see(self, state: ParticleState) -> list[Blocks]:
+    def see(self, state: ParticleState) -> Blocks:
         """Own velocity, landmarks, the colour of the goal one knows, and what the other said."""
-        goals_SE = state.secret.goal_SE
-        return [
-            {**views.surroundings(state, s), "goal_colour": 0.25 + 0.5 * goals_SE[s], "heard": state.said_SU[1 - s]}
-            for s in range(2)
-        ]
+        colour_SE = 0.25 + 0.5 * state.secret.goal_SE
+        return {**views.surroundings(state), "goal_colour": colour_SE, "heard": jnp.asarray(state.said_SU)[::-1]}
 
     def pay(self, state: ParticleState) -> Array:
-        goals = [physics.chosen(goal_E, state.landmark_EX) for goal_E in state.secret.goal_SE]
-        own_S = -jnp.stack([physics.distance(state.position_SX[1 - s], goals[s]) for s in range(2)])
+        """Each pays for the other one, who must go to the goal it knows."""
+        own_S = -physics.distance(state.position_SX[::-1], self._goals(state))
         return jnp.mean(own_S) * (1.0 - self.local_ratio) + own_S * self.local_ratio
+
+    def _goals(self, state: ParticleState) -> Array:
+        """goal_SX: the place that each seat knows of."""
+        return jax.vmap(physics.chosen, in_axes=(0, None))(state.secret.goal_SE, state.landmark_EX)
 
     def scene(self, state: ParticleState, spec: GameSpec) -> Scene:
         """A line joins each agent to the landmark it must go to."""
-        goals = [physics.chosen(goal_E, state.landmark_EX) for goal_E in state.secret.goal_SE]
+        goals = self._goals(state)
         lines = [
             Line(start=scenes.point(state.position_SX[1 - s]), end=scenes.point(goals[s]), side=0) for s in range(2)
         ]

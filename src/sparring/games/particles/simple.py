@@ -16,8 +16,8 @@ from sparring.games.particles.views import Blocks
 
 
 class Simple(Scenario):
-    def see(self, state: ParticleState) -> list[Blocks]:
-        return [views.surroundings(state, 0)]
+    def see(self, state: ParticleState) -> Blocks:
+        return views.surroundings(state)
 
     def pay(self, state: ParticleState) -> Array:
         """Minus the squared distance to the landmark."""

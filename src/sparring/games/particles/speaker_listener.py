@@ -5,6 +5,7 @@ zeros in the listener's blocks, the listener in the speaker's.
 """
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.scene import Scene
@@ -17,6 +18,7 @@ from sparring.games.particles.physics import Goal, ParticleState
 from sparring.games.particles.views import Blocks
 
 SPEAKER, LISTENER = range(2)
+LISTENS_S1 = np.array([[False], [True]])
 LANDMARKS = 3
 """As many symbols as landmarks."""
 
@@ -25,10 +27,15 @@ class SpeakerListener(Scenario):
     def draw(self, key: Array) -> Goal:
         return Goal(physics.draw_one(key, LANDMARKS))
 
-    def see(self, state: ParticleState) -> list[Blocks]:
+    def see(self, state: ParticleState) -> Blocks:
         """The speaker sees the colour of the goal; the listener the landmarks and what was said."""
-        colour = {"goal_colour": 0.15 + 0.5 * state.secret.goal_E}
-        return [colour, {**views.surroundings(state, LISTENER), "heard": state.said_SU[SPEAKER]}]
+        colour_E, around = 0.15 + 0.5 * state.secret.goal_E, views.surroundings(state)
+        return {
+            "goal_colour": jnp.where(LISTENS_S1, 0.0, colour_E),
+            "velocity": jnp.where(LISTENS_S1, around["velocity"], 0.0),
+            "landmarks": jnp.where(LISTENS_S1[..., None], around["landmarks"], 0.0),
+            "heard": jnp.where(LISTENS_S1, state.said_SU[SPEAKER], 0.0),
+        }
 
     def pay(self, state: ParticleState) -> Array:
         """Both pay the squared distance of the listener to the goal."""

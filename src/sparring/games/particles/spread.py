@@ -3,9 +3,8 @@
 Equal, step by step, to `simple_spread_v3` of mpe2 (tests/games/particles). All agents are one side.
 """
 
-from itertools import combinations
-
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.spec import Feature
@@ -22,13 +21,16 @@ class Spread(Scenario):
     """Share of a reward that is the agent's own collisions; the rest is the team's distance to the landmarks."""
     collision_penalty: Array
 
-    def see(self, state: ParticleState) -> list[Blocks]:
-        """Surroundings, and the silent channels of the others, which are zero."""
-        return [views.surroundings(state, s) for s in range(state.position_SX.shape[0])]
+    def see(self, state: ParticleState) -> Blocks:
+        """Surroundings; the silent channels of the others are zero."""
+        return views.surroundings(state)
 
     def pay(self, state: ParticleState) -> Array:
-        own_S = -self.collision_penalty * _bumps(state.position_SX, self.bodies.size_S)
-        uncovered = sum((physics.nearest(at_X, state.position_SX) for at_X in state.landmark_EX), jnp.zeros(()))
+        """The distance of each landmark to the agent nearest to it, and one's own collisions."""
+        place_SX, size_S = state.position_SX, self.bodies.size_S
+        bumps_SS = physics.touching(place_SX, size_S, place_SX, size_S) & ~np.eye(len(size_S), dtype=bool)
+        own_S = -self.collision_penalty * jnp.sum(bumps_SS, axis=1, dtype=float)
+        uncovered = jnp.sum(physics.nearest(state.landmark_EX, place_SX))
         return -uncovered * (1.0 - self.local_ratio) + own_S * self.local_ratio
 
     def bots(self) -> Bots:
@@ -66,13 +68,3 @@ def spread(agents: int = 3, steps: int = 25, local_ratio: float = 0.5, continuou
         seat_names=[f"agent_{s}" for s in range(agents)],
         exchangeable=(tuple(range(agents)),),
     )
-
-
-def _bumps(position_SX: Array, size_S: Array) -> Array:
-    """How many others each seat touches."""
-    seats = position_SX.shape[0]
-    count = [jnp.zeros(())] * seats
-    for i, j in combinations(range(seats), 2):
-        hit = physics.touches(position_SX[i] - position_SX[j], size_S[i] + size_S[j]).astype(float)
-        count[i], count[j] = count[i] + hit, count[j] + hit
-    return jnp.stack(count)

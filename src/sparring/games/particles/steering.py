@@ -9,6 +9,8 @@ from sparring.games.particles.views import Blocks
 
 LEAD = 0.3
 """Seconds that a chasing predator looks ahead: three steps."""
+UNROLLED = 4
+"""Rounds of matching that are written out before they become a loop, which costs more than they do."""
 EDGE, WALL = 0.7, 40.0
 """Where fleeing prey begins to turn back, measured where it would come to rest, and how much that outweighs fear."""
 
@@ -86,11 +88,14 @@ def _mine(landmark_EX: Array, other_SX: Array) -> Array:
     depend on who looks, so every agent arrives at the same matching."""
     agent_SX = jnp.concatenate([jnp.zeros((1, 2)), other_SX])
     distance_SE = jnp.sqrt(jnp.sum((agent_SX[:, None] - landmark_EX[None]) ** 2, axis=-1))
-    mine_E = jnp.zeros(landmark_EX.shape[0], bool)
-    for _ in range(agent_SX.shape[0]):
+
+    def matched(_: int, found: tuple[Array, Array]) -> tuple[Array, Array]:
+        distance_SE, mine_E = found
         closest_SE = (distance_SE == jnp.min(distance_SE)) & jnp.isfinite(distance_SE)
-        mine_E = mine_E | closest_SE[0]
-        matched_SE = closest_SE.any(1)[:, None] | closest_SE.any(0)[None]
-        distance_SE = jnp.where(matched_SE, jnp.inf, distance_SE)
+        taken_SE = closest_SE.any(1)[:, None] | closest_SE.any(0)[None]
+        return jnp.where(taken_SE, jnp.inf, distance_SE), mine_E | closest_SE[0]
+
+    nothing_E = jnp.zeros(landmark_EX.shape[0], bool)
+    _, mine_E = jax.lax.fori_loop(0, len(agent_SX), matched, (distance_SE, nothing_E), unroll=UNROLLED)
     weight_E = mine_E / jnp.maximum(jnp.sum(mine_E), 1)
     return jnp.sum(weight_E[:, None] * landmark_EX, axis=0)

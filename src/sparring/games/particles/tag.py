@@ -26,21 +26,17 @@ class Tag(Scenario):
     border: Array
     """Weight of the penalty of prey that leaves the square of half side 0.9."""
 
-    def see(self, state: ParticleState) -> list[Blocks]:
+    def see(self, state: ParticleState) -> Blocks:
         """Surroundings, and the velocities of all prey but oneself."""
-        rows = []
-        for s in range(state.position_SX.shape[0]):
-            around = views.surroundings(state, s)
-            velocity = pursuit.prey_velocities(state, self.predators, s)
-            rows.append({**around, "obstacles": around["landmarks"], "prey_velocity": velocity})
-        return rows
+        around = views.surroundings(state)
+        velocity_SQX = pursuit.prey_velocities(state, self.predators)
+        return {**around, "obstacles": around["landmarks"], "prey_velocity": velocity_SQX}
 
     def pay(self, state: ParticleState) -> Array:
         """Predators share what all of them catch; prey pays for each predator on it and for running away."""
-        loss = [self.catch * count for count in pursuit.caught(state, self.bodies, self.predators)]
-        places = state.position_SX[self.predators :]
-        prey = [-lost - self.border * pursuit.outside(at_X) for lost, at_X in zip(loss, places, strict=True)]
-        return jnp.stack([sum(loss, jnp.zeros(()))] * self.predators + prey)
+        loss_Q = self.catch * jnp.sum(pursuit.caught(state, self.bodies, self.predators), axis=0, dtype=float)
+        prey_Q = -loss_Q - self.border * pursuit.outside(state.position_SX[self.predators :])
+        return jnp.concatenate([jnp.full(self.predators, jnp.sum(loss_Q)), prey_Q])
 
     def scene(self, state: ParticleState, spec: GameSpec) -> Scene:
         """A line joins a predator to the prey it touches."""

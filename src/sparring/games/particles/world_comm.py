@@ -7,11 +7,13 @@ sees one velocity fewer, and hears nothing.
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.scene import Scene
 from sparring.core.spec import Feature, GameSpec
 from sparring.games.game import Bots
+from sparring.games.others import without_own
 from sparring.games.particles import physics, pursuit, scenes, views
 from sparring.games.particles.controls import Setting, Wish
 from sparring.games.particles.game import Particles, Scenario, check_counts, particle_game
@@ -45,51 +47,42 @@ class WorldComm(Scenario):
     def first_forest(self) -> int:
         return self.obstacles + self.food
 
-    def see(self, state: ParticleState) -> list[Blocks]:
+    def see(self, state: ParticleState) -> Blocks:
         """Surroundings, the velocities of prey, the forests one is in, and for predators what their leader said."""
-        inside = self._inside(state)
-        return [self._seen_by(s, state, inside) for s in range(len(inside))]
-
-    def _seen_by(self, seat: int, state: ParticleState, inside: list[list[Array]]) -> Blocks:
-        around = views.surroundings(state, seat)
-        visible = jnp.stack([_visible(inside, seat, other) for other in range(len(inside)) if other != seat])[:, None]
-        prey_X = pursuit.prey_velocities(state, self.predators, seat)
-        # Prey are the last of the others.
-        prey_X = jnp.where(visible[visible.shape[0] - prey_X.shape[0] :], prey_X, 0.0)
+        seat_S1, around = np.arange(len(state.position_SX), dtype=np.int32)[:, None], views.surroundings(state)
+        inside_SE = self._touching(state, slice(self.first_forest, None))
+        visible_SS, listed_SQ = _visible(inside_SE), pursuit.listed_prey(len(seat_S1), self.predators)
+        visible_SQ = jnp.pad(visible_SS, ((0, 0), (0, 1)))[seat_S1, listed_SQ]
+        prey_SQX = pursuit.prey_velocities(state, self.predators)
         return {
             **around,
-            "others": jnp.where(visible, around["others"], 0.0),
-            "prey_velocity": prey_X,
-            "in_forest": jnp.array([jnp.where(here, 1.0, -1.0) for here in inside[seat]], float),
-            **({"heard": state.said_SU[LEADER]} if seat < self.predators else {}),
+            "others": jnp.where(without_own(visible_SS)[..., None], around["others"], 0.0),
+            "prey_velocity": jnp.where(visible_SQ[..., None], prey_SQX, 0.0),
+            "in_forest": jnp.where(inside_SE, 1.0, -1.0),
+            "heard": jnp.where(seat_S1 < self.predators, state.said_SU[LEADER], 0.0),
         }
 
-    def _inside(self, state: ParticleState) -> list[list[Array]]:
-        """For each seat, whether it touches each of the forests."""
-        return [self._touching(state, s, slice(self.first_forest, None)) for s in range(state.position_SX.shape[0])]
-
-    def _touching(self, state: ParticleState, seat: int, landmarks: slice) -> list[Array]:
-        marks = zip(state.landmark_EX[landmarks], self.bodies.landmark_size_E[landmarks], strict=True)
-        at_X, size = state.position_SX[seat], self.bodies.size_S[seat]
-        return [physics.touches(at_X - mark_X, size + mark_size) for mark_X, mark_size in marks]
+    def _touching(self, state: ParticleState, landmarks: slice) -> Array:
+        """Whether each seat touches each of some landmarks."""
+        return physics.touching(
+            state.position_SX, self.bodies.size_S, state.landmark_EX[landmarks], self.bodies.landmark_size_E[landmarks]
+        )
 
     def pay(self, state: ParticleState) -> Array:
         """Predators share what all catch and pay for their way to prey; prey eats, and pays for being caught, for
         running away and for its way to food."""
-        places, prey = state.position_SX, range(self.predators, state.position_SX.shape[0])
-        counts = pursuit.caught(state, self.bodies, self.predators)
-        total = self.catch * sum(counts, jnp.zeros(()))
-        hunters = [total - self.chase * physics.nearest(at_X, places[prey.start :]) for at_X in places[: prey.start]]
-        harm = [
-            self.catch * count + self.border * pursuit.outside(places[q]) for q, count in zip(prey, counts, strict=True)
-        ]
-        return jnp.stack(hunters + [self._fed(state, q) - lost for q, lost in zip(prey, harm, strict=True)])
+        hunter_PX, prey_QX = jnp.split(state.position_SX, [self.predators])
+        loss_Q = self.catch * jnp.sum(pursuit.caught(state, self.bodies, self.predators), axis=0, dtype=float)
+        reward_P = jnp.sum(loss_Q) - self.chase * physics.nearest(hunter_PX, prey_QX)
+        harm_Q = loss_Q + self.border * pursuit.outside(prey_QX)
+        return jnp.concatenate([reward_P, self._fed(state) - harm_Q])
 
-    def _fed(self, state: ParticleState, seat: int) -> Array:
-        """Food touched, and the way to the nearest."""
+    def _fed(self, state: ParticleState) -> Array:
+        """Of each prey: food touched, and the way to the nearest."""
         food = slice(self.obstacles, self.first_forest)
-        meals = sum((bite.astype(float) for bite in self._touching(state, seat, food)), jnp.zeros(()))
-        return self.meal * meals - self.hunger * physics.nearest(state.position_SX[seat], state.landmark_EX[food])
+        meals_Q = jnp.sum(self._touching(state, food)[self.predators :], axis=1, dtype=float)
+        way_Q = physics.nearest(state.position_SX[self.predators :], state.landmark_EX[food])
+        return self.meal * meals_Q - self.hunger * way_Q
 
     def scene(self, state: ParticleState, spec: GameSpec) -> Scene:
         """A line joins a predator to the prey it touches."""
@@ -146,11 +139,9 @@ def world_comm(
     )
 
 
-def _visible(inside: list[list[Array]], seat: int, other: int) -> Array:
-    """The leader sees all; others see each other in the same forest, or where both are in none."""
-    if seat == LEADER:
-        return jnp.ones((), bool)
-    together, hidden = jnp.zeros((), bool), jnp.zeros((), bool)
-    for here, there in zip(inside[seat], inside[other], strict=True):
-        together, hidden = together | (here & there), hidden | here | there
-    return together | ~hidden
+def _visible(inside_SE: Array) -> Array:
+    """visible_SS: the leader sees all; others see each other in the same forest, or where both are in none."""
+    together_SS = (inside_SE[:, None] & inside_SE).any(axis=-1)
+    hidden_S = inside_SE.any(axis=-1)
+    leader_S1 = np.arange(len(hidden_S))[:, None] == LEADER
+    return leader_S1 | together_SS | ~(hidden_S[:, None] | hidden_S)

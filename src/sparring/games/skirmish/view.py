@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Literal
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from sparring.core.spec import Central, Feature
+from sparring.games.others import others, without_own
 from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.battle import Battle
 from sparring.games.skirmish.command import ATTACK
@@ -112,7 +112,6 @@ def _around(
 ) -> Array:
     """Moves, foes, friends and oneself as each unit of a side that is awake sees them within a distance."""
     army, units, foes = shape.army, shape.army.slice(side), shape.army.slice(1 - side)
-    count = army.sizes[side]
     seen_foes = _relative(shape, battle, side, foes, sight, awake_N)
     # A healer's choices name friends, and it attacks nobody. SMAC has its choices here: ally i in the row of enemy i.
     attackable = legal_NA[:, ATTACK : ATTACK + army.sizes[1 - side]] & ~stats.heals[units][:, None]
@@ -120,13 +119,11 @@ def _around(
     seen_friends = _relative(shape, battle, side, units, sight, awake_N)
     friend = [*seen_friends, *_condition(shape, stats, battle, units, 0)]
     friend_block = _masked(friend, seen_friends[0])
-    others_NN = np.array([[n for n in range(count) if n != m] for m in range(count)], np.int32)
-    friend_block = jnp.stack([friend_block[n, others_NN[n]] for n in range(count)])
     own = jnp.stack(_condition(shape, stats, battle, units, 0), axis=1)
     parts = (
         legal_NA[:, 2:ATTACK].astype(float),
         _flat(_masked(foe, seen_foes[0]), shape.foes),
-        _flat(friend_block, shape.friends - 1),
+        _flat(without_own(friend_block), shape.friends - 1),
         own,
     )
     return jnp.concatenate(parts, axis=1) * awake_N[:, None]
@@ -166,8 +163,7 @@ def central(
         around = _around(shape, stats, battle, side, legal_NA, jnp.inf, jnp.ones_like(alive_N))
         x, y = battle.place_XU[:, units] * army.battle_map.frame(side)[:, None, None] / SIZE
         cooldown = _cooldown(stats, battle, units) * alive_N
-        others = [jnp.concatenate([cooldown[:n], cooldown[n + 1 :]]) for n in range(count)]
-        waits = jnp.pad(jnp.stack(others), ((0, 0), (0, shape.friends - count), (0, 0)))
+        waits = jnp.pad(others(cooldown), ((0, 0), (0, shape.friends - count), (0, 0)))
         last = jnp.broadcast_to(_last(shape, battle, side)[None], (count, shape.friends * shape.choices, worlds))
         rows = jnp.concatenate([around, jnp.stack([x, y, cooldown], axis=1), waits, last], axis=1)
     return jnp.concatenate([name, rows * alive_N[:, None] if masked else rows], axis=1)

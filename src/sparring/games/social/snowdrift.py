@@ -19,6 +19,7 @@ from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.games.game import Bots, Chance, Game
+from sparring.games.others import without_own
 from sparring.games.social import grid, paths, scenes, views
 from sparring.games.social.grid import NOWHERE
 from sparring.games.social.paths import CERTAIN, Seen
@@ -97,7 +98,7 @@ class Snowdrift(Game):
     def _places(self, state: SnowdriftState) -> Array:
         """Blocks as in `_layout`; the last number of a drift is the share of agents on its cell."""
         seats, own = self.spec.seats, views.own_place(state.cell_S, self.size)
-        others = views.without_own(self._done(state, views.listed(state.cell_S, state.cell_S, self.size)[:, :, :2]))
+        others = without_own(self._done(state, views.listed(state.cell_S, state.cell_S, self.size)[:, :, :2]))
         crowd_E = views.crowd(state.cell_S, state.drift_E)
         crowd_SE1 = jnp.broadcast_to((crowd_E / seats)[:, None], (seats, self.drifts, 1))
         drifts = jnp.concatenate([views.listed(state.cell_S, state.drift_E, self.size), crowd_SE1], axis=-1)
@@ -107,7 +108,7 @@ class Snowdrift(Game):
         fixed = [views.plane(list(state.drift_E), self.size)]
         board, others = views.planes(state.cell_S, fixed, self.size)
         nothing = jnp.zeros((self.spec.seats, self.spec.seats, 0))
-        return views.row_of([board, others, views.without_own(self._done(state, nothing)), self._status(state)])
+        return views.row_of([board, others, without_own(self._done(state, nothing)), self._status(state)])
 
     def _done(self, state: SnowdriftState, block_SSX: Array) -> Array:
         """A block about all seats, with the share of all drifts that each has helped to remove."""

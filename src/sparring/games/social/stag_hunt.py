@@ -24,6 +24,7 @@ from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.games.game import Bots, Chance, Game
+from sparring.games.others import without_own
 from sparring.games.social import grid, hunters, scenes, views
 from sparring.games.social.grid import NOWHERE
 
@@ -96,7 +97,7 @@ class StagHunt(Game):
     def _places(self, state: StagHuntState) -> Array:
         """Blocks as in `_layout`; the last number of an animal is the share of hunters on its cell."""
         here_S = jnp.where(state.present_S, state.cell_S, NOWHERE)
-        others = views.without_own(views.listed(state.cell_S, here_S, self.size))
+        others = without_own(views.listed(state.cell_S, here_S, self.size))
         animal_E = jnp.concatenate([state.stag_E, state.hare_E])
         crowd_E = views.crowd(here_S, animal_E)
         crowd_SE1 = jnp.broadcast_to((crowd_E / self.spec.seats)[:, None], (self.spec.seats, *crowd_E.shape, 1))

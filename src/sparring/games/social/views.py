@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jax import Array
 
+from sparring.games.others import without_own
 from sparring.games.social import grid
 
 
@@ -31,12 +32,6 @@ def crowd(here_S: Array, cell_E: Array) -> Array:
     """crowd_E: how many seats are on the cell of each object; seats and objects that are nowhere do not meet."""
     on_SE = (here_S[:, None] == cell_E) & (cell_E >= 0)
     return jnp.sum(on_SE.astype(jnp.int32), axis=0)
-
-
-def without_own(block_SSX: Array) -> Array:
-    """For each seat the rows of all other seats, in seat order: [S, S - 1, ...]."""
-    seats = range(block_SSX.shape[0])
-    return jnp.stack([jnp.concatenate([block_SSX[s, :s], block_SSX[s, s + 1 :]]) for s in seats])
 
 
 def plane(cells: Sequence[Array], size: int) -> Array:
