@@ -15,7 +15,8 @@ from sparring.learn.config import COEFFICIENTS, INHERITED, NEUTRAL
 from sparring.recipes.catalogue import RECIPES
 from sparring.recipes.presets import PRESETS
 from sparring.recipes.presets import apply as with_preset
-from sparring.training.build import build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import build
 from sparring.training.config import RunConfig
 from sparring.training.needs import NEEDS, check_needs, settings
 from sparring.training.program import compile_program
