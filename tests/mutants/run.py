@@ -18,8 +18,8 @@ from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
 from queue import Queue
 
-TESTS = Path(__file__).parent.parent
-sys.path[:0] = [str(TESTS), str(TESTS / "mutants")]
+sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent))
 
 import conftest  # noqa: F401  its environment must be there before JAX is
 from mutants import ROOT, SOURCE, Mutant, read_mutants  # the folder of this file is no package
