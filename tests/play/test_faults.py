@@ -16,7 +16,7 @@ from sparring.evaluation.match import first_games
 from sparring.games.game import Chance, Game
 from sparring.learn.returns import gae
 from sparring.play.defeats import before_defeat
-from sparring.play.faults import left_out, undefined, unusable
+from sparring.play.faults import found_in, left_out, undefined, unusable, without_fault
 from sparring.play.rollout import Driver, Games, Pairing, tally
 from sparring.play.roster import stack
 from toy_players import Always, mirror, play, reader
@@ -130,6 +130,21 @@ def test_starts_that_are_used_again_are_counted():
     assert played("", [0, 3], steps=9)[2].faults.reused == 0
     # What a fault takes from the bank is not the fault of the game's lengths.
     assert played("state", [100, 100], steps=4)[2].faults.reused == 0
+
+
+def test_starts_that_faults_took_are_not_counted_as_used_again():
+    # Two starts for each world. World 0 went wrong once and ended two games, world 1 ended three.
+    fault_TBW = jnp.array([[[True, False]], [[False, False]]])
+    found = found_in(fault_TBW, jnp.ones((2, 1, 2), int), SPEC, jnp.array([3, 3]), jnp.zeros((2, 2)), None)
+    assert (found.left_out, found.overdue, found.reused) == (1, 0, 1)
+
+
+def test_a_step_that_went_wrong_neither_pays_nor_ends():
+    yes, fault_BW = jnp.array([[True, True]]), jnp.array([[True, False]])
+    sound = without_fault(Step(jnp.ones((1, 2, 1)), yes[..., None], yes, yes, jnp.ones((1, 2, 1))), fault_BW)
+    np.testing.assert_array_equal(sound.reward_S[..., 0], [[0, 1]])
+    np.testing.assert_array_equal(sound.over, [[False, True]])
+    np.testing.assert_array_equal(sound.cut, [[False, True]])
 
 
 def test_steps_that_teach_nothing_and_where_credit_stops():
