@@ -16,7 +16,7 @@ from sparring.evaluation.match import first_games
 from sparring.games.game import Chance, Game
 from sparring.learn.returns import gae
 from sparring.play.defeats import before_defeat
-from sparring.play.faults import found_in, left_out, undefined, unusable, without_fault
+from sparring.play.faults import found_in, left_out, no_exhibit, undefined, unusable, with_first, without_fault
 from sparring.play.rollout import Driver, Games, Pairing, tally
 from sparring.play.roster import stack
 from toy_players import Always, mirror, play, reader
@@ -120,6 +120,14 @@ def test_the_first_fault_is_kept_as_it_was_one_step_before():
     exhibit = games.faults.exhibit
     assert (exhibit.world, exhibit.state.clock, exhibit.state.hull) == (1, 101, 0.0)
     assert played("state", [0, 0])[2].faults.exhibit.world == -1
+
+
+def test_a_later_fault_does_not_take_the_place_of_the_first():
+    actions = Action(jnp.zeros((2, 1, 1), jnp.int32), jnp.zeros((2, 1, 0)))
+    exhibit = no_exhibit(SPEC, jnp.zeros(2), ())
+    for step, fault in enumerate(([False, False], [False, True], [True, False])):
+        exhibit = with_first(exhibit, jnp.array([fault]), jnp.full(2, float(step)), actions, ())
+    assert (exhibit.world, exhibit.state) == (1, 1.0)
 
 
 def test_starts_that_are_used_again_are_counted():
