@@ -139,6 +139,11 @@ def test_a_run_with_an_idle_setting_is_not_built():
         build(config_of(huber_delta=1.0))
 
 
+def test_shares_of_mains_do_nothing_under_another_rule():
+    with pytest.raises(ConfigError, match=r"league_pfsp=.* would do nothing: it needs .*main_rule=shares"):
+        check_needs(config_of(mains=1, main_rule="elo_gaussian", league_pfsp=0.2))
+
+
 def test_every_setting_acts_alone_or_says_what_it_needs():
     """A new setting fails here until it is known which."""
     known = [name for name, _, _ in settings(RunConfig())]
