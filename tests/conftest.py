@@ -34,7 +34,7 @@ os.environ["XLA_FLAGS"] = " ".join([*own_flags, *([] if os.environ.get("OPTIMISE
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Compilations())
+    config.pluginmanager.register(Compilations(), "compilations")
     config.option.loadscopereorder = False  # workers take files in the order below
     # Entries of the cache are not written in one piece: a worker that reads half of one compiles for itself.
     for verb in ("reading", "writing"):

@@ -183,6 +183,12 @@ def test_the_game_that_counts_is_the_first_also_when_others_go_on_for_another_st
     np.testing.assert_array_equal(returns[short], all_short[short])
 
 
+def test_every_stretch_has_chance_of_its_own(monkeypatch):
+    monkeypatch.setattr(match, "STRETCH", 1)
+    returns, lengths, _ = first_games_of(Paid(lottery(5, longest=6).spec, (), 5))
+    assert set(returns[lengths == 5, 0]) - {0.0, 5.0}, "not the same choice five times"
+
+
 def test_play_stops_when_the_last_game_is_over(monkeypatch):
     # Games may last 10**9 steps, but these last 2: going on to the longest would not end today.
     monkeypatch.setattr(match, "STRETCH", 4)

@@ -17,6 +17,7 @@ from sparring.games.contract import check_game
 from sparring.games.game import Bots, Game
 from sparring.games.matrix import MatrixGame, MatrixState, coordination, rock_paper_scissors
 from sparring.games.symmetry import exchanges
+from sparring.games.trial import Noise, random_action
 from toy_games import Timetable, TimetableState, timetable
 
 ROUNDS = 3
@@ -51,6 +52,15 @@ def rejected(game: MatrixGame, sentence: str) -> None:
 
 def test_a_sound_game_passes() -> None:
     check_game(doctored(), worlds=2, games=2)
+
+
+def test_random_play_keeps_to_what_is_legal_and_within_bounds() -> None:
+    spec = ActionSpec(heads=(3, 2), low=(0.0,), high=(4.0,))
+    noise = Noise(np.array([[0.9, 0.1, 0.4, 0.3, 0.2]] * 2), np.array([[0.25], [1.0]]))
+    legal_SA = jnp.array([[False, True, False, False, True], [True] * 5])
+    action = random_action(noise, spec, legal_SA)
+    np.testing.assert_array_equal(action.discrete_SD, [[1, 1], [0, 0]])
+    np.testing.assert_array_equal(action.continuous_SC, [[1.0], [4.0]])
 
 
 def absent_from(step: int, state: MatrixState, seen: Observation) -> Observation:
@@ -100,7 +110,7 @@ STEPS = {
         lambda _, step: step._replace(reward_S=step.reward_S + jnp.array([3e19, -3e19]))
     ),
     "Finite rewards: expected finite numbers": (
-        lambda after, step: step._replace(reward_S=step.reward_S / (after.played - 2.0))
+        lambda after, step: step._replace(reward_S=step.reward_S + 0.0 * jnp.sqrt(after.played - 2.0))
     ),
     "Outcome: expected zeros before the end, found an outcome at step 1": (
         lambda _, step: step._replace(outcome_K=jnp.array([1.0, -1.0]))
@@ -210,6 +220,7 @@ def test_a_state_that_changes_its_type_is_refused() -> None:
 def test_others_must_be_listed_in_seat_order() -> None:
     """With three seats, listing them from the next one on is another order for the middle seat."""
     base = coordination(players=3, rounds=ROUNDS)
+    check_game(base, worlds=1, games=1)
 
     def observe(self: MatrixGame, state: MatrixState) -> Observation:
         seen = MatrixGame.observe(self, state)

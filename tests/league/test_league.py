@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from sparring.core.errors import ConfigError, RunError
 from sparring.core.schedules import Schedule
 from sparring.core.seeding import Seed
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
+from sparring.league.desk import received
 from sparring.league.drawing import EMPTY, NOT_FINITE, UNSOLVED
 from sparring.league.events import Climbed, Counted, Evicted, Joined, Kept, Retreated, SharesSet, Snapshot
 from sparring.league.gates import GateConfig
@@ -578,6 +579,26 @@ def test_a_league_is_not_restored_into_another_run(change, says):
     run(league, 10, Worlds(4))
     with pytest.raises(RunError, match=says):
         League.begin(**{**setting(league.opponents), **change}).restored(league.state())
+
+
+def test_whom_a_block_meets_does_not_follow_from_the_kind_it_was_given():
+    """With one stream of numbers for both, a high number would mean a bot and always the last one."""
+    met = Counter(
+        int(begin(mix(current=0.5, bots=0.5), blocks=1, seed=seed).assign(0, 0.0, 0).next_B[0]) for seed in range(60)
+    )
+    assert set(met) == {LEARNER, MEEK, ACE}
+    assert min(met.values()) >= 5, "15 of each bot are expected"
+
+
+def test_a_report_is_kept_as_plain_numbers_as_after_an_interruption():
+    counts = np.array([3, 2, 0, 1])
+    report = Report(np.int64(0), (Result(0, ACE, np.float64(0.5), *counts),), tuple(np.ones(1, bool)))
+    (kept,) = received([], report, blocks=1, last=0)
+    assert json.loads(json.dumps(asdict(kept))) == {
+        "iteration": 0,
+        "rows": [[0, ACE, 0.5, 3, 2, 0, 1, False]],
+        "drained_B": [True],
+    }
 
 
 def test_a_seed_decides_the_draws():

@@ -65,6 +65,8 @@ def test_the_newest_leaves_only_when_nobody_else_can(policy):
     payoff_MM = np.array([[0, 0.9, 0.2], [-0.9, 0, 0.2], [-0.2, -0.2, 0]])
     others = {pool[0].id, pool[1].id}
     assert evictee(pool, policy, now=9, payoff_MM=payoff_MM) != pool[2]
+    weakest = (9.0, 9.0, 0.0)  # of the two most alike, the members 1 and 2, the newest is the lower rated
+    assert evictee(pool, policy, now=9, payoff_MM=payoff_MM, rating_M=weakest) != pool[2]
     assert evictee(pool, policy, now=9, referenced=others, payoff_MM=payoff_MM) == pool[2]
     assert evictee(pool[2:], policy, now=9, payoff_MM=np.zeros((1, 1))) == pool[2]
 

@@ -304,3 +304,15 @@ def test_with_other_weights_a_burn_in_renews_the_memory_of_later_sequences_only(
     gap = np.abs(warm[0].in_time(warm[1].value) - cold[0].in_time(cold[1].value)).max(axis=(1, 2))
     assert (gap[:2] < 1e-6).all()
     assert (gap[2:] > 1e-4).all()
+
+
+def test_no_gradient_flows_through_a_burn_in():
+    model = first(learners_of(GAME, GRU, [7])).model
+    batch = to_rows(played(GRU, sequence=1), Cut(STEPS, 2, 1))
+
+    def learned_from(features):
+        return unroll(model.actor, model.judge, batch._replace(features=features)).value[:, 1:].sum()
+
+    slope = np.abs(quick(jax.grad(learned_from))(batch.features)).max(axis=(0, 2, 3))
+    assert slope[0] == 0
+    assert (slope[1:] > 0).all()

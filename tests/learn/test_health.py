@@ -24,6 +24,8 @@ def test_units_that_do_not_vary_are_dead_whether_silent_or_saturated():
     assert dead_units(jnp.asarray(hidden), ALL) == 0.0
     hidden[:, 0], hidden[:, 1] = 0.0, 1.0  # a silent ReLU, a saturated tanh
     assert dead_units(jnp.asarray(hidden), ALL) == 0.25
+    hidden[:, 2] *= 0.01  # hardly alive beside the others
+    assert dead_units(jnp.asarray(hidden), ALL) == 0.375
 
 
 @pytest.mark.parametrize("rank", [1, 3, 8])

@@ -9,6 +9,7 @@ from sparring.learn.losses import (
     clipped_value_error,
     explained_variance,
     masked_mean,
+    or_none,
     spo_surrogate,
     standardise,
     value_error,
@@ -65,6 +66,10 @@ def test_hubers_error_is_the_square_within_delta_and_linear_beyond(value, error,
     found, gradient = jax.value_and_grad(value_error)(value, 2.0, 1.0)
     assert found == pytest.approx(error)
     assert gradient == pytest.approx(slope)
+
+
+def test_a_clip_of_0_holds_nothing_back():
+    np.testing.assert_array_equal(or_none(jnp.array([0.0, CLIP])), np.array([np.inf, CLIP], np.float32))
 
 
 def test_a_clipped_value_error_may_be_hubers():

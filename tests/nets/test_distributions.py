@@ -28,10 +28,10 @@ def chosen(*entries: int) -> Action:
 
 
 def hybrid() -> Distribution:
-    """Heads with probabilities (1/2, 1/4, 1/4) and (0, 1), normals around (0.3, -1) with deviations (0.5, 2)."""
+    """Heads with probabilities (1/2, 1/4, 1/4) and (0, 1), normals around (0.3, -1) with deviations (0.5, 3)."""
     logits_A = np.log(np.float32([2.0, 1.0, 1.0, 5.0, 7.0]))
     legal_A = np.array([True, True, True, False, True])
-    return MAKE(HYBRID, logits_A, legal_A, np.float32([0.3, -1.0]), np.log(np.float32([0.5, 2.0])))
+    return MAKE(HYBRID, logits_A, legal_A, np.float32([0.3, -1.0]), np.log(np.float32([0.5, 3.0])))
 
 
 def test_illegal_entries_have_probability_exactly_0_and_the_others_share_1():
@@ -87,19 +87,28 @@ def test_probabilities_are_added_up_in_full_precision():
 
 def test_the_log_probability_of_an_action_is_the_sum_over_heads_and_dimensions():
     action = Action(np.array([1, 1]), np.float32([0.8, -3.0]))
-    by_hand = np.log(0.25) + np.log(1.0) + stats.norm.logpdf([0.8, -3.0], [0.3, -1.0], [0.5, 2.0]).sum()
+    by_hand = np.log(0.25) + np.log(1.0) + stats.norm.logpdf([0.8, -3.0], [0.3, -1.0], [0.5, 3.0]).sum()
     assert LOG_PROB(hybrid(), action).item() == pytest.approx(by_hand, abs=1e-6)
 
 
 def test_the_entropy_is_the_sum_over_heads_and_dimensions():
     # (1/2, 1/4, 1/4): log(2)/2 + 2 log(4)/4 = 1.5 log 2; the certain head adds nothing.
-    by_hand = 1.5 * np.log(2) + stats.norm.entropy([0.3, -1.0], [0.5, 2.0]).sum()
+    by_hand = 1.5 * np.log(2) + stats.norm.entropy([0.3, -1.0], [0.5, 3.0]).sum()
     assert ENTROPY(hybrid()).item() == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_the_kl_is_the_sum_over_heads_and_dimensions_and_weighs_by_the_first():
+    old = hybrid()
+    new = MAKE(HYBRID, np.zeros(5), np.array([True, True, True, False, True]), np.float32([0.8, -1.0]), np.zeros(2))
+    # (1/2, 1/4, 1/4) from thirds: log 3 - 1.5 log 2. Normals: log of the ratio of deviations + (s^2 + shift^2 - 1) / 2.
+    by_hand = np.log(3) - 1.5 * np.log(2) - np.log(0.5) - np.log(3) + 0.5 * (0.25 + 0.25 - 1 + 9 - 1)
+    assert quick(Distribution.kl)(old, new).item() == pytest.approx(by_hand, abs=1e-6)
+    assert quick(Distribution.kl)(old, old).item() == 0.0
 
 
 def test_continuous_samples_are_the_mean_plus_deviations():
     sample = SAMPLE(hybrid(), np.float32([0.0, 0.0]), np.float32([2.0, -1.0]))
-    np.testing.assert_allclose(sample.continuous_SC, [0.3 + 0.5 * 2.0, -1.0 - 2.0], rtol=1e-6)
+    np.testing.assert_allclose(sample.continuous_SC, [0.3 + 0.5 * 2.0, -1.0 - 3.0], rtol=1e-6)
     np.testing.assert_array_equal(sample.discrete_SD, [0, 1])
 
 

@@ -1,11 +1,13 @@
 from functools import cache
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from sparring.core.spec import ActionSpec
-from sparring.play.chance import action_noise, stream, twins
+from sparring.play.chance import action_noise, game_chance, stream, twins
 from sparring.play.seating import Seating, seat
 from toy_games import timetable
 from toy_players import quick
@@ -38,6 +40,13 @@ def test_noise_has_a_number_for_each_head_and_dimension_of_every_seat():
     assert normal.shape == (2, 2, 3, 1, 1)
     assert len(np.unique(uniform)) == uniform.size
     assert len(np.unique(normal)) == normal.size
+
+
+def test_every_step_of_every_world_has_chance_of_its_own():
+    game: Any = SimpleNamespace(chance=jax.random.uniform)
+    chance_TV = np.asarray(game_chance(game, KEY, 3, 4))
+    assert chance_TV.shape == (3, 4)
+    assert len(np.unique(chance_TV)) == 12
 
 
 def test_permuting_learners_with_their_ids_permutes_their_noise_bit_for_bit():
@@ -75,6 +84,15 @@ def test_twins_are_counted_across_groups():
     other = twins(seating, (jnp.array([7], jnp.uint32), jnp.array([8], jnp.uint32)))
     assert [int(t.item()) for t in same] == [0, 1]
     assert [int(t.item()) for t in other] == [0, 0]
+
+
+def test_twins_are_counted_whichever_group_sits_first_and_nobody_in_an_empty_lane_is_one():
+    spec = timetable([[0.0, 0.0]], action=ACTION).spec
+    seating = seat(spec, spec.seats_of_side, family_BK=[["past", "net"]], learner_BK=[[-1, 0]], worlds=1)
+    assert [group.family for group in seating.groups] == ["net", "past"]
+    for learner, past, twin in ((7, 7, 1), (0, 8, 0)):
+        found = twins(seating, (jnp.array([learner], jnp.uint32), jnp.array([past], jnp.uint32)))
+        assert [int(t.item()) for t in found] == [twin, 0]
 
 
 def test_streams_of_different_names_have_different_keys():

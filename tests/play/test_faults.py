@@ -16,7 +16,7 @@ from sparring.evaluation.match import first_games
 from sparring.games.game import Chance, Game
 from sparring.learn.returns import gae
 from sparring.play.defeats import before_defeat
-from sparring.play.faults import left_out, undefined, unusable
+from sparring.play.faults import found_in, left_out, no_exhibit, undefined, unusable, with_first, without_fault
 from sparring.play.rollout import Driver, Games, Pairing, tally
 from sparring.play.roster import stack
 from toy_players import Always, mirror, play, reader
@@ -122,6 +122,14 @@ def test_the_first_fault_is_kept_as_it_was_one_step_before():
     assert played("state", [0, 0])[2].faults.exhibit.world == -1
 
 
+def test_a_later_fault_does_not_take_the_place_of_the_first():
+    actions = Action(jnp.zeros((2, 1, 1), jnp.int32), jnp.zeros((2, 1, 0)))
+    exhibit = no_exhibit(SPEC, jnp.zeros(2), ())
+    for step, fault in enumerate(([False, False], [False, True], [True, False])):
+        exhibit = with_first(exhibit, jnp.array([fault]), jnp.full(2, float(step)), actions, ())
+    assert (exhibit.world, exhibit.state) == (1, 1.0)
+
+
 def test_starts_that_are_used_again_are_counted():
     # Games of 4 steps that are said to last 9: both worlds restart after steps 4 and 8, with one start each.
     _, _, games = played("", [0, 0], steps=9, longest=9, shortest=9)
@@ -130,6 +138,21 @@ def test_starts_that_are_used_again_are_counted():
     assert played("", [0, 3], steps=9)[2].faults.reused == 0
     # What a fault takes from the bank is not the fault of the game's lengths.
     assert played("state", [100, 100], steps=4)[2].faults.reused == 0
+
+
+def test_starts_that_faults_took_are_not_counted_as_used_again():
+    # Two starts for each world. World 0 went wrong once and ended two games, world 1 ended three.
+    fault_TBW = jnp.array([[[True, False]], [[False, False]]])
+    found = found_in(fault_TBW, jnp.ones((2, 1, 2), int), SPEC, jnp.array([3, 3]), jnp.zeros((2, 2)), None)
+    assert (found.left_out, found.overdue, found.reused) == (1, 0, 1)
+
+
+def test_a_step_that_went_wrong_neither_pays_nor_ends():
+    yes, fault_BW = jnp.array([[True, True]]), jnp.array([[True, False]])
+    sound = without_fault(Step(jnp.ones((1, 2, 1)), yes[..., None], yes, yes, jnp.ones((1, 2, 1))), fault_BW)
+    np.testing.assert_array_equal(sound.reward_S[..., 0], [[0, 1]])
+    np.testing.assert_array_equal(sound.over, [[False, True]])
+    np.testing.assert_array_equal(sound.cut, [[False, True]])
 
 
 def test_steps_that_teach_nothing_and_where_credit_stops():

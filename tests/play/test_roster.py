@@ -1,3 +1,4 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -5,8 +6,13 @@ import pytest
 from sparring.core.errors import ConfigError
 from sparring.core.spec import ActionSpec
 from sparring.games.matrix import matrix_game, rock_paper_scissors
+from sparring.play.decide import look
+from sparring.play.relay import decide_weakened, random_action
+from sparring.play.rollout import Driver
 from sparring.play.roster import split, stack, take
 from sparring.play.scripted import Scripted, bot_names
+from sparring.play.seating import seat
+from sparring.play.starts import fresh_starts
 from toy_games import timetable
 from toy_players import Always, quick
 
@@ -50,6 +56,30 @@ def test_random_play_of_continuous_actions_is_centred_in_the_bounds_with_half_th
     distribution, _ = CALL(Scripted.make(game, "random"), np.zeros((1, 3), np.float32), np.ones((1, 0), bool), ())
     np.testing.assert_allclose(distribution.mean_C, [[0.0, 4.0]])
     np.testing.assert_allclose(np.exp(distribution.log_std_C), [[1.0, 4.0]], rtol=1e-6)
+
+
+def test_what_weakens_a_player_is_legal_and_anywhere_within_the_bounds():
+    action = ActionSpec(heads=(3,), low=(1.0,), high=(3.0,))
+    legal_NA = jnp.array([[True, False, True]] * 3)
+    wild = random_action(action, legal_NA, jnp.array([[0.1], [0.4], [0.6]]), jnp.array([[0.0], [9.0], [-9.0]]))
+    np.testing.assert_array_equal(wild.discrete_SD, [[0], [0], [2]])
+    np.testing.assert_allclose(wild.continuous_SC, [[2.0], [3.0], [1.0]], atol=1e-6)
+
+
+def test_a_weakened_player_chooses_at_random_in_as_large_a_share_as_was_asked_for():
+    game = timetable([[0.0]])
+    seating = seat(game.spec, ((0,),), family_BK=[["past"]], learner_BK=[[-1]], worlds=4)
+    driver = Driver(stack([Always.make(game, 0)]), None, jnp.zeros(1, jnp.uint32), jnp.ones(1), jnp.array([0.25]))
+    coin = jnp.array([0.1, 0.24, 0.26, 0.9]).reshape(1, 4, 1)
+    noise = (jnp.full((1, 4, 1, 1), 0.99), jnp.zeros((1, 4, 1, 0)), coin)  # a random choice is the last entry
+
+    @quick
+    def drawn():
+        sight = look(game, seating, [driver], fresh_starts(game, jax.random.key(0), 4))
+        return decide_weakened(seating, seating.groups[0], driver, sight, (), noise).action.discrete_SD.ravel()
+
+    last = game.spec.action.entries - 1
+    np.testing.assert_array_equal(drawn(), [last, last, 0, 0])
 
 
 def test_an_unknown_bot_is_an_error_that_names_the_nearest():

@@ -54,6 +54,13 @@ def test_a_lane_sees_its_own_seats_and_worlds():
     np.testing.assert_array_equal(seating.per_world(array_BWS[:, :, 0], hunters), [[0, 10, 100, 110]])
 
 
+def test_every_world_of_a_lane_is_on_the_side_of_its_lane():
+    seating = seat(DUEL, DUEL.seats_of_side, family_BK=[["net", "net"]] * 2, learner_BK=[[0, 0]] * 2, worlds=2)
+    side_PWK = np.asarray(seating.sides_of(seating.groups[0]))
+    np.testing.assert_array_equal(side_PWK.argmax(-1), [[0, 0, 1, 1, 0, 0, 1, 1]])
+    np.testing.assert_array_equal(side_PWK.sum(-1), 1)
+
+
 SEATINGS = {
     "mirror": (HUNT, [["a", "b"]], [[0, 0]]),
     "several blocks": (HUNT, [["a", "b"], ["a", "b"], ["a", "c"]], [[0, 0], [0, 0], [0, -1]]),

@@ -53,10 +53,11 @@ def test_of_a_league_it_is_the_first_main_and_of_a_population_each_seeds_leader(
 def test_a_run_is_finished_when_its_last_checkpoint_and_the_evaluation_after_it_are_there(tmp_path):
     run = folder(tmp_path / "a", ["learner"])
     run.write_text(run.config_path, to_toml(RunConfig(seeds=2)))
-    before = [{"kind": "eval", "iteration": 6, "seed": 4}, {"kind": "train", "iteration": 6, "seed": 4}]
-    run.append_metrics([*before, {"kind": "eval", "iteration": 6, "seed": 4}])
+    at = {"iteration": 6, "steps": 700}
+    before = [{"kind": "eval", **at, "seed": 4}, {"kind": "train", **at, "seed": 4}]
+    run.append_metrics([*before, {"kind": "eval", **at, "seed": 4}])
     assert not finished(run.path), "one seed of two was written"
-    run.append_metrics([{"kind": "eval", "iteration": 6, "seed": 5}])
+    run.append_metrics([{"kind": "eval", **at, "seed": 5}])
     assert finished(run.path)
     assert not finished(folder(tmp_path / "b", ["learner"], iterations=8).path)
     assert not finished(tmp_path / "none") and not finished(RunDir.create(tmp_path / "c").path)

@@ -15,7 +15,8 @@ from sparring.learn.config import COEFFICIENTS, INHERITED, NEUTRAL
 from sparring.recipes.catalogue import RECIPES
 from sparring.recipes.presets import PRESETS
 from sparring.recipes.presets import apply as with_preset
-from sparring.training.build import build, first_state
+from sparring.training.beginning import first_state
+from sparring.training.build import build
 from sparring.training.config import RunConfig
 from sparring.training.needs import NEEDS, check_needs, settings
 from sparring.training.program import compile_program
@@ -136,6 +137,11 @@ def test_a_setting_is_refused_without_its_switch_and_taken_with_it(name):
 def test_a_run_with_an_idle_setting_is_not_built():
     with pytest.raises(ConfigError, match=r"huber_delta=1 would do nothing: it needs value_loss=huber\. Set that, or"):
         build(config_of(huber_delta=1.0))
+
+
+def test_shares_of_mains_do_nothing_under_another_rule():
+    with pytest.raises(ConfigError, match=r"league_pfsp=.* would do nothing: it needs .*main_rule=shares"):
+        check_needs(config_of(mains=1, main_rule="elo_gaussian", league_pfsp=0.2))
 
 
 def test_every_setting_acts_alone_or_says_what_it_needs():

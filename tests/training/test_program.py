@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,15 +13,27 @@ import pytest
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.games.registry import make
+from sparring.league.config import OpponentsConfig, PoolConfig
+from sparring.league.population import PopulationConfig
+from sparring.league.roles import RolesConfig
 from sparring.play.roster import stack
 from sparring.play.scripted import Scripted
-from sparring.play.seating import seat
+from sparring.play.seating import Group, seat
 from sparring.store.checkpoints import Checkpoint
-from sparring.training.beginning import first_state
+from sparring.training.beginning import Beginning, first_models, first_state
 from sparring.training.build import build
 from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
 from sparring.training.line_up import LineUp
-from sparring.training.program import Frozen, compile_program, under_rules
+from sparring.training.program import (
+    Frozen,
+    Orders,
+    compile_program,
+    live_row,
+    own_family,
+    seat_players,
+    shadow_row,
+    under_rules,
+)
 from sparring.training.runs import WarmStart, with_player
 from sparring.training.snapshot import to_arrays
 
@@ -145,6 +159,44 @@ def test_shapes_that_do_not_divide_name_the_nearest_that_do(tiny, changes, says)
 def test_impossible_seatings_are_explained(tiny, game, seats, says):
     with pytest.raises(ConfigError, match=says):
         build(replace(tiny, game=game, seats=seats))
+
+
+def test_first_weights_follow_the_seed_and_the_learner(tiny):
+    built = build(independent(tiny))
+    assert Beginning.of(built).players == ((0, 1, 2),)
+    weights = [first_models(built, seed)[0].actor.head.weight_IO for seed in (0, 1, 0)]
+    np.testing.assert_array_equal(weights[0], weights[2])
+    assert len({row.tobytes() for stack in weights[:2] for row in stack}) == 6
+
+
+def test_a_league_of_roles_has_one_past_and_learners_abreast_have_one_each(tiny):
+    met = OpponentsConfig(current=Schedule.parse(0.5), history=Schedule.parse(0.5))
+    pool, play = PoolConfig(pool_size=3), PlayConfig(worlds=16, steps=4, blocks=8)
+    config = replace(tiny, game="kuhn", pool=pool, play=play)
+    abreast = Beginning.of(build(replace(config, opponents=met, population=PopulationConfig(population=4))))
+    league = Beginning.of(build(replace(config, roles=RolesConfig(mains=1, league_exploiters=1))))
+    assert (abreast.pool, abreast.anew) == (12, False)
+    assert (league.pool, league.anew) == (3, True)
+
+
+def test_a_row_is_one_of_the_pool_a_shadow_or_a_learner_as_it_is_now():
+    plan: Any = SimpleNamespace(ppo=SimpleNamespace(has_shadow=True), live=True)
+    learners: Any = [
+        SimpleNamespace(shadow=jnp.array([20 + i]), model=SimpleNamespace(actor=jnp.array([30 + i]))) for i in range(2)
+    ]
+    rows = jnp.array([2, shadow_row(0), shadow_row(1), live_row(0), live_row(1)])
+    chosen = own_family(plan, tuple(learners), jnp.array([10, 11, 12]), rows)
+    np.testing.assert_array_equal(chosen, [12, 20, 21, 30, 31])
+
+
+def test_a_group_that_does_not_learn_is_driven_by_the_rows_that_were_ordered():
+    group = Group("bots", (((0, 0),), ((1, 0),)), learns=False)
+    plan: Any = SimpleNamespace(seating=SimpleNamespace(groups=(group,)))
+    roster = Frozen(jnp.array([0, 10, 20]), jnp.zeros(3, jnp.uint32))
+    orders = Orders((jnp.array([2, 0]),), (jnp.array([5, 6]),), (None,), (None,), None, ())
+    (driver,) = seat_players(plan, (), None, {"bots": roster}, orders, ())
+    np.testing.assert_array_equal(driver.policy, [20, 0])
+    np.testing.assert_array_equal(driver.ids_P, [5, 6])
 
 
 def test_bots_know_the_rules_of_the_present_stage():

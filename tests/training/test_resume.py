@@ -24,6 +24,7 @@ from sparring.store.run_dir import RunDir
 from sparring.training.build import Built
 from sparring.training.config import CheckpointConfig, EvalConfig, RunConfig, SeatsConfig
 from sparring.training.runs import WarmStart, reopen, resume, start
+from sparring.training.train import due
 
 ITERATIONS = 6
 
@@ -152,6 +153,11 @@ def test_a_run_whose_final_evaluation_broke_is_whole_and_resume_evaluates_it(tin
         again = resume(tmp_path / "broken")
         assert again.finished and again.scores and again.compilations == 0
     assert digest(tmp_path / "broken") == whole
+
+
+def test_what_comes_every_so_often_comes_then_and_0_means_never():
+    assert [done for done in range(1, 7) if due(3, done)] == [3, 6]
+    assert not any(due(0, done) for done in range(7))
 
 
 def broken(*_: object) -> None:

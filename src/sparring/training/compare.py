@@ -136,7 +136,7 @@ def meet(game: Game, entries: list[Entry], *, games: int, seed: int) -> Payoff:
 def examined(entry: Entry) -> Candidate:
     """The candidate with the figures of the run's last evaluation; with none where it was never evaluated."""
     manifest, last = entry.run.read_manifest(), last_evaluation(entry.run)
-    missing = [seed for seed in entry.players if seed not in last]
+    missing = [seed for seed in entry.players if last and seed not in last]
     if missing:
         raise RunError(
             f"{entry.run.metrics_path} has no evaluation of seed {missing[0]}: lines of it were lost. Restore the file "

@@ -28,6 +28,9 @@ def test_a_zealot_takes_eight_steps_for_nine_cells_and_stops_there() -> None:
     seen = course(scene([Unit("zealot", -4, 2)], []), 9, {0: Order(walk=(5, 2))})
     assert seen.place[7, 0, 0] == pytest.approx(3.875, abs=1e-4)
     assert_array_equal(seen.place[8:, 0], [[5, 2], [5, 2]])
+    # 8.9 cells are no whole number of strides: the last is as short as what is left.
+    seen = course(scene([Unit("zealot", -4, 2)], []), 9, {0: Order(walk=(4.9, 2))})
+    assert_allclose(seen.place[8:, 0], [[4.9, 2], [4.9, 2]], atol=1e-5)
 
 
 def test_who_is_told_nothing_stays_though_an_enemy_is_near() -> None:

@@ -16,7 +16,8 @@ from sparring.league.roles import RolesConfig
 from sparring.nets.config import NetConfig
 from sparring.recipes.catalogue import RECIPES
 from sparring.training import memory
-from sparring.training.build import build, first_learners
+from sparring.training.beginning import first_learners, first_models
+from sparring.training.build import build
 from sparring.training.config import EvalConfig, PlayConfig, RunConfig, nearest_divisor
 from sparring.training.memory import bytes_of, estimate, shape_of_learner
 
@@ -36,9 +37,12 @@ def small_machine(monkeypatch):
     ],
 )
 def test_a_learner_is_as_large_as_it_is_taken_to_be(tiny, value_norm, net):
-    config = replace(tiny, net=net, ppo=replace(tiny.ppo, value_norm=value_norm), options=("continuous=true",))
+    ppo = replace(tiny.ppo, value_norm=value_norm, sequence=4 if net.memory != "none" else tiny.ppo.sequence)
+    config = replace(tiny, net=net, ppo=ppo, options=("continuous=true",))
     built = build(config)
-    assert bytes_of(shape_of_learner(built.game, config)) == bytes_of(first_learners(built, 0)) > 100
+    assert (
+        bytes_of(shape_of_learner(built.game, config)) == bytes_of(first_learners(built, first_models(built, 0))) > 100
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,11 +75,11 @@ def test_what_no_machine_can_hold_is_refused_at_once_and_with_the_reason(changes
 
 
 def test_a_large_pool_is_counted_where_past_selves_are_met():
-    config = RunConfig(game="dogfight", pool=PoolConfig(pool_size=10_000), net=NetConfig(hidden=(4096, 4096)))
-    met = replace(config, opponents=OpponentsConfig(current=Schedule.parse(0.5), history=Schedule.parse(0.5)))
+    met = OpponentsConfig(current=Schedule.parse(0.5), history=Schedule.parse(0.5))
+    config = RunConfig(game="dogfight", opponents=met, net=NetConfig(hidden=(4096, 4096)))
     build(config)
     with pytest.raises(ConfigError, match="--pool-size"):
-        build(met)
+        build(replace(config, pool=PoolConfig(pool_size=10_000)))
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -136,5 +140,5 @@ def test_the_nearest_divisor_of_a_large_number_is_found_at_once():
     ],
 )
 def test_options_of_games_have_an_end(game, options):
-    with pytest.raises(ConfigError, match=r"at most|fewer than"):
+    with pytest.raises(ConfigError, match=r"at most|fewer than|needs 2 to 16 players"):
         registry.make(game, **options)
