@@ -31,11 +31,12 @@ class Said(NamedTuple):
     err: str
 
     def sentence(self) -> str:
-        """The one sentence of a refusal, which is all that was said."""
+        """The one sentence of a refusal, which is all that was said but for notes before it."""
         assert self.code != 0 and self.out == "", self
-        assert self.err.startswith("sparring: ") and self.err.endswith("\n"), self.err
-        assert len(self.err.splitlines()) == 1 and "Traceback" not in self.err and "fault of" not in self.err, self.err
-        return self.err.removeprefix("sparring: ").strip()
+        *notes, last = self.err.splitlines()
+        assert all(line.startswith("note: ") for line in notes) and last.startswith("sparring: "), self.err
+        assert self.err.endswith("\n") and "Traceback" not in self.err and "fault of" not in self.err, self.err
+        return last.removeprefix("sparring: ").strip()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -39,7 +39,7 @@ def test_with_json_training_prints_one_object_and_nothing_else(sparring, train_w
     said = sparring(*train_words, "--json")
     told = json.loads(said.out)
     assert said.code == 0 and said.err == ""
-    assert (told["iteration"], told["finished"], told["compilations"]) == (10, True, 1)
+    assert (told["iteration"], told["finished"]) == (10, True) and told["compilations"] <= 1
     assert Path(told["report"]).exists() and Path(told["picture"]).exists()
     learned = [score for score in told["scores"] if score["team"] == "learned" and score["opponents"] == "always_0"]
     assert [score["side"] for score in learned] == [0, 1]

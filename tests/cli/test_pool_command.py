@@ -220,7 +220,8 @@ def test_what_cannot_be_done_is_said_before_anything_is_left_for_the_run(pooled,
 
 def test_a_run_that_only_meets_itself_has_neither_pool_nor_shares(mine, sparring):
     config = RunDir.open(mine).config_path
-    config.write_text(config.read_text().replace("\nhistory = 0.5\n", "\nhistory = 0.0\n"))
+    alone = config.read_text().replace("\nhistory = 0.5\n", "\nhistory = 0.0\n")
+    config.write_text(alone.replace("\ncurrent = 0.5\n", "\ncurrent = 1.0\n"))
     for words in (("pool", mine), ("shares", mine, "--history", "0.5")):
         assert "meet nobody but each other" in sparring(*words).sentence()
 

@@ -168,14 +168,14 @@ RUN: dict[str, dict] = {
         "normalise_advantage": "minibatch", "value_noise": 0.5, "reward_scale": True, "reward_clip": 2.0,
         "value_loss": "huber", "value_clip": 0.2, "value_norm": "popart", "temperature": 2.0, "epsilon": 0.2,
         "shadow_tau": 0.1, "anchor": 1.0, "optimiser": "adam_rel", "clip_groups": True, "calm_critic": True,
-        "critic_hidden": [6], "activation": "relu", "body": "simba", "layer_norm": True, "critic": "central",
+        "critic_hidden": [6], "body": "simba", "layer_norm": True, "critic": "central",
         "normalise": True,
     },
     "fixed": {
         "continuous": True, "options": ["steps=2"], "time_limit": "end", "trunk": "shared", "std": "fixed",
         "loss": "spo", "value_norm": "running", "advantage_noise": 0.1, "shadow_half_life": 5.0,
     },
-    "state": {"continuous": True, "std": "state", "loss": "kl", "optimiser": "muon", "normalise_advantage": "none"},
+    "state": {"continuous": True, "std": "state", "activation": "relu", "loss": "kl", "optimiser": "muon", "normalise_advantage": "none"},
     "beaten": {**BASES["beaten"], "imitation": 1.0},
     "grid": {"game": "probe:grid", "convolutions": [2]},
 }  # fmt: skip

@@ -244,22 +244,11 @@ def play_step(
     step = by_block(step, seating)
     memory = tuple((later, values[i][1] if i in values else ()) for i, (_, later) in enumerate(driven))
 
-    def after() -> tuple[list[Array], Array]:
-        sight = look(game, seating, drivers, state)
-        return [judge(seating, *players[i], sight, memory[i][1])[0] for i in seating.learning], sight.blind_BW
-
-    # The final observation of a cut game exists only here, and its value is computed only when there is one. A game
-    # that the rollout leaves in its midst is judged here too: what follows all other steps, the next one judges.
-    later_values, blind_BW = lax.cond(
-        step.cut.any() | last,
-        after,
-        lambda: ([jnp.zeros_like(values[i][0]) for i in seating.learning], jnp.zeros_like(step.cut)),
+    later_values, blind_BW = judged_after(
+        stage, state, memory, [values[i][0] for i in seating.learning], step.cut, last
     )
     paid = shaping_of(stage, cursor.state, state, step) if stage.shaping else None
-    overdue_BW = (cursor.length_BW + 1 >= game.spec.longest) & ~(step.over | step.cut)
-    fault_BW = sight.blind_BW | (blind_BW & step.cut) | undefined(by_block(state, seating)) | overdue_BW
-    for part in (step.reward_S, *(() if paid is None else (paid.columns,))):
-        fault_BW = fault_BW | unusable(part, 2)
+    fault_BW = gone_wrong(stage, cursor, state, step, paid, sight.blind_BW | (blind_BW & step.cut))
     step = without_fault(step, fault_BW)
     if paid is not None:
         paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
@@ -276,6 +265,35 @@ def play_step(
         step.cause_K, cursor.fresh_BW, sums, cursor.replayed_BW, fault_TBW=fault_BW,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
+
+
+def judged_after(
+    stage: Stage, state: State, memory: tuple, values: list[Array], cut_BW: Array, last: Array | bool
+) -> tuple[list[Array], Array]:
+    """Values of what a step led to, and the worlds in which that is unusable; zeros where nobody asks.
+
+    The final observation of a cut game exists only now, and its value is computed only when there is one. A game that
+    the rollout leaves in its midst is judged too: what follows all other steps, the next one judges.
+    """
+    game, seating, drivers = stage.game, stage.seating, stage.drivers
+
+    def after() -> tuple[list[Array], Array]:
+        sight = look(game, seating, drivers, state)
+        learners = [(seating.groups[i], drivers[i], memory[i][1]) for i in seating.learning]
+        return [judge(seating, group, driver, sight, kept)[0] for group, driver, kept in learners], sight.blind_BW
+
+    return lax.cond(cut_BW.any() | last, after, lambda: (jax.tree.map(jnp.zeros_like, values), jnp.zeros_like(cut_BW)))
+
+
+def gone_wrong(
+    stage: Stage, cursor: Cursor, state: State, step: Step, paid: Shaping | None, blind_BW: Array
+) -> Array:  # fmt: skip
+    """Worlds in which this step, or what was seen around it (blind_BW), is unusable."""
+    overdue_BW = (cursor.length_BW + 1 >= stage.game.spec.longest) & ~(step.over | step.cut)
+    fault_BW = blind_BW | undefined(by_block(state, stage.seating)) | overdue_BW
+    for part in (step.reward_S, *(() if paid is None else (paid.columns,))):
+        fault_BW = fault_BW | unusable(part, 2)
+    return fault_BW
 
 
 def shaping_of(stage: Stage, before: State, after: State, step: Step) -> Shaping:
