@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save
 
 from sparring.cli.main import main
-from sparring.league.config import OpponentsConfig
+from sparring.core.settings import load_toml, to_toml
+from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.league.ledger import Fading, Score, faded
 from sparring.store.checkpoints import load
 from sparring.store.checkpoints import save as save_checkpoint
@@ -21,6 +23,7 @@ from sparring.store.commands import waiting
 from sparring.store.packages import read_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
+from sparring.training.config import RunConfig
 
 GAME = "matrix:rock_paper_scissors"
 PER_ITERATION = 3 * 4 * 10  # of two blocks one meets the learner itself, where both sides learn: 3 lanes of 4 worlds
@@ -219,9 +222,8 @@ def test_what_cannot_be_done_is_said_before_anything_is_left_for_the_run(pooled,
 
 
 def test_a_run_that_only_meets_itself_has_neither_pool_nor_shares(mine, sparring):
-    config = RunDir.open(mine).config_path
-    alone = config.read_text().replace("\nhistory = 0.5\n", "\nhistory = 0.0\n")
-    config.write_text(alone.replace("\ncurrent = 0.5\n", "\ncurrent = 1.0\n"))
+    path = RunDir.open(mine).config_path
+    path.write_text(to_toml(replace(load_toml(RunConfig, path), opponents=OpponentsConfig(), pool=PoolConfig())))
     for words in (("pool", mine), ("shares", mine, "--history", "0.5")):
         assert "meet nobody but each other" in sparring(*words).sentence()
 

@@ -175,7 +175,10 @@ RUN: dict[str, dict] = {
         "continuous": True, "options": ["steps=2"], "time_limit": "end", "trunk": "shared", "std": "fixed",
         "loss": "spo", "value_norm": "running", "advantage_noise": 0.1, "shadow_half_life": 5.0,
     },
-    "state": {"continuous": True, "std": "state", "activation": "relu", "loss": "kl", "optimiser": "muon", "normalise_advantage": "none"},
+    "state": {
+        "continuous": True, "std": "state", "activation": "relu", "loss": "kl", "optimiser": "muon",
+        "normalise_advantage": "none",
+    },
     "beaten": {**BASES["beaten"], "imitation": 1.0},
     "grid": {"game": "probe:grid", "convolutions": [2]},
 }  # fmt: skip

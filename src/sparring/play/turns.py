@@ -1,0 +1,118 @@
+"""What a learning group keeps of each step it played, and the rollout that is made of it."""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.core.records import Action, Step
+from sparring.nets.distributions import Distribution
+from sparring.play.decide import Decision, Sight, critic_views
+from sparring.play.faults import left_out
+from sparring.play.rollout import Cursor, Driver, Rollout, Shaping, where_first
+from sparring.play.seating import Group, Seating
+
+
+class Turn(NamedTuple):
+    """What one learning group saw, did and got in one step; leaves [L, W, N, ...]."""
+
+    features: Array
+    legal: Array
+    views: Array | None
+    action: Action
+    log_prob: Array
+    distribution: Distribution
+    value: Array
+    later_value: Array
+    """Of what the step led to, where the game was cut or the rollout ends."""
+    reward: Array
+    over: Array
+    cut: Array
+    present: Array
+    acting: Array
+    start: Array
+    shaping: Shaping | None
+    able: Array | None
+    """Whether the seat's choice counted, whoever made it; where others are imitated."""
+    fault: Array
+    """Worlds that went wrong in this step, and those in which nothing usable was seen before it."""
+    blind: Array
+    later_blind: Array
+    """The same of what the step led to, where that was looked at."""
+
+
+def turn(
+    seating: Seating,
+    group: Group,
+    driver: Driver,
+    cursor: Cursor,
+    sight: Sight,
+    decision: Decision,
+    step: Step,
+    value: Array,
+    later_value: Array,
+    drives_PW: Array | None,
+    paid: Shaping | None,
+    action: Action | None,
+    fault_BW: Array,
+    blind_BW: Array,
+) -> Turn:
+    """One learning group's share of a step. What another player did in its place is none of its experience."""
+    observation = sight.observation
+    seats = partial(seating.per_seat, group=group)
+    world = partial(seating.per_world, group=group)
+    own = (lambda x: x) if drives_PW is None else (lambda x: x & drives_PW[..., None])
+    chosen = decision.action
+    if action is not None and drives_PW is not None:  # what another player did is kept where it is to be imitated
+        chosen = where_first(drives_PW, chosen, jax.tree.map(seats, action))
+    return Turn(
+        features=seats(observation.features_SF),
+        legal=seats(observation.legal_SA),
+        views=critic_views(seating, group, driver, sight) if driver.critic.sees == "central" else None,
+        action=chosen,
+        log_prob=decision.log_prob,
+        distribution=decision.distribution,
+        value=value,
+        later_value=later_value,
+        reward=seats(step.reward_S),
+        over=seats(step.left_S | step.over[..., None]),
+        cut=world(step.cut),
+        present=own(seats(observation.present_S)),
+        acting=own(seats(observation.acting_S)),
+        start=world(cursor.start_BW),
+        shaping=None if paid is None else jax.tree.map(seats, paid),
+        able=None if action is None else seats(observation.acting_S),
+        fault=world(fault_BW),
+        blind=world(sight.blind_BW),
+        later_blind=world(blind_BW),
+    )
+
+
+def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
+    """Turns of all steps, with what follows each: the next value, or that of the final observation of a cut game."""
+    next_value = jnp.concatenate([turns.value[1:], turns.later_value[-1:]])
+    cut = turns.cut[..., None]
+    ended = turns.over | cut
+    lost, stops = left_out(turns.fault, jnp.concatenate([turns.blind, turns.later_blind[-1:]]), ended)
+    return Rollout(
+        features_TWNF=turns.features,
+        legal_TWNA=turns.legal,
+        views_TWVG=turns.views,
+        action=turns.action,
+        log_prob_TWN=turns.log_prob,
+        distribution=turns.distribution,
+        value_TWN=turns.value,
+        next_value_TWN=jnp.where(cut, turns.later_value, next_value),
+        reward_TWN=turns.reward,
+        over_TWN=turns.over,
+        ended_TWN=ended | stops,
+        present_TWN=turns.present & ~lost,
+        acting_TWN=turns.acting & ~lost,
+        start_TW=turns.start,
+        side_TWK=jnp.broadcast_to(side_PWK, (turns.start.shape[0], *side_PWK.shape)),
+        memory=memory,
+        shaping=turns.shaping,
+        imitate_TWN=None if turns.able is None else turns.able & ~lost,
+    )
