@@ -27,7 +27,7 @@ FAMILY = [name for names in registry.overview().values() if len(names) > 1 for n
 CHOSEN = ("skirmish:3m", "skirmish:corridor")
 
 
-EAGER = ("kuhn", "matrix:prisoners_dilemma", "particles:tag", "coin", "dogfight", "skirmish:3m")
+EAGER = ("kuhn", "matrix:prisoners_dilemma", "particles:tag", "coin")
 """Games whose steps are also taken without jit, one of each way of writing: that compiles every operation by itself."""
 
 

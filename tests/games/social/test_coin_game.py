@@ -143,7 +143,7 @@ def test_both_views_tell_bots_the_same() -> None:
 
 @pytest.mark.parametrize("options", [{"tie": "first"}, {"size": 5, "tie": "random", "view": "planes"}])
 def test_options_of_the_coin_game_keep_the_contract(options: dict) -> None:
-    check_game(coin(steps=20, **options), worlds=4, games=1)
+    check_game(coin(steps=20, **options), worlds=4, games=1, eager=False)
 
 
 @pytest.mark.parametrize("options", [{"size": 4}, {"tie": "last"}, {"steps": 0}, {"view": "pixels"}])
