@@ -131,9 +131,9 @@ COMPILATIONS = {
     "training/test_resume.py": 140,
     "training/test_role_runs.py": 290,
 }
-"""Programs that a test file may compile in its own process: about half more than it did, since what earlier files left in
-memory costs nothing; others may compile a handful. `tests/compilations.py` counts them, prints them after every run and
-lets a run fail that exceeds one."""
+"""Programs that a test file may compile in its own process: about half more than it did, since what earlier files left
+in memory costs nothing; others may compile a handful. `tests/compilations.py` counts them, prints them after every run
+and lets a run fail that exceeds one."""
 
 
 def name(path: Path) -> str:
