@@ -1,6 +1,6 @@
 """Scripted commanders and random play: who wins, and that nobody is favoured."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -25,7 +25,7 @@ class Ends(NamedTuple):
     """From the first step on; what follows the end of a battle counts too."""
 
 
-@eqx.filter_jit
+@partial(eqx.filter_jit, compiler_options={"xla_backend_optimization_level": 3})  # ten thousand battles repay it
 def fought_out(game: Game, state: Battle, rows_KJ: Array, random_K: Array, noise_T: Array, luck_T: Luck) -> Ends:
     """All worlds to the end; a side plays by its row of parameters or, where `random_K` says so, at random."""
     seats = game.spec.seats_of_side
