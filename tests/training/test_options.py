@@ -106,11 +106,23 @@ def inputs(built: Built, state: TrainState, iteration: int) -> tuple:
     return built.game, state, built.rosters, built.standing, knobs, jnp.asarray(built.seeds_R), jnp.asarray(iteration)
 
 
-def text_of(built: Built, wanted: Callable = lambda state, report: (state, report)) -> str:
-    """The program of one iteration, as far as it matters to what is wanted of it."""
-    program = compile_program(built.plan)
-    shapes = jax.eval_shape(lambda: first_state(built))
-    return jax.jit(lambda *given: wanted(*program(*given))).lower(*inputs(built, shapes, 0)).as_text()
+def everything(state: TrainState, report: Report) -> tuple[TrainState, Report]:
+    return state, report
+
+
+TEXTS: dict[tuple, str] = {}
+
+
+def text_of(built: Built, wanted: Callable = everything) -> str:
+    """The program of one iteration, as far as it matters to what is wanted of it. It follows from the plan, the nets
+    and the game: settings that leave these as they are leave no trace."""
+    config = built.config
+    key = (built.plan, config.net, config.game, config.options, config.pool, config.defeats, wanted)
+    if key not in TEXTS:
+        program = compile_program(built.plan)
+        shapes = jax.eval_shape(lambda: first_state(built))
+        TEXTS[key] = jax.jit(lambda *given: wanted(*program(*given))).lower(*inputs(built, shapes, 0)).as_text()
+    return TEXTS[key]
 
 
 def weights(state: TrainState, report: Report) -> list:
