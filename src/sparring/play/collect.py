@@ -11,6 +11,7 @@ from jax import Array, lax
 
 from sparring.core.records import Action, Step
 from sparring.games.game import Game, State
+from sparring.play.branches import only_when
 from sparring.play.chance import action_noise, game_chance, stream
 from sparring.play.decide import (
     blank_memory,
@@ -250,7 +251,7 @@ def judged_after(
         learners = [(seating.groups[i], drivers[i], memory[i][1]) for i in seating.learning]
         return [judge(seating, group, driver, sight, kept)[0] for group, driver, kept in learners], sight.blind_BW
 
-    return lax.cond(cut_BW.any() | last, after, lambda: (jax.tree.map(jnp.zeros_like, values), jnp.zeros_like(cut_BW)))
+    return only_when(cut_BW | last, after, lambda: (jax.tree.map(jnp.zeros_like, values), jnp.zeros_like(cut_BW)))
 
 
 def gone_wrong(

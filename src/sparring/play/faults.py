@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from sparring.core.records import LARGEST, Action, Step
 from sparring.core.spec import GameSpec
 from sparring.games.game import State
+from sparring.play.branches import only_when
 
 
 class Exhibit(NamedTuple):
@@ -51,11 +52,14 @@ def with_first(exhibit: Exhibit, fault_BW: Array | None, state: State, action: A
     assert fault_BW is not None
     fault_V = fault_BW.reshape(-1)
 
+    first = (exhibit.world < 0) & fault_V.any()
+
     def taken() -> Exhibit:
         world = jnp.argmax(fault_V).astype(jnp.int32)
-        return Exhibit(world, *jax.tree.map(lambda x: x[world], (state, action, chance)))
+        found = Exhibit(world, *jax.tree.map(lambda x: x[world], (state, action, chance)))
+        return jax.tree.map(lambda new, old: jnp.where(first, new, old), found, exhibit)
 
-    return lax.cond((exhibit.world < 0) & fault_V.any(), taken, lambda: exhibit)
+    return only_when(first, taken, lambda: exhibit)
 
 
 def found_in(

@@ -3,13 +3,14 @@
 from typing import Any
 
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 from jax.scipy.stats import norm
 
 from sparring.core.records import Action
 from sparring.core.spec import ActionSpec
 from sparring.nets.distributions import Distribution
 from sparring.nets.exploring import Exploring
+from sparring.play.branches import only_when
 from sparring.play.decide import Decision, Sight, decide
 from sparring.play.rollout import Cursor, Driver, Pairing, where_first
 from sparring.play.seating import Group, Seating, joined_lanes
@@ -61,7 +62,7 @@ def drive(
     def rest() -> tuple[Action, Any]:
         return nothing_done(seating, group), memory
 
-    return play() if drives_PW is None else lax.cond(drives_PW.any(), play, rest)
+    return play() if drives_PW is None else only_when(drives_PW, play, rest)
 
 
 def nothing_done(seating: Seating, group: Group) -> Action:
