@@ -45,6 +45,14 @@ class OpponentsConfig:
     """Least share of past selves and guests, whatever the schedules say. Usual: 0.1 to 0.2."""
     bot_floor: float = 0.0
     """Least share of each bot, whatever the schedules say. Usual: 0.02."""
+    history_temperature: Schedule = Schedule.parse(1.0)
+    """Past selves and guests play weakened: above 1 their choices are flatter."""
+    history_epsilon: Schedule = Schedule.parse(0.0)
+    """Past selves and guests play weakened: share of their actions that is random."""
+    bot_temperature: Schedule = Schedule.parse(1.0)
+    """The same of bots."""
+    bot_epsilon: Schedule = Schedule.parse(0.0)
+    """The same of bots."""
     ladder: tuple[str, ...] = ()
     """The bots used, weakest first; empty: all of the game but random, in its order."""
 

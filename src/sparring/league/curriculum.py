@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from sparring.league.config import CurriculumConfig
 from sparring.league.events import Climbed, Event, Retreated
-from sparring.league.ledger import Score
+from sparring.league.score import Score
 
 AT_LEVEL = 0.8
 """Share of the governed blocks that play the level itself; the others play the one below, lest it be forgotten."""
@@ -33,13 +32,6 @@ class Standing:
     level: int = 0
     score: Score = field(default_factory=Score)
     """Of the present window at this level."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Standing:
-        return cls(plain["level"], Score(*plain["score"]))
 
 
 def levels(ladder: Sequence[str], config: CurriculumConfig) -> tuple[Level, ...]:

@@ -22,7 +22,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Own(Event):
-    """What happened to one of several learners in a league of its own."""
+    """What happened to one of several learners."""
 
     whose: str
     event: Event
@@ -61,13 +61,15 @@ class Kept(Event):
 
 @dataclass(frozen=True)
 class Reset(Event):
-    """Put a learner back to where it began: weights, optimiser, statistics and shadow."""
+    """Put a learner back to where it began: weights, optimiser, statistics and shadow. With a parent, its policy is that
+    past player's."""
 
     learner: int
     name: str
+    parent: Player | None = None
 
     def sentence(self) -> str:
-        return f"{self.name} begins anew."
+        return f"{self.name} begins anew" + (f" as {self.parent.name}." if self.parent else ".")
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ A gate is a ratchet: chance alone lets some candidate through in the end, and a 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sparring.core.errors import ConfigError
-from sparring.league.ledger import Score
+from sparring.league.score import Score
 from sparring.league.player import Player
 from sparring.statistics.sequential import sprt
 
@@ -61,8 +61,8 @@ def check_gate(config: GateConfig) -> None:
 def promote(
     config: GateConfig,
     champion: Score | None,
-    past: Mapping[int, Score],
-    anchors: Mapping[str, Score] | Mapping[int, Score],
+    past: Mapping[Any, Score],
+    anchors: Mapping[Any, Score],
 ) -> Verdict:
     """Judge a candidate by its games since the trial began; no champion yet is None, no game yet an empty score."""
     if config.gate == "none":
@@ -76,17 +76,18 @@ def promote(
 
 def on_trial(
     config: GateConfig,
-    known: Mapping[int, Score],
-    begun: Mapping[int, Score],
+    known: Mapping[Player, Score],
+    begun: Mapping[Player, Score],
     champion: Player | None,
     past: Sequence[Player],
     bots: Sequence[Player],
 ) -> Verdict:
     """The same for a learner of which `known` tells all games, and `begun` those before the trial."""
     since = {player: score.minus(begun.get(player, Score())) for player, score in known.items()}
-    members = {player.id: since[player.id] for player in past if player.id in since}
-    anchors = {bot.name: since[bot.id] for bot in bots if bot.id in since}
-    return promote(config, members.pop(champion.id, Score()) if champion else None, members, anchors)
+    members = {player: since[player] for player in past if player in since}
+    score = members.pop(champion, Score()) if champion else None
+    anchors = {bot.name: since[bot] for bot in bots if bot in since}
+    return promote(config, score, {player.name: score for player, score in members.items()}, anchors)
 
 
 def _by_rate(config: GateConfig, score: Score) -> Verdict:
@@ -117,8 +118,8 @@ def _by_sprt(config: GateConfig, score: Score) -> Verdict:
 def _above_floors(
     config: GateConfig,
     verdict: Verdict,
-    past: Mapping[int, Score],
-    anchors: Mapping[str, Score] | Mapping[int, Score],
+    past: Mapping[Any, Score],
+    anchors: Mapping[Any, Score],
 ) -> Verdict:
     """A bound decides, so a member with few games never refuses; the one farthest below its floor is named."""
     found = [

@@ -1,356 +1,432 @@
-"""The league: it reads what was played, keeps the pool and decides who meets whom. Plain Python and NumPy.
+"""The league of one learner or several: it reads what was played, keeps the past and decides who meets whom. Plain
+Python and NumPy.
 
-Reports come late. `assign(i)` reads those of iterations up to i - 2 and no later one, even when it has it: so an
+Results come late. `assign(i)` reads those of iterations up to i - 2 and no later one, even when it has it: so an
 interrupted run that is resumed decides exactly as the uninterrupted one. All chance is (seed, iteration, name).
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparring.core.errors import ConfigError, RunError
+from sparring.core.errors import ConfigError, RunError, unknown
+from sparring.core.names import checked_name
+from sparring.core.plain import from_plain, to_plain
 from sparring.core.seeding import Seed
-from sparring.league import desk
-from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig, check_game, check_opponents, ladder_of
-from sparring.league.curriculum import Level, Standing, levels, moved
-from sparring.league.desk import Member
-from sparring.league.drawing import Choice, draw_players
-from sparring.league.events import Counted, Event, Evicted, Joined, Kept, SharesSet, Snapshot
-from sparring.league.gates import NO_GATE, GateConfig, on_trial
-from sparring.league.knowledge import Knowledge
-from sparring.league.ledger import Score
+from sparring.league.blocks import NORMAL, Block, Draw, Played, after, due, playing, received
+from sparring.league.book import Book
+from sparring.league.copying import (
+    POSTPONED,
+    begun_anew,
+    copied,
+    evicted,
+    put_back,
+    refused,
+    verdict,
+    with_career,
+    with_free_row,
+)
+from sparring.league.curriculum import moved
+from sparring.league.drawing import Outlook, Table, draw_players
+from sparring.league.events import Counted, Event, Joined, Own, Recalled, SharesSet
+from sparring.league.meta_game import MetaGame, MetaStrategy, Pair, meta_strategy, uniform
 from sparring.league.mixture import set_by_hand, shares
-from sparring.league.orders import NORMAL, Block, Draw, Orders, Report, Result, orders_of
-from sparring.league.player import BOT, GUEST, LEARNER, SHADOW, Player, bot_players, past_self
-from sparring.league.pool import Pool, evictee, snapshot_due
-from sparring.league.reading import read_report
+from sparring.league.player import NOBODY, Player
+from sparring.league.score import Score
+from sparring.league.state import Assignment, Career, LeagueState, Rules
+from sparring.ratings.payoff import RatingError
+from sparring.statistics.intervals import Interval
 
-POSTPONED = "a snapshot was postponed, because every member of the pool is pinned or still playing"
+UNSOLVED = "the meta-game could not be solved, so past players are met alike"
+CROWDED = "a past player could not be brought back, because all rows of the pool are playing"
+
+
+class Member(NamedTuple):
+    """A player as people read of it, from the view of a learner that meets it."""
+
+    player: Player
+    row: int | None
+    """Of the pool; None for those who have none."""
+    games: int
+    rate: float
+    """The learner's, old games counting less."""
+    interval: Interval
+    """Of the learner's rate over all games."""
+    rating: float
+    weight: float | None = None
+    """In the meta-strategy of PSRO; None where there is none, or it does not know the player."""
 
 
 @dataclass
 class League:
-    """The one object with a state. `begin` makes it, `state` and `restored` carry it over an interruption."""
+    """Rules that never change, and the one state, which every door replaces as a whole."""
 
-    opponents: OpponentsConfig
-    pool_config: PoolConfig
-    curriculum: CurriculumConfig
-    bots: tuple[str, ...]
-    can_mirror_B: np.ndarray
-    can_face_B: np.ndarray
-    seed: Seed
-    total_steps: int
-    from_birth: bool = False
-    """The untrained learner is the pool's first member, so that there is a past from the start."""
-    own_past: bool = True
-    """Whether the pool holds copies of the learner itself, and not of whom it plays against where sides are unlike."""
-    iteration: int | None = None
-    """The last one that was ordered."""
-    blocks: list[Block] = field(default_factory=list)
-    inbox: list[Report] = field(default_factory=list)
-    pool: Pool = field(default_factory=Pool)
-    knowledge: Knowledge = field(default_factory=Knowledge)
-    standing: Standing = field(default_factory=Standing)
-    by_hand: dict[str, float] | None = None
-    """Shares that somebody set; None: the schedules."""
-    snapshots: int = 0
-    """Taken so far: ids of past selves go on from here."""
-    last_snapshot: int = 0
-    """Steps when it was taken."""
-    next_guest: int = GUEST
-    """The id for the next guest."""
-    gates: GateConfig = field(default_factory=GateConfig)
-    trial: dict[int, Score] = field(default_factory=dict)
-    """What was known of every player when the present trial for promotion began."""
-    counts: Counter[str] = field(default_factory=Counter)
-    """How often something happened that should be rare."""
-
-    def __post_init__(self) -> None:
-        check_opponents(self.opponents, self.pool_config, self.curriculum)
-        self.can_mirror_B, self.can_face_B = np.asarray(self.can_mirror_B, bool), np.asarray(self.can_face_B, bool)
-        self.blocks = self.blocks or [Block(Draw(LEARNER), Draw(LEARNER)) for _ in self.can_face_B]
-        self.ladder: tuple[Player, ...] = bot_players(ladder_of(self.opponents, self.bots), self.bots)
-        self.levels: tuple[Level, ...] = levels([bot.name for bot in self.ladder], self.curriculum)
-        self._news: list[Event] = []
-        check_game(
-            self.opponents,
-            self.curriculum,
-            bots=len(self.ladder),
-            can_mirror=self.can_mirror_B.tolist(),
-            can_face=self.can_face_B.tolist(),
-        )
+    rules: Rules
+    state: LeagueState
+    news: list[Event] = field(default_factory=list)
+    """What happened since the last assignment."""
 
     @classmethod
-    def begin(
-        cls,
-        opponents: OpponentsConfig,
-        pool: PoolConfig,
-        curriculum: CurriculumConfig,
-        *,
-        bots: tuple[str, ...],
-        can_mirror_B: np.ndarray,
-        can_face_B: np.ndarray,
-        seed: Seed,
-        total_steps: int,
-        from_birth: bool = False,
-        own_past: bool = True,
-        gates: GateConfig = NO_GATE,
-    ) -> League:
-        """`bots` are all the game has, in the order of their ids; a block can mirror, face another player, or both."""
-        return cls(
-            opponents, pool, curriculum, tuple(bots), can_mirror_B, can_face_B, seed, total_steps, from_birth,
-            own_past, gates=gates,
-        )  # fmt: skip
+    def begin(cls, rules: Rules) -> League:
+        mine = [Draw(player) for player in rules.players[: rules.learners] for _ in range(rules.blocks_each)]
+        blocks = tuple(Block(draw, draw) for draw in mine)
+        return cls(rules, LeagueState(Book.blank(rules.players), blocks, (Career(),) * rules.learners))
 
-    # The three doors of an iteration.
+    # The doors of an iteration.
 
-    def assign(self, iteration: int, progress: float, steps: int) -> Orders:
-        """Read what is due, keep the pool, then give every drained block its next player."""
-        reports, self.inbox = desk.due(self.inbox, iteration, self.iteration)
-        self._news = []
-        for report in reports:
-            self._learn_from(report)
-        self._keep_pool(steps)
+    def assign(self, iteration: int, progress: float, steps: int) -> Assignment:
+        """Read what is due, keep the past, then give every drained block its next player."""
+        old, waiting = due(self.state.inbox, iteration, self.state.iteration)
+        self.state = replace(self.state, inbox=waiting)
+        for played in old:
+            self._learn_from(played)
+        self._keep_past(iteration, steps)
         changed_B = self._give(iteration, min(1.0, max(0.0, progress)))
-        self.iteration = iteration
-        return orders_of(self.blocks, changed_B, self._news)
+        self.state = replace(self.state, iteration=iteration)
+        events, self.news = tuple(self.news), []
+        return Assignment(self.state.blocks, changed_B, events)
 
-    def report(self, report: Report) -> None:
-        """Put a report in the inbox. In time for `assign`, or the run could not be repeated."""
-        self.inbox = desk.received(self.inbox, report, blocks=len(self.blocks), last=self.iteration)
+    def report(self, played: Played) -> None:
+        """Take what an iteration showed, in time to be read. Games against oneself show nothing."""
+        mine = tuple(row for row in played.meetings if row.player != self._learner(self.learner_of(row.block)))
+        inbox = received(
+            self.state.inbox, replace(played, meetings=mine), blocks=len(self.state.blocks), last=self.state.iteration
+        )
+        self.state = replace(self.state, inbox=inbox)
 
-    def row_of(self, player: int) -> int | None:
-        """The row of the pool that holds a player's weights."""
-        return self.pool.rows.get(player)
-
-    # By hand.
-
-    def add(self, player: Player) -> Event | str:
-        """Take a guest into the pool, or say why not."""
-        if not self.next_guest <= player.id < BOT:
-            return f"{player.name} cannot join with the id {player.id}: the next guest is {self.next_guest}."
-        row = self.pool.free_row(self.pool_config.pool_size)
-        if row is None:
-            return f"{player.name} cannot join: the pool of {self.pool_config.pool_size} is full. Remove a member."
-        self.pool, self.next_guest = self.pool.joined_by(player, row), player.id + 1
-        return Joined(player, row)
-
-    def remove(self, player: int) -> Event | str:
-        """Take a member out of the pool, or say when it will go or why not."""
-        member = next((member for member in self.pool.players if member.id == player), None)
-        if member is None:
-            return f"No player {player} is in the pool."
-        if player in desk.playing(self.blocks):
-            self.pool = replace(self.pool, leaving=self.pool.leaving | {player})
-            return f"{member.name} is drawn no more, and leaves the pool when its games have ended."
-        return self._evict(member)
-
-    def set_shares(self, wanted: Mapping[str, float], progress: float) -> Event:
-        """Fix the shares from now on: those in `wanted` as they are, the others in their present proportions."""
-        by_hand = set_by_hand(self.shares_at(progress), wanted)
-        if by_hand["bots"] and not self.ladder:
-            raise ConfigError("This game has no bots to give a share to.")
-        if by_hand["history"] and not self.pool_config.pool_size:
-            raise ConfigError("There is no pool to give a share to: pool_size=0.")
-        self.by_hand = by_hand
-        return SharesSet(by_hand)
-
-    def reseat(self, can_mirror_B: np.ndarray, can_face_B: np.ndarray) -> None:
-        """From now on the blocks can do this. Who plays now goes on playing."""
-        self.can_mirror_B, self.can_face_B = np.asarray(can_mirror_B, bool), np.asarray(can_face_B, bool)
-
-    def shares_at(self, progress: float) -> np.ndarray:
-        """share_K of current, shadow, history and bots."""
-        return shares(self.opponents, progress, bots=len(self.ladder), by_hand=self.by_hand)
+    # What it knows.
 
     @property
     def players(self) -> tuple[Player, ...]:
-        """All but the learner."""
-        return (Player(id=SHADOW, name="shadow", kind="shadow"), *self.pool.players, *self.ladder)
+        return self.state.book.players
+
+    def learner_of(self, block: int) -> int:
+        return block // self.rules.blocks_each
+
+    def outlook(self, learner: int, progress: float = 0.0, *, in_memory: bool = False) -> Outlook:
+        """What one learner can see; `in_memory`: of past players only those whose weights are."""
+        pool, book = self.state.pool, self.state.book
+        gone = [player for player in pool.players if in_memory and player not in pool.rows]
+        here_M = np.ones(len(book.players), bool)
+        here_M[[book.roll.column[player] for player in (*pool.leaving, *gone)]] = False
+        if self.rules.sides:
+            here_M &= [self.rules.opposed(learner, player) for player in book.players]
+        return Outlook(
+            learner, self.rules.roles[learner], book, here_M, self.rules.config, self.rules.opposite(learner),
+            self._weights(), late=progress >= self.rules.config.late_from,
+        )  # fmt: skip
+
+    def shares_at(self, progress: float, learner: int = 0) -> np.ndarray:
+        """share_K of the branches of a learner's role."""
+        bots = sum(player.kind == "bot" and self.rules.opposed(learner, player) for player in self.rules.players)
+        branches, by_hand = self.rules.roles[learner].branches, self.state.careers[learner].by_hand
+        return shares(branches, progress, bots=bots, by_hand=by_hand)
 
     def members(self) -> tuple[Member, ...]:
-        """All players but the learner: the shadow, the pool from the oldest, the ladder from the weakest."""
-        return desk.described(self.players, self.knowledge.ledger, self.row_of)
+        """Everybody but a learner that is alone: each as the first learner sees it that can meet it as its own."""
+        others, bots = (
+            [player for player in self.rules.players if (player.kind == "bot") == scripted] for scripted in (False, True)
+        )
+        alone = self.rules.learners == 1
+        listed = (*others[alone:], *self.state.pool.players, *bots)
+        return tuple(self._member(player, self._viewer(player)) for player in listed)
+
+    def _viewer(self, player: Player) -> int:
+        """The learner from whose games a player is described."""
+        shared = any(role.name for role in self.rules.roles)
+        if shared or player.learner == NOBODY:
+            return 0
+        return player.learner if not self.rules.sides else self.rules.opposite(player.learner)
+
+    def _member(self, player: Player, learner: int) -> Member:
+        book, column = self.state.book, self.state.book.roll.column[player]
+        interval = book.interval(learner, player)
+        known = self.state.pool.players[: len(self.state.meta.weight_M)]
+        weight = float(self.state.meta.weight_M[known.index(player)]) if player in known else None
+        rate = float(book.rates(learner)[column])
+        return Member(
+            player, self.state.pool.rows.get(player), interval.count, rate, interval, float(book.rating_M[column]), weight
+        )
+
+    def _learner(self, learner: int) -> Player:
+        return self.rules.players[learner]
 
     # What was played.
 
-    def _learn_from(self, report: Report) -> None:
-        level = self.standing.level if self.standing.level < len(self.levels) else NORMAL
-        read = read_report(report, self.blocks, level)
-        self.knowledge = self.knowledge.after(read.scores, self.opponents.forget)
-        self._learn_quality(read.sampled)
-        if self.levels:
-            self.standing, event = moved(self.standing, self.levels, read.at_level, self.curriculum)
-            self._news += [event] if event else []
-        self.blocks = desk.after(self.blocks, report)
+    def _learn_from(self, played: Played) -> None:
+        state, rules = self.state, self.rules
+        score_LM3 = np.zeros((rules.learners, len(state.book.players), 3), int)
+        sampled: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        at_level = [Score()] * rules.learners
+        for row in played.meetings:
+            learner, block = self.learner_of(row.block), state.blocks[row.block]
+            draws = block.draws_of(row.player, played.iteration)
+            if not draws:
+                raise RunError(
+                    f"Block {row.block} reports games against {row.player.name} in iteration {played.iteration}, but "
+                    f"was given {block.old.player.name} and {block.next.player.name}. Check who acted there."
+                )
+            if not self._says_something(learner, row.player, played.iteration):
+                continue
+            column, score = state.book.roll.column[row.player], Score(row.won, row.drawn, row.lost)
+            if not row.weakened:
+                score_LM3[learner, column] += score
+            if all(draw.level == NORMAL for draw in draws):
+                sampled[learner][column] += row.won / row.games / row.probability
+            if all(draw.level == self._level(learner) for draw in draws):
+                at_level[learner] = at_level[learner].plus(score)
+        book = state.book.after(score_LM3, rules.config.forget)
+        self.state = replace(state, book=book, blocks=after(state.blocks, played))
+        for learner in range(rules.learners):
+            self._learn_quality(learner, sampled[learner])
+            self._climb(learner, at_level[learner])
 
-    def _learn_quality(self, sampled: Sequence[Result]) -> None:
-        for group, samplers in (
-            (self.pool.eligible, (self.opponents.sampler, self.opponents.late_sampler)),
-            (self.ladder, (self.opponents.bot_sampler,)),
-        ):
-            if "quality" in samplers:
-                ids = [player.id for player in group]
-                self.knowledge = self.knowledge.after_wins(sampled, ids, self.opponents.quality_rate)
+    def _says_something(self, learner: int, player: Player, iteration: int) -> bool:
+        """Not games of weights that are gone."""
+        both = [learner] + ([player.number] if player.kind == "learner" else [])
+        return all(iteration >= self.state.careers[one].anew for one in both)
 
-    # The pool.
+    def _level(self, learner: int) -> int:
+        level = self.state.careers[learner].standing.level
+        return level if level < len(self.rules.levels(learner)) else NORMAL
 
-    def _keep_pool(self, steps: int) -> None:
-        playing = desk.playing(self.blocks)
-        for player in self.pool.players:
-            if player.id in self.pool.leaving - playing:
-                self._news.append(self._evict(player))
-        why = self._reason(steps)
-        if why is None:
-            return
-        if self.pool.free_row(self.pool_config.pool_size) is None:
-            leaver = self._evictee(steps, playing)
-            if leaver is not None:
-                self._news.append(self._evict(leaver))
-        row = self.pool.free_row(self.pool_config.pool_size)
-        if row is not None:
-            self._snapshot(steps, row, why)
-            return
-        self._count(POSTPONED, 1)
-        # The last one stays, or nobody of the past could be drawn; a pool of one has the shadow to step in.
-        spare = not self.pool.leaving and (len(self.pool.eligible) > 1 or self.pool_config.pool_size == 1)
-        retired = None if not spare else self._evictee(steps, set())
-        if retired is not None:  # drawn no more, it is free in a while; else a small pool could be busy for ever
-            self.pool = replace(self.pool, leaving=frozenset({retired.id}))
+    def _learn_quality(self, learner: int, sampled: Mapping[int, float]) -> None:
+        for branch in self.rules.roles[learner].branches:
+            if "quality" in (branch.draw, branch.late_draw) and sampled:
+                group, won_M = self.outlook(learner).columns(branch.among), np.zeros(len(self.players))
+                won_M[list(sampled)] = list(sampled.values())
+                book = self.state.book.after_draws(learner, group, self.rules.config.quality_rate * won_M)
+                self.state = replace(self.state, book=book)
 
-    def _reason(self, steps: int) -> str | None:
-        """Why a snapshot is due now, in words where a gate decides; None where it is not."""
-        newest = next((player for player in reversed(self.pool.eligible) if player.kind == "past"), None)
-        if self.from_birth and self.iteration is None and self.pool_config.pool_size > 0:
-            return ""
-        if self.gates.gate != "none":
-            return self._promoted(newest)
-        low = self.knowledge.ledger.interval(newest.id).low if newest else 0.0
-        due = snapshot_due(
-            self.pool_config, steps=steps, last=self.last_snapshot, total_steps=self.total_steps, low=low
-        )
-        return "" if due else None
+    def _climb(self, learner: int, score: Score) -> None:
+        levels, career = self.rules.levels(learner), self.state.careers[learner]
+        if levels:
+            standing, event = moved(career.standing, levels, score, self.rules.curriculum)
+            self.state = with_career(self.state, learner, replace(career, standing=standing))
+            self.news += [self._told(learner, event)] if event else []
 
-    def _promoted(self, champion: Player | None) -> str | None:
-        """Why the learner has passed the gate; None while its trial goes on, or where it failed."""
-        known = self.knowledge.ledger.score
-        found = on_trial(self.gates, known, self.trial, champion, self.pool.players, self.ladder)
-        if found.decided and not found.promote and champion:
-            self.trial = dict(known)
-            self._news.append(Kept(champion.name, found.why))
-        return found.why if found.promote else None
+    def _told(self, learner: int, event: Event) -> Event:
+        return event if self.rules.learners == 1 else Own(self.rules.names[learner], event)
 
-    def _evictee(self, steps: int, referenced: set[int]) -> Player | None:
-        ids = [player.id for player in self.pool.players]
-        return evictee(
-            self.pool.players,
-            self.pool_config.eviction,
-            now=steps,
-            referenced=referenced,
-            payoff_MM=self.knowledge.payoff(ids),
-            rating_M=[self.knowledge.ledger.rating_of(player) for player in ids],
-        )
+    # The past.
 
-    def _snapshot(self, steps: int, row: int, why: str) -> None:
-        player = past_self(self.snapshots, born=steps)
-        others = [member.id for member in self.pool.players]
-        like = LEARNER if self.own_past else others[-1] if others else player.id
-        self.knowledge = self.knowledge.with_copy(player.id, others, self.opponents.shrink, like)
-        self.pool = self.pool.joined_by(player, row)
-        self.snapshots, self.last_snapshot = self.snapshots + 1, steps
-        self.trial = dict(self.knowledge.ledger.score) if self.gates.gate != "none" else {}
-        self._news.append(Snapshot(player, row, why=why))
+    def _keep_past(self, iteration: int, steps: int) -> None:
+        """Let those go who have played their last games, copy those who are due, then put those back who begin anew: the
+        copy is of what was learned. All verdicts are of what was known before any of it."""
+        busy = playing(self.state.blocks)
+        for player in self.state.pool.players:
+            if player in self.state.pool.leaving - busy:
+                self.state, event = evicted(self.state, player)
+                self.news.append(event)
+        outlooks = [self.outlook(learner) for learner in range(self.rules.learners)]
+        verdicts = [verdict(self.rules, self.state, outlook, steps) for outlook in outlooks]
+        for learner, (outlook, found) in enumerate(zip(outlooks, verdicts, strict=True)):
+            if found.refused:
+                self.state, event = refused(self.state, outlook, found.refused)
+                self.news.append(self._told(learner, event))
+            if found.snapshot:
+                taken = self.state.snapshots
+                self.state, events = copied(self.rules, self.state, learner, iteration, steps, found.why)
+                self.news += events
+                self._count(POSTPONED, int(self.state.snapshots == taken))
+            if found.reset:  # only now does chance matter; a generator for every learner would take a millisecond
+                number = (self.rules.seed / "resets" / iteration / learner).generator().random()
+                self.state, events = put_back(self.rules, self.state, learner, iteration, number)
+                self.news += events
 
-    def _evict(self, player: Player) -> Evicted:
-        row = self.pool.rows[player.id]
-        self.pool, self.knowledge = self.pool.without(player.id), self.knowledge.without(player.id)
-        return Evicted(player, row)
+    def descended(self, parent_M: np.ndarray, iteration: int) -> None:
+        """Learners became copies of others before this iteration was played."""
+        for learner in np.flatnonzero(parent_M != np.arange(len(parent_M))).tolist():
+            self.state = begun_anew(self.state, learner, iteration, int(parent_M[learner]))
 
     # Who meets whom.
 
     def _give(self, iteration: int, progress: float) -> np.ndarray:
         """Draw for every drained block that can face others; changed_B."""
-        first = self.iteration is None  # nothing was played before: the worlds begin with what is drawn
-        open_B = self.can_face_B & np.array([block.drained for block in self.blocks], bool)
-        choice = Choice(
-            opponents=self.opponents,
-            curriculum=self.curriculum,
-            progress=progress,
-            share_K=self.shares_at(progress),
-            ladder=self.ladder,
-            history=self.pool.eligible,
-            levels=self.levels,
-            standing=self.standing,
-            knowledge=self.knowledge,
-        )
-        draws, counts = draw_players(
-            choice,
-            can_mirror_B=self.can_mirror_B,
-            can_face_B=self.can_face_B,
-            open_B=open_B,
-            seed=self.seed / "league" / iteration,
-        )
-        for b, drawn in draws.items():
-            self.blocks[b] = Block(drawn if first else self.blocks[b].next, drawn, iteration, drained=False)
-        for what, times in counts.items():
-            self._count(what, times)
+        first, each = self.state.iteration is None, self.rules.blocks_each
+        face_B = np.tile(np.asarray(self.rules.face_B, bool), self.rules.learners)
+        open_B = face_B & np.array([block.drained for block in self.state.blocks])
+        blocks, wanted = list(self.state.blocks), set()
+        for learner, mine in groupby(np.flatnonzero(open_B).tolist(), self.learner_of):
+            outlook, begin = self.outlook(learner, progress), learner * each
+            table = self._table(learner, progress, open_B[begin : begin + each])
+            seed = (self.rules.seed / learner if learner else self.rules.seed) / "league" / iteration
+            draws, counts = draw_players(outlook, table, seed)
+            for what, times in counts.items():
+                self._count(what, times)
+            for b in mine:
+                drawn = self._brought(draws[b - begin], learner, iteration, wanted, table, seed / b)
+                wanted.add(drawn.player)
+                # Nothing was played before the first: the worlds begin with what is drawn.
+                blocks[b] = Block(drawn if first else blocks[b].next, drawn, iteration, drained=False)
+                self.state = replace(self.state, blocks=tuple(blocks)) if self.rules.archive else self.state
+        self.state = replace(self.state, blocks=tuple(blocks))
         return open_B & (not first)
 
+    def _table(self, learner: int, progress: float, open_B: np.ndarray) -> Table:
+        return Table(
+            can_mirror_B=np.asarray(self.rules.mirror_B, bool),
+            can_face_B=np.asarray(self.rules.face_B, bool),
+            open_B=open_B,
+            share_K=self.shares_at(progress, learner),
+            progress=progress,
+            curriculum=self.rules.curriculum,
+            levels=self.rules.levels(learner),
+            standing=self.state.careers[learner].standing,
+        )
+
+    def _brought(
+        self, drawn: Draw, learner: int, iteration: int, wanted: set[Player], table: Table, seed: Seed
+    ) -> Draw:
+        """The draw, once the weights of its player are in memory; where all rows are playing, one of those there."""
+        player, pool = drawn.player, self.state.pool
+        if player.kind in ("past", "guest") and player not in pool.rows:
+            self.state, row = with_free_row(self.rules, self.state, wanted)
+            if row is None:
+                self._count(CROWDED, 1)
+                alone = replace(table, open_B=np.arange(len(table.open_B)) == np.flatnonzero(table.open_B)[0])
+                (again,) = draw_players(self.outlook(learner, table.progress, in_memory=True), alone, seed)[0].values()
+                return self._brought(again, learner, iteration, wanted, table, seed)
+            self.state = replace(self.state, pool=self.state.pool.with_row(player, row, iteration))
+            self.news.append(Recalled(player, row))
+        elif player in pool.rows:
+            self.state = replace(self.state, pool=replace(pool, used={**pool.used, player: iteration}))
+        return drawn
+
     def _count(self, what: str, times: int) -> None:
-        if times and what not in self.counts:
-            self._news.append(Counted(what))
+        counts = self.state.counts
+        if times and what not in counts:
+            self.news.append(Counted(what))
         if times:
-            self.counts[what] += times
+            self.state = replace(self.state, counts={**counts, what: counts.get(what, 0) + times})
+
+    # The meta-game of PSRO.
+
+    @property
+    def unsolved(self) -> bool:
+        """Whether past players have joined since the meta-strategy was found."""
+        return self.rules.meta is not None and len(self.state.meta.weight_M) < len(self.state.pool.players)
+
+    def missing(self) -> tuple[Pair, ...]:
+        """Pairs of an older and a younger past player whose games are needed for the next meta-strategy."""
+        return self.state.meta.missing(self.state.pool.players)
+
+    def learn_payoffs(self, payoffs: Mapping[Pair, float]) -> None:
+        """What the older of each missing pair earned in a game. The next draws follow the new meta-strategy."""
+        assert self.rules.meta is not None
+        past = self.state.pool.players
+        payoff_MM = self.state.meta.with_payoffs(past, payoffs)
+        try:
+            weight_M = meta_strategy(self.rules.meta, payoff_MM)
+        except RatingError:
+            self._count(UNSOLVED, 1)
+            weight_M = uniform(len(past))
+        self.state = replace(self.state, meta=MetaGame(payoff_MM, weight_M))
+        weights = {player.name: float(weight) for player, weight in zip(past, weight_M, strict=True)}
+        self.news.append(MetaStrategy(self.rules.meta, weights))
+
+    def mixture(self) -> tuple[tuple[Player, float], ...]:
+        """The past players of the meta-strategy with their weights."""
+        return tuple(zip(self.state.pool.players, self.state.meta.weight_M.tolist(), strict=False))
+
+    def _weights(self) -> np.ndarray | None:
+        if self.rules.meta is None:
+            return None
+        known = dict(self.mixture())
+        return np.array([known.get(player, 0.0) for player in self.players])
+
+    # By hand.
+
+    def room_for_guest(self) -> bool:
+        pool, size = self.state.pool, self.rules.pool.pool_size
+        if self.rules.archive:
+            return with_free_row(self.rules, self.state, set())[1] is not None
+        return all(len(pool.of(learner)) < size for learner in range(self.rules.learners))
+
+    def add(self, name: str, born: int) -> Event | str:
+        """Take a guest into the pool, or say why not."""
+        size = self.rules.pool.pool_size
+        if not self.room_for_guest():
+            return f"{name} cannot join: the pool of {size} is full. Remove a member."
+        self.state, row = with_free_row(self.rules, self.state, set())
+        assert row is not None
+        guest = Player("guest", self.state.guests, name, born=born)
+        self.state = replace(
+            self.state,
+            pool=self.state.pool.joined_by(guest, row, self.state.iteration or 0),
+            book=self.state.book.joined_by(guest, self.state.pool.players, self.rules.config.shrink),
+            guests=self.state.guests + 1,
+        )
+        return Joined(guest, row)
+
+    def remove(self, player: Player) -> Event | str:
+        """Take a member out of the pool, or say when it will go or why not."""
+        pool = self.state.pool
+        if player not in pool.players:
+            return f"{player.name} is not in the pool."
+        if player in playing(self.state.blocks):
+            self.state = replace(self.state, pool=replace(pool, leaving=pool.leaving | {player}))
+            return f"{player.name} is drawn no more, and leaves the pool when its games have ended."
+        self.state, event = evicted(self.state, player)
+        return event
+
+    def set_shares(self, wanted: Mapping[str, float], progress: float) -> Event:
+        """Fix shares from now on: those in `wanted` as they are, the others in their present proportions. Learners whose
+        role has none of these branches go on as they were."""
+        names = {branch.name for role in self.rules.roles for branch in role.branches}
+        for name, share in wanted.items():
+            self._check_share(name, share, names)
+        said: dict[str, float] = {}
+        for learner, role in enumerate(self.rules.roles):
+            own = {branch.name for branch in role.branches}
+            asked = {name: share for name, share in wanted.items() if name in own}
+            if asked:
+                by_hand = set_by_hand(role.branches, self.shares_at(progress, learner), asked)
+                career = replace(self.state.careers[learner], by_hand=by_hand)
+                self.state = with_career(self.state, learner, career)
+                said = said or by_hand
+        return SharesSet(said)
+
+    def _check_share(self, name: str, share: float, names: set[str]) -> None:
+        if name not in names:
+            raise ConfigError(unknown("share", name, sorted(names)))
+        if share and name == "bots" and not any(player.kind == "bot" for player in self.rules.players):
+            raise ConfigError("This game has no bots to give a share to.")
+        if share and name == "history" and not self.rules.pool.pool_size:
+            raise ConfigError("There is no pool to give a share to: pool_size=0.")
+        if share and name == "shadow" and not self.rules.shadows:
+            raise ConfigError("There is no shadow to give a share to: the run has no shadow_half_life.")
+
+    def reseat(self, mirror_B: Sequence[bool], face_B: Sequence[bool]) -> None:
+        """From now on the blocks of each learner can do this. Who plays now goes on playing."""
+        self.rules = replace(self.rules, mirror_B=tuple(mirror_B), face_B=tuple(face_B))
 
     # Interruptions.
 
-    def state(self) -> dict[str, Any]:
+    def saved(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "bots": list(self.bots),
-            "iteration": self.iteration,
-            "blocks": [block.to_dict() for block in self.blocks],
-            "inbox": [report.to_dict() for report in self.inbox],
-            "pool": self.pool.to_dict(),
-            "knowledge": self.knowledge.to_dict(),
-            "standing": self.standing.to_dict(),
-            "by_hand": self.by_hand,
-            "snapshots": self.snapshots,
-            "last_snapshot": self.last_snapshot,
-            "next_guest": self.next_guest,
-            "trial": {str(player): list(score) for player, score in self.trial.items()},
-            "counts": dict(self.counts),
-        }
+        return {"names": list(self.rules.names), "bots": list(self.rules.bots), "state": to_plain(self.state)}
 
-    def restored(self, state: dict[str, Any]) -> League:
-        """The league that gave this state; this one has just begun with the same settings."""
-        size = self.pool_config.pool_size
-        beyond = [member["name"] for member in state["pool"]["players"] if member["row"] >= size]
-        if beyond:
-            raise RunError(f"pool_size={size} has no row for {', '.join(beyond)}. Resume with a larger one.")
-        for name, known, found in (
-            ("bots", state["bots"], list(self.bots)),
-            ("number of blocks", len(state["blocks"]), len(self.can_face_B)),
+    def restored(self, saved: Mapping[str, Any]) -> League:
+        """The league that was saved; this one has just begun with the same rules. What is in a file is not believed."""
+        state = from_plain(LeagueState, saved["state"])
+        for player in state.book.players:
+            checked_name(player.name)
+        for what, known, found in (
+            ("learners", saved["names"], list(self.rules.names)),
+            ("bots", saved["bots"], list(self.rules.bots)),
+            ("number of blocks", len(state.blocks), len(self.state.blocks)),
         ):
             if known != found:
-                raise RunError(f"The {name} of the saved league was {known}, now it is {found}. Resume with the same.")
-        return replace(
-            self,
-            iteration=state["iteration"],
-            blocks=[Block.from_dict(block) for block in state["blocks"]],
-            inbox=[Report.from_dict(report) for report in state["inbox"]],
-            pool=Pool.from_dict(state["pool"]),
-            knowledge=Knowledge.from_dict(state["knowledge"]),
-            standing=Standing.from_dict(state["standing"]),
-            by_hand=state["by_hand"],
-            snapshots=state["snapshots"],
-            last_snapshot=state["last_snapshot"],
-            next_guest=state["next_guest"],
-            trial={int(player): Score(*score) for player, score in state.get("trial", {}).items()},
-            counts=Counter(state["counts"]),
-        )
+                raise RunError(f"The {what} of the saved league: {known}, now: {found}. Resume with the same.")
+        beyond = [player.name for player, row in state.pool.rows.items() if row >= self.rules.rows]
+        if beyond:
+            size = self.rules.pool.pool_size
+            raise RunError(f"pool_size={size} has no row for {', '.join(beyond)}. Resume with a larger one.")
+        return League(self.rules, state)

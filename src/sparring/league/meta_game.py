@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from sparring.ratings.nash import nash
 from sparring.ratings.payoff import RatingError
 
 MetaSolver = Literal["nash", "uniform", "alpha_rank"]
-Pair = tuple[int, int]
-"""Ids of an older and a younger past player."""
+Pair = tuple[Player, Player]
+"""An older and a younger past player."""
 
 TOLD = 0.005
 """Least weight of a player that is named in a sentence."""
@@ -53,25 +53,17 @@ class MetaGame:
     def missing(self, past: Sequence[Player]) -> tuple[Pair, ...]:
         """Pairs whose games are to be played, now that these are the past players."""
         young = range(len(self.weight_M), len(past))
-        return tuple((past[older].id, past[place].id) for place in young for older in range(place))
+        return tuple((past[older], past[place]) for place in young for older in range(place))
 
     def with_payoffs(self, past: Sequence[Player], payoffs: Mapping[Pair, float]) -> np.ndarray:
         """payoff_MM of all these players; `payoffs` are what the older of each missing pair earned."""
-        known, place = len(self.weight_M), {player.id: row for row, player in enumerate(past)}
+        known, place = len(self.weight_M), {player: row for row, player in enumerate(past)}
         payoff_MM = np.zeros((len(past), len(past)))
         payoff_MM[:known, :known] = self.payoff_MM
         for older, younger in self.missing(past):
             row, column = place[older], place[younger]
             payoff_MM[row, column], payoff_MM[column, row] = payoffs[older, younger], -payoffs[older, younger]
         return payoff_MM
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"payoff": self.payoff_MM.tolist(), "weight": self.weight_M.tolist()}
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> MetaGame:
-        weight_M = np.asarray(plain["weight"], np.float64)
-        return cls(np.asarray(plain["payoff"], np.float64).reshape(len(weight_M), len(weight_M)), weight_M)
 
 
 def meta_strategy(solver: MetaSolver, payoff_MM: np.ndarray) -> np.ndarray:

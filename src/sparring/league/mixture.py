@@ -1,39 +1,87 @@
-"""How many blocks meet the current self, the shadow, the past and the bots. Shares count blocks."""
+"""The plain role: shares of the current self, the shadow, the past and the bots. And how shares become blocks."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from sparring.core.errors import ConfigError, unknown
-from sparring.league.config import SHARES as KINDS
+from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig
+from sparring.league.gates import NO_GATE, GateConfig
+from sparring.league.role import Among, Branch, Role, SnapshotRule
 
-CURRENT, SHADOWS, HISTORY, BOTS = range(len(KINDS))
+CURRENT = "current"
+OWN_SHADOW = Branch("shadow", Among(("shadow",), whose="own"))
+NO_BRANCH = -1
+
+
+def mixture(config: OpponentsConfig, *, every: int, mark: float = 0.0, gate: GateConfig = NO_GATE) -> Role:
+    """A learner that meets itself, its shadow, its past and the bots; `every`, `mark` and `gate` say when it is copied."""
+    current = Branch(CURRENT, Among(("learner",), whose="own"), config.current)
+    snapshot = SnapshotRule(every=every, mark=mark, gate=gate, from_birth=True)
+    return Role("", (current, shadow_branch(config), history_branch(config), bots_branch(config)), snapshot)
+
+
+def beside(role: Role, config: OpponentsConfig) -> Role:
+    """A role whose learner also meets shadows and bots: what the role itself asks for has the share of `current`."""
+    own = [_scaled(branch, config.current) for branch in role.branches]
+    more = [branch for branch in (shadow_branch(config), bots_branch(config)) if branch.ever]
+    return Role(role.name, (*own, *more), role.snapshot, role.reset, role.judge)
+
+
+def _scaled(branch: Branch, share: Schedule) -> Branch:
+    start, end = branch.share.start * share.start, branch.share.end * share.end
+    shape = "linear" if share.shape == "constant" else share.shape
+    return Branch(**{**vars(branch), "share": Schedule(start, end, shape)})
+
+
+def shadow_branch(config: OpponentsConfig) -> Branch:
+    return Branch("shadow", OWN_SHADOW.among, config.shadow)
+
+
+def history_branch(config: OpponentsConfig) -> Branch:
+    return Branch(
+        "history", Among(("past", "guest"), whose="own"), config.history, config.sampler, config.late_sampler,
+        floor=config.history_floor, temperature=config.history_temperature, epsilon=config.history_epsilon,
+    )  # fmt: skip
+
+
+def bots_branch(config: OpponentsConfig) -> Branch:
+    return Branch(
+        "bots", Among(("bot",)), config.bots, config.bot_sampler, floor_each=config.bot_floor,
+        temperature=config.bot_temperature, epsilon=config.bot_epsilon,
+    )  # fmt: skip
 
 
 def shares(
-    config: OpponentsConfig, progress: float, *, bots: int, by_hand: Mapping[str, float] | None = None
+    branches: Sequence[Branch], progress: float, *, bots: int, by_hand: Mapping[str, float] | None = None
 ) -> np.ndarray:
-    """share_K of each kind, of sum 1, with the floors kept; `bots` is how many there are."""
-    share_K = np.array([getattr(config, kind).at(progress) if by_hand is None else by_hand[kind] for kind in KINDS])
-    return _with_floors(share_K / share_K.sum(), np.array([0.0, 0.0, config.history_floor, bots * config.bot_floor]))
+    """share_K of each branch, of sum 1, with the floors kept; `bots` is how many there are."""
+    share_K = np.array(
+        [branch.share.at(progress) if by_hand is None else by_hand[branch.name] for branch in branches]
+    )
+    floor_K = np.array([branch.floor + branch.floor_each * bots for branch in branches])
+    return _with_floors(share_K / share_K.sum(), floor_K)
 
 
-def set_by_hand(share_K: np.ndarray, wanted: Mapping[str, float]) -> dict[str, float]:
+def set_by_hand(branches: Sequence[Branch], share_K: np.ndarray, wanted: Mapping[str, float]) -> dict[str, float]:
     """The shares after somebody set some of them: these are met, the others keep their proportions in the rest."""
-    for kind, share in wanted.items():
-        if kind not in KINDS:
-            raise ConfigError(unknown("share", kind, KINDS))
+    names = [branch.name for branch in branches]
+    for name, share in wanted.items():
+        if name not in names:
+            raise ConfigError(unknown("share", name, names))
         if not 0.0 <= share <= 1.0:
-            raise ConfigError(f"The share of {kind} must lie in [0, 1], found {share}.")
+            raise ConfigError(f"The share of {name} must lie in [0, 1], found {share}.")
     total = sum(wanted.values())
-    others = {kind: float(share) for kind, share in zip(KINDS, share_K, strict=True) if kind not in wanted}
+    others = {name: float(share) for name, share in zip(names, share_K, strict=True) if name not in wanted}
     rest = sum(others.values())
     if total > 1.0 + 1e-9 or (rest <= 0.0 and total < 1.0 - 1e-9):
-        where = ", and no other kind has a share to take the rest" if total < 1.0 else ""
-        raise ConfigError(f"The shares must sum to 1, found {total:g}{where}. Give all four.")
+        where = ", and nobody else has a share to take the rest" if total < 1.0 else ""
+        raise ConfigError(f"The shares must sum to 1, found {total:g}{where}. Give all of {', '.join(names)}.")
     scale = max(0.0, 1.0 - total) / rest if rest > 0 else 0.0
-    return {kind: float(wanted[kind]) if kind in wanted else scale * others[kind] for kind in KINDS}
+    return {name: float(wanted[name]) if name in wanted else scale * others[name] for name in names}
 
 
 def _with_floors(share_K: np.ndarray, floor_K: np.ndarray) -> np.ndarray:
@@ -47,61 +95,47 @@ def _with_floors(share_K: np.ndarray, floor_K: np.ndarray) -> np.ndarray:
     return share_K / share_K.sum()
 
 
-def kinds_of_blocks(
+def branches_of_blocks(
     share_K: np.ndarray,
     can_mirror_B: np.ndarray,
     can_face_B: np.ndarray,
     generator: np.random.Generator,
     *,
     open_B: np.ndarray | None = None,
+    current: int = 0,
 ) -> np.ndarray:
-    """kind_B, an index into KINDS, for the blocks in `open_B`; -1 for the others.
+    """branch_B, an index into share_K, for the blocks in `open_B`; -1 for the others.
 
-    A block that can only mirror always meets the current self, one that can only face others never does. Those that
-    can do both make up the difference, so that the current self has its share of all blocks as far as they allow.
-    Every block has its exact chance of each kind, and the counts of a draw differ from the shares by less than one.
+    Branch `current`, if there is one, is the learner itself on both sides. A block that can only mirror always has it,
+    one that can only face others never has. Those that can do both make up the difference, so that it has its share of
+    all blocks as far as they allow. Every block has its exact chance of each branch, and the counts of a draw differ
+    from the shares by less than one.
     """
     can_mirror_B, can_face_B = np.asarray(can_mirror_B, bool), np.asarray(can_face_B, bool)
     open_B = np.ones(len(can_mirror_B), bool) if open_B is None else np.asarray(open_B, bool)
     both_B = can_mirror_B & can_face_B
+    branch_B = np.where(open_B, current, NO_BRANCH)
+    facing_K = share_K * (np.arange(len(share_K)) != current)
+    facing_K = facing_K / (facing_K.sum() or 1.0)
     mirrors = (can_mirror_B & ~can_face_B).sum()
-    mirror = np.clip((share_K[CURRENT] * len(both_B) - mirrors) / max(1, both_B.sum()), 0.0, 1.0)
-    rest_K = share_K * (np.arange(len(share_K)) != CURRENT)
-    if rest_K.sum() == 0:  # nothing but the current self is asked for: its slow average is the nearest to it
-        rest_K[SHADOWS] = 1.0
-    rest_K = rest_K / rest_K.sum()
-    kind_B = np.where(open_B, CURRENT, -1)
-    for group_B, current in ((both_B, mirror), (can_face_B & ~can_mirror_B, 0.0)):
+    asked = share_K[current] * len(both_B) if current >= 0 else 0.0
+    mirror = np.clip((asked - mirrors) / max(1, both_B.sum()), 0.0, 1.0)
+    for group_B, mirrored in ((both_B, mirror), (can_face_B & ~can_mirror_B, 0.0)):
         chosen = np.flatnonzero(group_B & open_B)
-        chance_K = (1.0 - current) * rest_K
-        chance_K[CURRENT] = current
-        kind_B[chosen] = systematic(chance_K, len(chosen), generator)
-    return kind_B
-
-
-def without_history(
-    kind_B: np.ndarray,
-    empty_B: np.ndarray,
-    share_K: np.ndarray,
-    can_mirror_B: np.ndarray,
-    generator: np.random.Generator,
-) -> np.ndarray:
-    """kind_B when the blocks in `empty_B` found no past self: the current self where the block can, else the others."""
-    refuge_K = share_K * [0.0, 1.0, 0.0, 1.0]
-    if refuge_K.sum() == 0:
-        refuge_K[SHADOWS] = 1.0
-    stuck = np.flatnonzero(empty_B & ~can_mirror_B)
-    kind_B = np.where(empty_B, CURRENT, kind_B)
-    kind_B[stuck] = systematic(refuge_K / refuge_K.sum(), len(stuck), generator)
-    return kind_B
+        chance_K = (1.0 - mirrored) * facing_K
+        if current >= 0:
+            chance_K[current] = mirrored
+        # Where nothing but the current self is asked for and a block cannot mirror, nobody is named: see `drawing`.
+        branch_B[chosen] = systematic(chance_K, len(chosen), generator) if chance_K.sum() > 0 else NO_BRANCH
+    return branch_B
 
 
 def systematic(chance_K: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    """kind_N in random order: each has exactly `chance_K`, and each kind occurs floor or ceil of its expected number.
+    """branch_N in random order: each has exactly `chance_K`, and each occurs floor or ceil of its expected number.
 
-    An even comb with one random offset falls on the kinds; drawing each by itself would let the shares wander.
+    An even comb with one random offset falls on the branches; drawing each by itself would let the shares wander.
     """
     comb_N = (np.arange(count) + generator.random()) / max(1, count)
     last = np.flatnonzero(chance_K)[-1]
-    kind_N = np.minimum(np.searchsorted(np.cumsum(chance_K), comb_N, side="right"), last)
-    return generator.permutation(kind_N)
+    branch_N = np.minimum(np.searchsorted(np.cumsum(chance_K), comb_N, side="right"), last)
+    return generator.permutation(branch_N)

@@ -1,82 +1,70 @@
-"""Who can drive a side. An id says who it is for good; a row of the roster is only where its weights are now."""
+"""Who can sit in a game. A player is told by its kind and its number, for good; where its weights are is another matter.
+
+On the host a player is this record everywhere. Arrays on the device hold whole numbers instead: `packed` makes them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
-from sparring.core.errors import ConfigError
-from sparring.core.names import checked_name
-from sparring.core.settings import from_dict
-
-Kind = Literal["self", "rival", "shadow", "past", "bot", "guest"]
-
-LEARNER = 0
-RIVAL = 2**16
-"""Learners of a league of several from here up, as they are now, by their place in the line-up."""
-PAST = 2**20
-"""Past selves from here up; an id is never given twice."""
-SHADOW = 2**28
-GUEST = 2**29
-"""Policies of other runs from here up."""
-BOT = 2**31
-"""Bots from here up, by their place in the game's list of bot names."""
+Kind = Literal["learner", "shadow", "past", "guest", "bot"]
+NOBODY = -1
+MIRROR = 0
+"""On the device: the learner of the block itself drives the away side too, and learns there."""
+FIRST: dict[Kind, int] = {"learner": 2**16, "past": 2**20, "shadow": 2**28, "guest": 2**29, "bot": 2**31}
+"""On the device: the first number of each kind."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Player:
-    id: int
-    name: str
     kind: Kind
-    parent: int = LEARNER
-    """Whose copy it is."""
-    born: int = 0
-    """Steps of the learner when it came into being; the order of the pool."""
-    pinned: bool = False
+    number: int
+    """Of its kind, never given twice: the place of a learner, or of the one whose shadow it is; a running number of past
+    selves and guests; the place of a bot in the game's list of bots."""
+    name: str = field(compare=False)
+    """For people and files; no two players of a run have the same at one time."""
+    learner: int = field(default=NOBODY, compare=False)
+    """Whose present, shadow or past it is, by place in the line-up."""
+    born: int = field(default=0, compare=False)
+    """Steps of the run when it came into being; of a bot its place in the ladder. The order of the pool."""
+    role: str = field(default="", compare=False)
+    """What its learner was for."""
+    pinned: bool = field(default=False, compare=False)
     """Never evicted."""
-    role: str = ""
-    """What its learner was for, in a league of several."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Player:
-        """Of a checkpoint, which is not believed: every field has its type, and the name can be that of a file."""
-        try:
-            player = from_dict(cls, plain, where="a player")
-        except ConfigError as error:
-            raise ValueError(str(error)) from None
-        return replace(player, name=checked_name(player.name))
 
 
-def kind_of(player: int) -> Kind:
-    """The kind of player that an id belongs to."""
-    if player >= BOT:
-        return "bot"
-    if player >= GUEST:
-        return "guest"
-    if player >= SHADOW:
-        return "shadow"
-    if player >= PAST:
-        return "past"
-    return "rival" if player >= RIVAL else "self"
+def packed(player: Player) -> int:
+    """The number that stands for a player in arrays."""
+    return FIRST[player.kind] + player.number
+
+
+def unpacked(number: int) -> tuple[Kind, int] | None:
+    """Kind and number of the player that a number of an array stands for; None where it is nobody's."""
+    found = [kind for kind, first in FIRST.items() if number >= first]
+    kind = max(found, key=FIRST.__getitem__, default=None)
+    return None if kind is None else (kind, number - FIRST[kind])
+
+
+def learners_named(names: Sequence[str], roles: Sequence[str]) -> tuple[Player, ...]:
+    return tuple(
+        Player("learner", place, name, place, role=role)
+        for place, (name, role) in enumerate(zip(names, roles, strict=True))
+    )
+
+
+def shadow_of(learner: Player, *, alone: bool) -> Player:
+    name = "shadow" if alone else f"{learner.name}.shadow"
+    return Player("shadow", learner.number, name, learner.number, role=learner.role)
+
+
+def past_self(number: int, learner: Player, *, born: int, alone: bool) -> Player:
+    """The past self of a running number, copied from a learner after `born` steps."""
+    name = f"past-{born}" if alone else f"past-{born}-{learner.name}"
+    return Player("past", number, name, learner.number, born, learner.role)
 
 
 def bot_players(ladder: Sequence[str], names: Sequence[str]) -> tuple[Player, ...]:
     """The bots of a ladder; rules of age take their place in it for their birth. `names`: all bots of the game."""
-    return tuple(
-        Player(id=BOT + names.index(name), name=name, kind="bot", born=place) for place, name in enumerate(ladder)
-    )
-
-
-def past_self(number: int, *, born: int) -> Player:
-    """The past self of a running number, copied from the learner after `born` steps."""
-    return Player(id=PAST + number, name=f"past-{born}", kind="past", born=born)
-
-
-def past_rival(number: int, rival: Player, *, born: int) -> Player:
-    """The same of one learner of several."""
-    name = f"past-{born}-{rival.name}"
-    return Player(id=PAST + number, name=name, kind="past", parent=rival.id, born=born, role=rival.role)
+    return tuple(Player("bot", names.index(name), name, born=place) for place, name in enumerate(ladder))

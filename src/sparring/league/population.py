@@ -19,7 +19,7 @@ from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed
 from sparring.core.sizes import MANY, check_size
 from sparring.league.events import Event
-from sparring.league.ledger import Score
+from sparring.league.score import Score
 from sparring.statistics.sequential import welch
 
 LIMIT = 1000.0
@@ -44,7 +44,7 @@ class PopulationConfig:
     """truncation: the lowest share, which may be replaced, and the highest share, which is copied; at most 0.5."""
     pbt_sure: bool = True
     """Copy only where the winner's lower bound exceeds the loser's upper bound; welch has its own test instead."""
-    pbt_knobs: tuple[str, ...] = ("learning_rate", "entropy")
+    pbt_knobs: tuple[str, ...] = ("learning_rate", "entropy", "value_weight")
     """What is explored: coefficients, and weights of shaping terms as shaping/NAME."""
     pbt_factors: tuple[float, ...] = (0.8, 1.2)
     """A copy's coefficients are each multiplied by one of these, all equally likely."""

@@ -1,36 +1,24 @@
-"""Roles in a league of several learners (AlphaStar, Nature 575:350): who meets whom, is copied, or begins anew.
+"""The roles of a league of several learners (AlphaStar, Nature 575:350), written down as data.
 
 Main agents shall beat everybody, main exploiters find weaknesses of the main agents, league exploiters those of the
 whole league. Where the paper says nothing, the pseudocode published with it fills in; comments say where. In a league
 of another kind, PSRO (arXiv:1711.00832), all are oracles: each learns a response to the meta-strategy over the past.
-Decisions only: no state, no weights. All chance comes in as numbers of [0, 1).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
-from typing import Literal, NamedTuple
-
-import numpy as np
+from typing import Literal
 
 from sparring.core.errors import ConfigError
+from sparring.core.schedules import Schedule
 from sparring.core.sizes import LARGEST, MANY, check_size
-from sparring.league.config import OpponentsConfig
+from sparring.league.gates import NO_GATE, GateConfig
 from sparring.league.meta_game import MetaSolver
-from sparring.league.player import Player
-from sparring.league.sampling import Field, pick, probabilities, weights
-from sparring.statistics.intervals import Interval
+from sparring.league.role import Among, Below, Branch, ResetRule, Role, SnapshotRule
 
-Role = Literal["main", "main_exploiter", "league_exploiter", "oracle"]
+RoleName = Literal["main", "main_exploiter", "league_exploiter", "oracle"]
 Judge = Literal["rate", "bound"]
-Branch = Literal["rated", "self-play", "pfsp", "exploiter", "forgotten", "history", "main", "meta", "alone"]
-"""Why an opponent was chosen; `alone`: there was nobody to draw, so the learner meets itself."""
-
-PAPER = OpponentsConfig()
-"""Its pfsp_power is the paper's."""
 PATIENCE = {"main": 1, "main_exploiter": 2, "league_exploiter": 1, "oracle": 1}
 """Learner steps after which a copy is due in any case, in units of role_steps (the paper: 2, 4 and 2 billion)."""
 
@@ -65,6 +53,8 @@ class RolesConfig:
     """Exploiters are done when their rate against everyone they are after is above this."""
     reset_share: float = 0.25
     """League exploiters: how likely one that is done begins anew; main exploiters always do."""
+    reset_to: Literal["origin", "past_main"] = "origin"
+    """Exploiters begin anew as they once began, or with the weights of a past main, drawn at random."""
     league_rule: Literal["pfsp_hard", "pfsp_capped"] = "pfsp_hard"
     """League exploiters: how past players are drawn."""
     judge: Judge = "rate"
@@ -106,7 +96,7 @@ def check_roles(config: RolesConfig) -> None:
         raise ConfigError("main_exploiters and league_exploiters need somebody to exploit, found mains=0. Raise it.")
 
 
-def roles(config: RolesConfig) -> tuple[Role, ...]:
+def roles(config: RolesConfig) -> tuple[RoleName, ...]:
     """Of all learners, in their order."""
     return (
         *("main" for _ in range(config.mains)),
@@ -116,8 +106,12 @@ def roles(config: RolesConfig) -> tuple[Role, ...]:
     )
 
 
-def role_of(config: RolesConfig, learner: int) -> Role:
-    return roles(config)[learner]
+def role_names(config: RolesConfig) -> tuple[str, ...]:
+    """Of the learners, numbered where a role has several; none where there are no roles."""
+    found = roles(config)
+    return tuple(
+        role + (f"_{found[:place].count(role)}" if found.count(role) > 1 else "") for place, role in enumerate(found)
+    )
 
 
 def base_steps(config: RolesConfig, total_steps: int) -> int:
@@ -125,192 +119,83 @@ def base_steps(config: RolesConfig, total_steps: int) -> int:
     return config.role_steps or max(1, total_steps // 10)
 
 
-class Rival(NamedTuple):
-    """Another player as one learner knows it."""
-
-    player: Player
-    rate: float
-    """The learner's rate against it, old games counting less; one half where unknown."""
-    interval: Interval | None = None
-    """Of that rate; None where rates decide: a league knows thousands of pairs."""
-    rating: float = 0.0
-    """Above the learner's own."""
-    weight: float = 0.0
-    """Of a past player in the meta-strategy of PSRO."""
-
-
-class View(NamedTuple):
-    """What one learner can see when it is given an opponent."""
-
-    me: int
-    """Its id as a player."""
-    role: Role
-    live: tuple[Rival, ...]
-    """All learners of the league with their roles, itself included."""
-    past: tuple[Rival, ...]
-    """Frozen players, the oldest first; `parent` and `role` of a past self say whose copy it is."""
+def role_of(name: RoleName, config: RolesConfig, *, every: int, gate: GateConfig = NO_GATE) -> Role:
+    """A role of the config; `every` are the steps of the run between two copies of a main."""
+    branches = {
+        "main": main_branches, "main_exploiter": main_exploiter_branches,
+        "league_exploiter": league_exploiter_branches, "oracle": oracle_branches,
+    }[name](config)  # fmt: skip
+    prey = {"main_exploiter": MAINS, "league_exploiter": PAST}.get(name)
+    chance = {"main": 0.0, "league_exploiter": config.reset_share}.get(name, 1.0)
+    to = "none" if name == "main" else "origin" if name == "oracle" else config.reset_to
+    return Role(
+        name,
+        branches,
+        SnapshotRule(
+            every=every * PATIENCE[name], beats=prey, above=config.beaten_above,
+            gate=gate if name == "main" else NO_GATE, from_birth=name in ("main", "oracle"),
+        ),
+        ResetRule(to, chance),
+        config.judge,
+    )  # fmt: skip
 
 
-class Chosen(NamedTuple):
-    player: int
-    probability: float
-    """Of this player by this branch, among all that could have been chosen."""
-    branch: Branch
+PAST = Among(("past", "guest"))
+MAINS = Among(("learner",), role="main")
+TARGET = Among(("learner",), whose="target")
+VERSIONS = Among(("past",), whose="target")
+ALONE = Branch("alone", Among(("learner",), whose="own"))
+"""There was nobody to draw, so the learner meets itself."""
 
 
-class Verdict(NamedTuple):
-    snapshot: bool
-    reset: bool
-    """Only ever with a snapshot."""
-    why: Literal["", "beat all", "steps"]
-
-    @property
-    def deeds(self) -> tuple[str, ...]:
-        """In the order in which they must be carried out: a reset that came first would copy untrained weights."""
-        return ("snapshot",) * self.snapshot + ("reset",) * self.reset
+def share(value: float) -> Schedule:
+    return Schedule.parse(value)
 
 
-def choose(
-    view: View, config: RolesConfig, number_B: np.ndarray, opponents: OpponentsConfig = PAPER
-) -> tuple[Chosen, ...]:
-    """An opponent for each of the learner's B blocks."""
-    table = prospects(view, config, opponents)
-    place_B = pick(np.array([chosen.probability for chosen in table]), np.asarray(number_B))
-    return tuple(table[place] for place in place_B.tolist())
-
-
-def prospects(view: View, config: RolesConfig, opponents: OpponentsConfig = PAPER) -> tuple[Chosen, ...]:
-    """All that can be chosen, each player once in each branch, with probabilities of sum 1."""
-    ways = {
-        "main": _of_main, "main_exploiter": _of_main_exploiter, "league_exploiter": _of_league_exploiter,
-        "oracle": _of_oracle,
-    }  # fmt: skip
-    total: dict[tuple[int, Branch], float] = defaultdict(float)
-    for player, probability, branch in ways[view.role](view, config, opponents):
-        total[player, branch] += probability
-    return tuple(Chosen(player, share, branch) for (player, branch), share in total.items() if share > 0)
-
-
-def verdict(view: View, config: RolesConfig, *, steps: int, base: int, number: float) -> Verdict:
-    """Whether the learner is copied into the league now, and begins anew after that.
-
-    `steps` are those since its last copy, `base` comes from `base_steps`.
-    """
-    late = steps >= base * PATIENCE[view.role]
-    if view.role == "main":
-        return Verdict(late, False, "steps" if late else "")
-    if view.role == "oracle":  # the next one responds to another meta-strategy
-        return Verdict(late, late, "steps" if late else "")
-    prey = _mains(view) if view.role == "main_exploiter" else view.past
-    # Nobody to beat is no victory: otherwise an empty league would be filled with untrained copies.
-    victory = bool(prey) and all(_bounds(rival, config.judge)[0] > config.beaten_above for rival in prey)
-    anew = 1.0 if view.role == "main_exploiter" else config.reset_share
-    done = victory or late
-    return Verdict(done, done and number < anew, "beat all" if victory else "steps" if late else "")
-
-
-def forgotten(versions: Sequence[Rival]) -> tuple[Rival, ...]:
-    """Of one main's versions, the oldest first, those before the last one that is easier than its predecessor.
-
-    Newer versions are normally harder, so the longest suffix on which the rate never rises is as it should be and is
-    stripped. (The pseudocode also keeps the easier version itself. The least rate, which is compared with the mark, is
-    the same.) Rates decide here whatever the judge: this is an order, not a mark.
-    """
-    rises = np.flatnonzero(np.diff(_rates(versions)) > 0)
-    return tuple(versions[: rises[-1] + 1]) if len(rises) else ()
-
-
-def _of_main(view: View, config: RolesConfig, opponents: OpponentsConfig) -> list[Chosen]:
+def main_branches(config: RolesConfig) -> tuple[Branch, ...]:
     if config.main_rule == "elo_gaussian":
-        return _spread((*view.live, *view.past), "elo_gaussian", 1.0, "rated", opponents)
-    mains, rest = _mains(view), 1.0 - (config.league_self_play + config.league_pfsp)
-    rows = [row for main in mains for row in _self_play(view, main, config, config.league_self_play / len(mains))]
-    rows += _spread(view.past, "pfsp_hard", config.league_pfsp, "pfsp", opponents) or _alone(view, config.league_pfsp)
+        return (Branch("rated", Among(("learner", "past", "guest")), draw="elo_gaussian"),)
+    live = Branch("self-play", TARGET)
+    # The current main, or its past while that main is too strong; the paper gives no mark, the pseudocode does.
+    struggling = Below(config.struggling_below, Among(("learner",), whose="target", others=True), or_equal=True)
+    rest = 1.0 - (config.league_self_play + config.league_pfsp)
+
+    def self_play(part: float) -> Branch:
+        return Branch(
+            "history", VERSIONS, share(part), "pfsp_var", when=struggling, otherwise=live, target="main"
+        )  # fmt: skip
+
     # The paper names forgotten mains and past main exploiters in one breath. The order, the marks and the draw of one
     # main, whose versions may be forgotten and with whom self-play takes over, are the pseudocode's.
-    exploiters = [rival for rival in view.past if rival.player.role == "main_exploiter"]
-    for main in mains:
-        share, old = rest / len(mains), forgotten(_versions(view, main))
-        if _any_below(exploiters, config.exploiters_below, config.judge):
-            rows += _spread(exploiters, "pfsp_hard", share, "exploiter", opponents)
-        elif _any_below(old, config.forgotten_below, config.judge):
-            rows += _spread(old, "pfsp_hard", share, "forgotten", opponents)
-        else:
-            rows += _self_play(view, main, config, share)
-    return rows
+    forgotten = Branch(
+        "forgotten", Among(("past",), whose="target", forgotten=True), draw="pfsp_hard",
+        when=Below(config.forgotten_below), otherwise=self_play(1.0),
+    )  # fmt: skip
+    return (
+        self_play(config.league_self_play),
+        Branch("pfsp", PAST, share(config.league_pfsp), "pfsp_hard", otherwise=ALONE),
+        Branch(
+            "exploiter", Among(("past",), role="main_exploiter"), share(max(0.0, rest)), "pfsp_hard",
+            when=Below(config.exploiters_below), otherwise=forgotten, target="main",
+        ),
+    )  # fmt: skip
 
 
-def _of_main_exploiter(view: View, config: RolesConfig, _: OpponentsConfig) -> list[Chosen]:
+def main_exploiter_branches(config: RolesConfig) -> tuple[Branch, ...]:
     # The paper sends the past half of the time and below a rate of 20 %, which may mean "and" or "or". We take both at
     # once; exploiter_share=1 leaves out the half, exploiter_floor=1 the rate. Without a past, the main itself is met.
-    rows, mains = [], _mains(view)
-    for main in mains:
-        losing = _bounds(main, config.judge)[1] < config.exploiter_floor
-        versions = _versions(view, main) if losing else ()
-        past = config.exploiter_share if versions else 0.0
-        rows += _spread(versions, "pfsp_var", past / len(mains), "history")
-        rows.append(Chosen(main.player.id, (1.0 - past) / len(mains), "main"))
-    return rows
+    main = Branch("main", TARGET, share(1.0 - config.exploiter_share), target="main")
+    losing = Below(config.exploiter_floor, TARGET)
+    past = Branch(
+        "history", VERSIONS, share(config.exploiter_share), "pfsp_var", when=losing, otherwise=main, target="main"
+    )
+    return (past, main)
 
 
-def _of_league_exploiter(view: View, config: RolesConfig, opponents: OpponentsConfig) -> list[Chosen]:
-    return _spread(view.past, config.league_rule, 1.0, "pfsp", opponents) or _alone(view, 1.0)
+def league_exploiter_branches(config: RolesConfig) -> tuple[Branch, ...]:
+    return (Branch("pfsp", PAST, draw=config.league_rule, otherwise=ALONE),)
 
 
-def _of_oracle(view: View, *_: object) -> list[Chosen]:
+def oracle_branches(_: RolesConfig) -> tuple[Branch, ...]:
     """Past players by their weights in the meta-strategy; all alike while it is not known."""
-    chance_M = probabilities(np.array([rival.weight for rival in view.past]))
-    met = [Chosen(rival.player.id, float(p), "meta") for rival, p in zip(view.past, chance_M, strict=True)]
-    return met or _alone(view, 1.0)
-
-
-def _self_play(view: View, main: Rival, config: RolesConfig, share: float) -> list[Chosen]:
-    """The current main, or its past while that main is too strong; the paper gives no mark, the pseudocode does."""
-    struggling = main.player.id != view.me and _bounds(main, config.judge)[1] <= config.struggling_below
-    easier = _spread(_versions(view, main), "pfsp_var", share, "history") if struggling else []
-    return easier or [Chosen(main.player.id, share, "self-play")]
-
-
-def _alone(view: View, share: float) -> list[Chosen]:
-    return [Chosen(view.me, share, "alone")]
-
-
-def _spread(
-    rivals: Sequence[Rival], rule: str, share: float, branch: Branch, opponents: OpponentsConfig = PAPER
-) -> list[Chosen]:
-    """A share, spread over players by a rule of sampling; nothing where there are none."""
-    none_M = np.zeros(len(rivals))
-    rating_M = np.array([rival.rating for rival in rivals])
-    known = Field(np.arange(len(rivals)), _rates(rivals), rating_M, 0.0, none_M, None)
-    chance_M = share * probabilities(weights(rule, known, opponents))
-    return [Chosen(rival.player.id, float(chance), branch) for rival, chance in zip(rivals, chance_M, strict=True)]
-
-
-def _mains(view: View) -> tuple[Rival, ...]:
-    return tuple(rival for rival in view.live if rival.player.role == "main")
-
-
-def _versions(view: View, main: Rival) -> tuple[Rival, ...]:
-    """Past selves of a main. Bots and guests are nobody's copy, whatever parent they carry by default."""
-    return tuple(rival for rival in view.past if rival.player.kind == "past" and rival.player.parent == main.player.id)
-
-
-def _rate(rival: Rival) -> float:
-    return min(max(rival.rate, 0.0), 1.0) if isfinite(rival.rate) else 0.5
-
-
-def _rates(rivals: Sequence[Rival]) -> np.ndarray:
-    return np.array([_rate(rival) for rival in rivals], np.float64)
-
-
-def _bounds(rival: Rival, judge: Judge) -> tuple[float, float]:
-    """The least and the most that the rate may be: to win, the least must be above a mark; to lose, the most below."""
-    if judge == "bound":
-        assert rival.interval is not None, f"bounds of {rival.player.name} are to decide, but it came without any"
-        return rival.interval.low, rival.interval.high
-    rate = _rate(rival)
-    return rate, rate
-
-
-def _any_below(rivals: Sequence[Rival], mark: float, judge: Judge) -> bool:
-    return any(_bounds(rival, judge)[1] < mark for rival in rivals)
+    return (Branch("meta", PAST, draw="meta", otherwise=ALONE),)

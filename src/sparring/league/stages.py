@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
 
 from sparring.core.errors import ConfigError
 
@@ -47,13 +46,6 @@ class StageState:
     number: int = 0
     recent: tuple[float, ...] = ()
     """The last known values of the stage's metric."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"number": self.number, "recent": list(self.recent)}
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> StageState:
-        return cls(plain["number"], tuple(plain["recent"]))
 
 
 def parse_stages(texts: Sequence[str]) -> tuple[Stage, ...]:

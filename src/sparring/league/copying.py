@@ -1,0 +1,199 @@
+"""Who is copied into the past, who leaves it, and who begins anew. Functions on a league's state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import NamedTuple
+
+from sparring.league.blocks import playing
+from sparring.league.curriculum import Standing
+from sparring.league.drawing import Outlook
+from sparring.league.events import Event, Evicted, Kept, Reset, Snapshot
+from sparring.league.gates import on_trial
+from sparring.league.player import NOBODY, Player, past_self
+from sparring.league.pool import evictee
+from sparring.league.role import Among
+from sparring.league.score import Score
+from sparring.league.state import Career, LeagueState, Rules
+
+POSTPONED = "a snapshot was postponed, because every member of the pool is pinned or still playing"
+MET = Among(("past",), whose="own")
+
+
+class Verdict(NamedTuple):
+    """What becomes of a learner now. A reset comes only ever with a snapshot, and after it: one that came first would
+    copy untrained weights."""
+
+    snapshot: bool
+    reset: bool = False
+    why: str = ""
+    refused: str = ""
+    """Why a trial for promotion that has ended was not passed."""
+
+
+def verdict(rules: Rules, state: LeagueState, outlook: Outlook, steps: int) -> Verdict:
+    """Whether a learner is copied now, and whether it is put back after that if chance will have it so."""
+    rule, career = outlook.role.snapshot, state.careers[outlook.me]
+    if not rules.pool.pool_size:
+        return Verdict(False)
+    if state.iteration is None and rule.from_birth:
+        return Verdict(True)
+    if rule.gate.gate != "none":
+        return promotion(state, outlook)
+    beaten = rule.beats is not None and outlook.beaten(rule.above, outlook.columns(rule.beats))
+    late = bool(rule.every) and steps - career.copied >= rule.every
+    sure = 0.0 < rule.mark < newest_beaten(state, outlook)
+    due = beaten or late or sure
+    reason = "beat all" if beaten else "steps" if late and outlook.role.name else ""
+    return Verdict(due, due and outlook.role.reset.to != "none", reason)
+
+
+def newest_beaten(state: LeagueState, outlook: Outlook) -> float:
+    """The lower bound of the rate against the newest past player that is met; 0 where there is none."""
+    newest = newest_met(outlook)
+    return 0.0 if newest is None else state.book.interval(outlook.me, newest).low
+
+
+def newest_met(outlook: Outlook) -> Player | None:
+    columns = outlook.columns(MET)
+    return outlook.book.players[columns[-1]] if len(columns) else None
+
+
+def promotion(state: LeagueState, outlook: Outlook) -> Verdict:
+    """What a gate says of the learner's games since its trial began."""
+    champion, players = newest_met(outlook), state.book.players
+    met = [players[column] for column in outlook.columns(Among(("past", "guest"), whose="own"))]
+    bots = [players[column] for column in outlook.columns(Among(("bot",)))]
+    found = on_trial(
+        outlook.role.snapshot.gate, known_scores(state, outlook.me), state.careers[outlook.me].trial, champion, met, bots
+    )
+    refused = found.why if found.decided and not found.promote and champion else ""
+    return Verdict(found.promote, found.promote and outlook.role.reset.to != "none", found.why, refused)
+
+
+def known_scores(state: LeagueState, learner: int) -> dict[Player, Score]:
+    counts = state.book.count_LM3[learner]
+    return {
+        player: Score(*counts[column].tolist())
+        for column, player in enumerate(state.book.players)
+        if counts[column].any()
+    }
+
+
+def with_career(state: LeagueState, learner: int, career: Career) -> LeagueState:
+    careers = tuple(career if place == learner else one for place, one in enumerate(state.careers))
+    return replace(state, careers=careers)
+
+
+def refused(state: LeagueState, outlook: Outlook, why: str) -> tuple[LeagueState, Event]:
+    """The champion stays, and the next trial begins."""
+    champion = newest_met(outlook)
+    assert champion is not None
+    career = replace(state.careers[outlook.me], trial=known_scores(state, outlook.me))
+    return with_career(state, outlook.me, career), Kept(champion.name, why)
+
+
+# Copies.
+
+
+def copied(
+    rules: Rules, state: LeagueState, learner: int, iteration: int, steps: int, why: str
+) -> tuple[LeagueState, list[Event]]:
+    """A snapshot of a learner, and whoever makes room for it; no events where it must wait."""
+    events: list[Event] = []
+    if rules.archive:
+        state, row = with_free_row(rules, state, set())
+    else:
+        state, events = with_room(rules, state, learner, steps)
+        if len(state.pool.of(learner)) >= rules.pool.pool_size:
+            return state, events
+        row = state.pool.free_row(rules.rows)
+        assert row is not None
+    me = state.book.players[learner]
+    player = past_self(state.snapshots, me, born=steps, alone=rules.learners == 1)
+    rivals = state.pool.players if rules.archive else state.pool.of(learner)
+    state = replace(
+        state,
+        book=state.book.joined_by(player, rivals, rules.config.shrink),
+        pool=state.pool.joined_by(player, row, iteration),
+        snapshots=state.snapshots + 1,
+    )
+    gated = rules.roles[learner].snapshot.gate.gate != "none"
+    trial = known_scores(state, learner) if gated else {}
+    state = with_career(state, learner, replace(state.careers[learner], copied=steps, trial=trial))
+    return state, [*events, Snapshot(player, row, learner, why)]
+
+
+def with_room(rules: Rules, state: LeagueState, learner: int, steps: int) -> tuple[LeagueState, list[Event]]:
+    """Let somebody leave a learner's full pool. Where all play, one is drawn no more and is free in a while; else a small
+    pool could be busy for ever."""
+    if len(state.pool.of(learner)) < rules.pool.pool_size:
+        return state, []
+    leaver = who_leaves(rules, state, learner, steps, playing(state.blocks))
+    if leaver is not None:
+        state, event = evicted(state, leaver)
+        return state, [event]
+    members = state.pool.of(learner)
+    leaving = state.pool.leaving & set(members)
+    # The last one stays, or nobody of the past could be drawn; a pool of one has the shadow to step in.
+    spare = not leaving and (len(members) > 1 or rules.pool.pool_size == 1)
+    retired = who_leaves(rules, state, learner, steps, ()) if spare else None
+    if retired is not None:
+        state = replace(state, pool=replace(state.pool, leaving=state.pool.leaving | {retired}))
+    return state, []
+
+
+def who_leaves(
+    rules: Rules, state: LeagueState, learner: int, steps: int, referenced: Collection[Player]
+) -> Player | None:
+    members = state.pool.of(learner)
+    columns = [state.book.roll.column[player] for player in members]
+    return evictee(
+        members, rules.pool.eviction, now=steps, referenced=referenced,
+        payoff_MM=state.book.payoff(columns), rating_M=state.book.rating_M[columns].tolist(),
+    )  # fmt: skip
+
+
+def evicted(state: LeagueState, player: Player) -> tuple[LeagueState, Event]:
+    row = state.pool.rows[player]
+    return replace(state, pool=state.pool.without(player), book=state.book.without(player)), Evicted(player, row)
+
+
+def put_back(
+    rules: Rules, state: LeagueState, learner: int, iteration: int, number: float
+) -> tuple[LeagueState, list[Event]]:
+    """A learner begins anew, if a number of [0, 1) falls below its chance; what is left of it draws a past main."""
+    rule = rules.roles[learner].reset
+    if number >= rule.chance:
+        return state, []
+    mains = [player for player in state.pool.players if player.kind == "past" and player.role == "main"]
+    parent = None
+    if rule.to == "past_main" and mains:
+        parent = mains[int(number / rule.chance * len(mains))]
+    return begun_anew(state, learner, iteration), [Reset(learner, rules.names[learner], parent)]
+
+
+def begun_anew(state: LeagueState, learner: int, iteration: int, parent: int = NOBODY) -> LeagueState:
+    """A learner has other weights: those it began with, or those of a parent, at whose level of the curriculum it is."""
+    standing = Standing() if parent == NOBODY else Standing(state.careers[parent].standing.level)
+    career = replace(state.careers[learner], anew=iteration, standing=standing, trial={})
+    state = replace(state, book=state.book.begun_anew(learner, parent))
+    return with_career(state, learner, career)
+
+
+# Who is in memory.
+
+
+def with_free_row(rules: Rules, state: LeagueState, wanted: set[Player]) -> tuple[LeagueState, int | None]:
+    """An empty row, or that of whoever was drawn longest ago of those that nobody plays or wants."""
+    row = state.pool.free_row(rules.rows)
+    if row is not None:
+        return state, row
+    busy = playing(state.blocks) | wanted
+    idle = [player for player in state.pool.rows if player not in busy and player.kind != "guest"]
+    if not idle:
+        return state, None
+    leaver = min(idle, key=lambda player: (state.pool.used[player], player.number))
+    row = state.pool.rows[leaver]
+    return replace(state, pool=state.pool.out_of_memory(leaver)), row

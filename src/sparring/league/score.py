@@ -1,0 +1,72 @@
+"""Games won, drawn and lost: counted, and with old games counting less."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from sparring.statistics.intervals import Interval, clopper_pearson
+
+TOGETHER = 16
+"""Games reported together move a rating, and let older games fade, like at most this many. Thousands at once would let a
+rating overshoot the truth, and would leave nothing of all iterations but the last."""
+
+
+class Score(NamedTuple):
+    """Games from the learner's view."""
+
+    won: int = 0
+    drawn: int = 0
+    lost: int = 0
+
+    @property
+    def games(self) -> int:
+        return self.won + self.drawn + self.lost
+
+    @property
+    def points(self) -> float:
+        return self.won + self.drawn / 2
+
+    def plus(self, other: Score) -> Score:
+        return Score(self.won + other.won, self.drawn + other.drawn, self.lost + other.lost)
+
+    def minus(self, other: Score) -> Score:
+        return Score(self.won - other.won, self.drawn - other.drawn, self.lost - other.lost)
+
+    def interval(self) -> Interval:
+        return known_interval(self.points, self.games)
+
+
+known_interval = lru_cache(maxsize=2**14)(clopper_pearson)
+"""A league asks for thousands in every iteration, and most have not changed."""
+
+
+def faded(fading: np.ndarray, score: np.ndarray, forget: float) -> np.ndarray:
+    """Fading counts [..., 3] after the games of `score` [..., 3], each of which first multiplies what was by `forget`.
+
+    In which order games came that are reported together is not known: each counts the mean over all orders. (In blocks,
+    all wins and then all defeats, the last block would outweigh the others.) More than TOGETHER games fade what was
+    before like that many, and all of them count alike.
+    """
+    games = np.minimum(score.sum(-1, keepdims=True), TOGETHER)
+    left = forget**games
+    each = np.ones_like(left) if forget == 1.0 else (1.0 - left) / (1.0 - forget) / np.maximum(games, 1)
+    return fading * left + score * each
+
+
+def rates(fading: np.ndarray, shrink: float = 0.0) -> np.ndarray:
+    """Rates of winning from fading counts [..., 3], with `shrink` virtual games at one half; one half without any."""
+    games = fading.sum(-1) + shrink
+    known = games != 0
+    return np.where(known, (fading[..., 0] + (fading[..., 1] + shrink) / 2) / np.where(known, games, 1.0), 0.5)
+
+
+def recent(fading_3: np.ndarray) -> Interval:
+    """Of the rate as it is now: from fading counts, as if they were that many games."""
+    won, drawn, lost = fading_3.tolist()
+    total = won + drawn + lost
+    games = int(total + 1e-9)
+    points = (won + drawn / 2) * games / total if games else 0.0
+    return known_interval(min(points, games), games)  # rounding could leave it a bit above

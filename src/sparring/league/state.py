@@ -1,0 +1,137 @@
+"""All that a league remembers from one iteration to the next, as one frozen record; and the rules that never change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from sparring.core.seeding import Seed
+from sparring.league.blocks import Block, Inbox
+from sparring.league.book import Book
+from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig, ladder_of
+from sparring.league.curriculum import Level, Standing, levels
+from sparring.league.meta_game import MetaGame, MetaSolver
+from sparring.league.player import NOBODY, Player, bot_players, learners_named, shadow_of
+from sparring.league.pool import Pool
+from sparring.league.role import Role
+from sparring.league.score import Score
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What a league was made with."""
+
+    names: tuple[str, ...]
+    """Of the learners."""
+    roles: tuple[Role, ...]
+    config: OpponentsConfig
+    pool: PoolConfig
+    curriculum: CurriculumConfig
+    mirror_B: tuple[bool, ...]
+    """For the blocks of each learner: it can meet itself there, learning on both sides."""
+    face_B: tuple[bool, ...]
+    """The same: it can meet somebody else."""
+    seed: Seed
+    total_steps: int
+    bots: tuple[str, ...] = ()
+    """All the game has, in the order of their numbers."""
+    fitting: tuple[tuple[str, ...], ...] = ()
+    """Where sides are unlike: the bots that can drive each side."""
+    sides: tuple[int, ...] = ()
+    """Where sides are unlike: the one that each learner drives."""
+    shadows: bool = True
+    archive: bool = False
+    """Every past player stays, on disk; `pool_size` of them are in memory at once. Else each learner has a pool of that
+    size, and who leaves it is gone."""
+    meta: MetaSolver | None = None
+    """PSRO: how the meta-strategy follows from games between past players."""
+
+    @property
+    def learners(self) -> int:
+        return len(self.names)
+
+    @property
+    def blocks_each(self) -> int:
+        return len(self.face_B)
+
+    @property
+    def rows(self) -> int:
+        """Of the pool, in memory."""
+        return self.pool.pool_size * (1 if self.archive else self.learners)
+
+    @cached_property
+    def players(self) -> tuple[Player, ...]:
+        """Whoever is there from the start: learners, shadows, bots."""
+        live = learners_named(self.names, [role.name for role in self.roles])
+        shadows = [shadow_of(one, alone=self.learners == 1) for one in live] if self.shadows else []
+        return (*live, *shadows, *bot_players(ladder_of(self.config, self.bots), self.bots))
+
+    def opposite(self, learner: int) -> int:
+        """Where sides are unlike, the learner of the other side that stands where this one does; else nobody."""
+        return (learner + self.learners // 2) % self.learners if self.sides else NOBODY
+
+    def opposed(self, learner: int, player: Player) -> bool:
+        """Whether a player can sit opposite a learner: any where sides are alike, else one that drives the other side."""
+        if not self.sides:
+            return True
+        if player.learner != NOBODY:
+            return self.sides[player.learner] != self.sides[learner]
+        return player.kind != "bot" or player.name in self.fitting[1 - self.sides[learner]]
+
+    def levels(self, learner: int) -> tuple[Level, ...]:
+        """Of the curriculum, from the weakest up."""
+        if not self.curriculum.curriculum:
+            return ()
+        ladder = [bot.name for bot in self.players if bot.kind == "bot" and self.opposed(learner, bot)]
+        return levels(ladder, self.curriculum)
+
+
+@dataclass(frozen=True)
+class Career:
+    """What is remembered of one learner besides its games."""
+
+    standing: Standing = Standing()
+    by_hand: dict[str, float] | None = None
+    """Shares that somebody set, by branch; None: the schedules."""
+    copied: int = 0
+    """Steps when its last snapshot was taken."""
+    anew: int = 0
+    """The iteration in which it last got other weights: earlier games are not its own."""
+    trial: dict[Player, Score] = field(default_factory=dict)
+    """What was known of every player when the present trial for promotion began."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeagueState:
+    book: Book
+    blocks: tuple[Block, ...]
+    careers: tuple[Career, ...]
+    iteration: int | None = None
+    """The last one that was assigned."""
+    inbox: Inbox = ()
+    """What was played and is not old enough to be read."""
+    pool: Pool = field(default_factory=Pool)
+    snapshots: int = 0
+    """Taken so far: numbers of past selves go on from here."""
+    guests: int = 0
+    """The same of guests."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """How often something happened that should be rare."""
+    meta: MetaGame = field(default_factory=MetaGame)
+    """PSRO: what games between past players showed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Who plays in each block in one iteration."""
+
+    blocks: tuple[Block, ...]
+    changed_B: np.ndarray
+    """A new draw was made: every world moves to `next` at its next restart, also where the same player came again.
+
+    Were such a block drained at once, it would draw again sooner, and likely players would get less than their share.
+    """
+    events: tuple
+    """In the order in which they must be carried out, before the iteration."""
