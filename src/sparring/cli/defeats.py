@@ -51,6 +51,7 @@ def command(words: list[str]) -> None:
     if arguments.out is not None and arguments.out.suffix.lower() != ".gif":
         raise ConfigError(f"out must name a file that ends in .gif, found {arguments.out}.")
     prepare(arguments.machine)
+    from sparring.league.player import packed
     from sparring.store.run_dir import RunDir
     from sparring.training.control import last_known
     from sparring.training.runs import labels, newest, trained_state
@@ -65,7 +66,7 @@ def command(words: list[str]) -> None:
     archive = numpy_of_seed(state.archive, arguments.seed)
     opposition = last_known(run).opposition
     members = opposition.leagues[arguments.seed].members()
-    rows = listed(archive, {member.player.id: member.player.name for member in members})
+    rows = listed(archive, {packed(member.player): member.player.name for member in members})
     if arguments.watch:
         draw(arguments, opposition.game, archive, rows, labels(built))
     elif arguments.json:

@@ -13,7 +13,7 @@ from sparring.cli.shares import tell
 from sparring.core.errors import ConfigError, unknown
 
 if TYPE_CHECKING:  # nothing heavy before the flags are read
-    from sparring.league.desk import Member
+    from sparring.league.league import Member
     from sparring.store.run_dir import RunDir
     from sparring.training.control import LastKnown
 
@@ -57,9 +57,9 @@ def change(arguments: Pool, run: "RunDir", known: "LastKnown") -> None:
     from sparring.training.control import check_by_hand, check_removal
     from sparring.training.guests import invite, invited
 
-    built, leagues = known.opposition.built, known.opposition.mixtures
+    built, leagues = known.opposition.built, known.opposition.leagues
     check_by_hand(known.opposition)
-    names = {player.name for league in leagues for player in league.pool.players}
+    names = {player.name for league in leagues for player in league.state.pool.players}
     guests = [invited(text, built.game, built.config) for text in arguments.add]
     for remark in (remark for guest in guests for remark in guest.remarks):
         note(remark)
@@ -67,8 +67,8 @@ def change(arguments: Pool, run: "RunDir", known: "LastKnown") -> None:
         if name not in names:
             raise ConfigError(unknown("member of the pool", name, names))
         for league in leagues:
-            check_removal(built.config, league, name)
-    free = built.config.pool.pool_size - max(len(league.pool.players) for league in leagues) + len(arguments.remove)
+            check_removal(league, name)
+    free = min(league.room() for league in leagues) + len(arguments.remove)
     if len(guests) > free:
         raise ConfigError(
             f"The pool of {built.config.pool.pool_size} has room for {free} more, found {len(guests)} guests. "

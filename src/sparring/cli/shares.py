@@ -37,19 +37,20 @@ def command(words: list[str]) -> None:
     known = last_known(run)
     progress = known.opposition.built.progress(known.iteration)
     check_by_hand(known.opposition)
-    league = known.opposition.mixtures[0]
+    league = known.opposition.leagues[0]
     wanted = {kind: share for kind in SHARES if (share := getattr(arguments, kind)) is not None}
     if wanted:
-        check_shares(known.opposition.built.config, league, wanted, progress)
+        check_shares(league, wanted, progress)
         number = drop(run, {"do": "shares", "shares": wanted})
         tell(f"Command {number}", {"command": number, "training": is_training(run)}, arguments.json)
         return
-    found = dict(zip(SHARES, map(float, league.shares_at(progress)), strict=True))
+    branches = league.rules.roles[0].branches
+    found = dict(zip((branch.name for branch in branches), map(float, league.shares_at(progress)), strict=True))
     if arguments.json:
         print(json_text.dumps({"run": str(arguments.run), "iteration": known.iteration, "shares": found}))
         return
     listed = ", ".join(f"{kind} {share:.3g}" for kind, share in found.items())
-    how = "by the schedules" if league.by_hand is None else "by hand"
+    how = "by the schedules" if league.state.careers[0].by_hand is None else "by hand"
     print(f"Before iteration {known.iteration}, {how}: {listed}.")
 
 

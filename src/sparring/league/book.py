@@ -144,9 +144,7 @@ class Book:
             part[learner] = 0
             part[:, learner] = 0
         rating_M[learner] = 0.0 if parent == NOBODY else rating_M[parent]
-        return replace(
-            self, count_LM3=count_LM3, fading_LM3=fading_LM3, quality_LM=quality_LM, rating_M=rating_M
-        )
+        return replace(self, count_LM3=count_LM3, fading_LM3=fading_LM3, quality_LM=quality_LM, rating_M=rating_M)
 
     # What is known of a player.
 

@@ -66,7 +66,12 @@ def promotion(state: LeagueState, outlook: Outlook) -> Verdict:
     met = [players[column] for column in outlook.columns(Among(("past", "guest"), whose="own"))]
     bots = [players[column] for column in outlook.columns(Among(("bot",)))]
     found = on_trial(
-        outlook.role.snapshot.gate, known_scores(state, outlook.me), state.careers[outlook.me].trial, champion, met, bots
+        outlook.role.snapshot.gate,
+        known_scores(state, outlook.me),
+        state.careers[outlook.me].trial,
+        champion,
+        met,
+        bots,
     )
     refused = found.why if found.decided and not found.promote and champion else ""
     return Verdict(found.promote, found.promote and outlook.role.reset.to != "none", found.why, refused)
@@ -156,7 +161,7 @@ def who_leaves(
 
 
 def evicted(state: LeagueState, player: Player) -> tuple[LeagueState, Event]:
-    row = state.pool.rows[player]
+    row = state.pool.rows.get(player)
     return replace(state, pool=state.pool.without(player), book=state.book.without(player)), Evicted(player, row)
 
 

@@ -97,13 +97,13 @@ class Joined(Event):
 
 @dataclass(frozen=True)
 class Evicted(Event):
-    """A row of the pool is free again; no block plays its player any more."""
+    """A row of the pool is free again, if the player had one; no block plays it any more."""
 
     player: Player
-    row: int
+    row: int | None
 
     def sentence(self) -> str:
-        return f"{self.player.name} left the pool (row {self.row})."
+        return f"{self.player.name} left the pool" + ("." if self.row is None else f" (row {self.row}).")
 
 
 @dataclass(frozen=True)

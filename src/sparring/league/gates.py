@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sparring.core.errors import ConfigError
-from sparring.league.score import Score
 from sparring.league.player import Player
+from sparring.league.score import Score
 from sparring.statistics.sequential import sprt
 
 LONGEST = 10

@@ -131,7 +131,8 @@ class League:
     def members(self) -> tuple[Member, ...]:
         """Everybody but a learner that is alone: each as the first learner sees it that can meet it as its own."""
         others, bots = (
-            [player for player in self.rules.players if (player.kind == "bot") == scripted] for scripted in (False, True)
+            [player for player in self.rules.players if (player.kind == "bot") == scripted]
+            for scripted in (False, True)
         )
         alone = self.rules.learners == 1
         listed = (*others[alone:], *self.state.pool.players, *bots)
@@ -151,7 +152,13 @@ class League:
         weight = float(self.state.meta.weight_M[known.index(player)]) if player in known else None
         rate = float(book.rates(learner)[column])
         return Member(
-            player, self.state.pool.rows.get(player), interval.count, rate, interval, float(book.rating_M[column]), weight
+            player,
+            self.state.pool.rows.get(player),
+            interval.count,
+            rate,
+            interval,
+            float(book.rating_M[column]),
+            weight,
         )
 
     def _learner(self, learner: int) -> Player:
@@ -343,25 +350,28 @@ class League:
 
     # By hand.
 
-    def room_for_guest(self) -> bool:
+    def room(self) -> int:
+        """How many guests can join now; in an archive past players give way to them, but for those that play."""
         pool, size = self.state.pool, self.rules.pool.pool_size
         if self.rules.archive:
-            return with_free_row(self.rules, self.state, set())[1] is not None
-        return all(len(pool.of(learner)) < size for learner in range(self.rules.learners))
+            return size - len(playing(self.state.blocks) & set(pool.rows) | {p for p in pool.rows if p.kind == "guest"})
+        return size - max(len(pool.of(learner)) for learner in range(self.rules.learners))
 
-    def add(self, name: str, born: int) -> Event | str:
-        """Take a guest into the pool, or say why not."""
+    def add(self, name: str, born: int, number: int) -> Event | str:
+        """Take a guest into the pool, or say why not. Its number is the same for all seeds, and the next for none."""
         size = self.rules.pool.pool_size
-        if not self.room_for_guest():
+        if self.room() < 1:
             return f"{name} cannot join: the pool of {size} is full. Remove a member."
         self.state, row = with_free_row(self.rules, self.state, set())
         assert row is not None
-        guest = Player("guest", self.state.guests, name, born=born)
+        if number < self.state.guests:
+            return f"{name} cannot join as guest {number}: the next is {self.state.guests}."
+        guest = Player("guest", number, name, born=born)
         self.state = replace(
             self.state,
             pool=self.state.pool.joined_by(guest, row, self.state.iteration or 0),
             book=self.state.book.joined_by(guest, self.state.pool.players, self.rules.config.shrink),
-            guests=self.state.guests + 1,
+            guests=number + 1,
         )
         return Joined(guest, row)
 

@@ -59,9 +59,7 @@ def shares(
     branches: Sequence[Branch], progress: float, *, bots: int, by_hand: Mapping[str, float] | None = None
 ) -> np.ndarray:
     """share_K of each branch, of sum 1, with the floors kept; `bots` is how many there are."""
-    share_K = np.array(
-        [branch.share.at(progress) if by_hand is None else by_hand[branch.name] for branch in branches]
-    )
+    share_K = np.array([branch.share.at(progress) if by_hand is None else by_hand[branch.name] for branch in branches])
     floor_K = np.array([branch.floor + branch.floor_each * bots for branch in branches])
     return _with_floors(share_K / share_K.sum(), floor_K)
 

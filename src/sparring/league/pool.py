@@ -45,9 +45,7 @@ class Pool:
         """The pool with a member in a row of memory; None: on disk alone."""
         if row is None:
             return replace(self, **more)
-        return replace(
-            self, rows={**self.rows, player: row}, used={**self.used, player: iteration}, **more
-        )
+        return replace(self, rows={**self.rows, player: row}, used={**self.used, player: iteration}, **more)
 
     def out_of_memory(self, player: Player) -> Pool:
         return replace(

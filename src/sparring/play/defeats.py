@@ -31,8 +31,9 @@ class Archive(NamedTuple):
     chance: Any
     player_E: Array
     """Who won; EMPTY where nothing is kept."""
+    learner_E: Array
+    """Who lost, by place in the line-up; and on which side."""
     side_E: Array
-    """The learner's side."""
     left_E: Array
     """Steps from the state to the defeat."""
     born_E: Array
@@ -54,7 +55,7 @@ def empty_archive(game: Game, size: int, steps: int) -> Archive:
     numbers = jnp.zeros(size, jnp.int32)
     return Archive(
         blank(state, size), blank(played, size, steps), blank(chance, size, steps),
-        jnp.full(size, EMPTY, jnp.uint32), numbers, numbers, numbers, jnp.zeros((), jnp.int32),
+        jnp.full(size, EMPTY, jnp.uint32), numbers, numbers, numbers, numbers, jnp.zeros((), jnp.int32),
     )  # fmt: skip
 
 
@@ -104,6 +105,7 @@ def remembered(
         put(archive.action, jax.tree.map(lambda x: x[window, v_D[:, None]], film.action)),
         put(archive.chance, jax.tree.map(lambda x: x[window, v_D[:, None]], film.chance)),
         put(archive.player_E, player_TBW.reshape(-1)[place_D].astype(jnp.uint32)),
+        put(archive.learner_E, jnp.asarray(seating.learner_B, jnp.int32)[v_D // worlds]),
         put(archive.side_E, jnp.asarray(seating.home_B, jnp.int32)[v_D // worlds]),
         put(archive.left_E, (t_D + 1 - first_D).astype(jnp.int32)),
         put(archive.born_E, jnp.broadcast_to(iteration, t_D.shape).astype(jnp.int32)),
@@ -118,6 +120,7 @@ def second_tries(
     worlds, blocks = seating.worlds, seating.blocks
     mine_BE = (archive.player_E == pairing.player_2B[1][:, None]) & (archive.player_E != EMPTY)
     mine_BE &= archive.side_E == jnp.asarray(seating.home_B)[:, None]
+    mine_BE &= archive.learner_E == jnp.asarray(seating.learner_B)[:, None]
     luck_BWE = jax.random.uniform(stream(key, "which"), (blocks, worlds, mine_BE.shape[1]), minval=0.5)
     entry_V = jnp.argmax(jnp.where(mine_BE[:, None], luck_BWE, 0.0), axis=2).reshape(-1)
     chosen_BW = (jax.random.uniform(stream(key, "whether"), (blocks, worlds)) < share) & mine_BE.any(1)[:, None]

@@ -72,6 +72,12 @@ class Seating:
         """Blocks in which the player of the other sides changes."""
         return tuple(sorted({block for group in self.groups if group.slot for block in group.blocks}))
 
+    @property
+    def learner_B(self) -> np.ndarray:
+        """Where players change: the learner of each block, which have as many each."""
+        learners = sum(self.groups[i].players for i in self.learning)
+        return np.arange(self.blocks) * learners // self.blocks
+
     def seats_in(self, group: Group) -> int:
         """N: seats of a lane."""
         return len(self.seats_of_side[group.lanes[0][0][1]])
@@ -239,15 +245,17 @@ def seat_changing(
     """Blocks with a home side, whose other sides change players: one player at a time drives all of a block's.
 
     mirror_B: the learner itself may drive the away sides, and then learns from them. face_B: a player of one of the
-    families may; where sides are unlike, those of the away side's own net. Each block allows one of them at least.
-    Several learners have as many blocks each, one learner's after another's. Home sides alternate from block to block;
-    where sides are unlike, there is a learner for each, always at home on its own.
+    families may; where sides are unlike, those whose names end in the number of the away side's seats. Each block allows
+    one of them at least. Several learners have as many blocks each, one learner's after another's. Home sides alternate
+    from block to block; where sides are unlike, each has half of the learners, always at home on their own.
     """
     sides, each = spec.seats_of_side, len(mirror_B)
     alike = spec.exchangeable_sides
-    if len(sides) < 2 or not (alike or len(sides) == learners == 2):
+    if len(sides) < 2 or not (alike or (len(sides) == 2 and learners % 2 == 0)):
         raise ConfigError(f"Opponents change where sides are alike, or two that are not; found seats {sides}.")
-    home_B = tuple((block if alike else block // each) % len(sides) for block in range(learners * each))
+    home_B = tuple(
+        block % len(sides) if alike else block // each * len(sides) // learners for block in range(learners * each)
+    )
     away_B = [tuple((b, side) for side in range(len(sides)) if side != home) for b, home in enumerate(home_B)]
 
     def driven(blocks: range) -> tuple[Lane, ...]:
@@ -260,7 +268,8 @@ def seat_changing(
         learning[net_family(sides[home_B[first]])].append(driven(range(first, first + each)))
     for block, lanes in enumerate(away_B):
         own = net_family(sides[lanes[0][1]])
-        for family in (f for f in families if face_B[block % each] and (alike or f == own)):
+        fits = families if alike else [f for f in families if f.endswith(own.removeprefix("net"))]
+        for family in fits if face_B[block % each] else ():
             facing[family].append(lanes)
     groups = [Group(family, tuple(rows), learns=True) for family, rows in learning.items()]
     groups += [

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from sparring.core.errors import RunError
-from sparring.league.abreast import Abreast
-from sparring.league.derived import Difference, Played, differences
+from sparring.league.league import League
+from sparring.league.recount import Difference, Row, differences
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
 from sparring.training.kept import believing
-from sparring.training.opposition import AnyLeague, Opposition
+from sparring.training.opposition import Opposition
 
 
 def results_lost(run: RunDir, done: int) -> bool:
@@ -42,11 +42,11 @@ def audited(run: RunDir, opposition: Opposition, done: int) -> int:
     return len(rows)
 
 
-def played(rows: Iterable[ResultRow], seed: int, names: tuple[str, ...], *, winners: bool = True) -> list[Played]:
+def played(rows: Iterable[ResultRow], seed: int, names: tuple[str, ...], *, winners: bool = True) -> list[Row]:
     """The games of one seed that may say something about a player; where nobody wins, they are draws to the league."""
     place = {name: learner for learner, name in enumerate(names)}
     return [
-        Played(
+        Row(
             row.iteration, place[row.player], row.opponent_id, row.wins, row.draws if winners else row.games, row.losses
         )
         for row in rows
@@ -54,12 +54,9 @@ def played(rows: Iterable[ResultRow], seed: int, names: tuple[str, ...], *, winn
     ]
 
 
-def sentence(
-    run: RunDir, league: AnyLeague, seed: int, names: tuple[str, ...], done: int, found: list[Difference]
-) -> str:
+def sentence(run: RunDir, league: League, seed: int, names: tuple[str, ...], done: int, found: list[Difference]) -> str:
     """The first difference with both figures, how many there are, and what to do."""
-    known = {member.player.id: member.player.name for member in league.members()}
-    first, forget = found[0], (league.leagues[0] if isinstance(league, Abreast) else league).opponents.forget
+    first, forget = found[0], league.rules.config.forget
     if first.score[0] != first.score[1]:
         counts, hint = [f"{won} won, {drawn} drawn, {lost} lost" for won, drawn, lost in first.score], ""
     else:
@@ -68,7 +65,7 @@ def sentence(
     more = f", and {len(found) - 1} more differ" if len(found) > 1 else ""
     return (
         f"The checkpoint of iteration {done} does not follow from {run.results_path}: seed {seed}, "
-        f"{names[first.learner]} against {known.get(first.player, f'player {first.player}')}: the checkpoint has "
+        f"{names[first.learner]} against {first.player.name}: the checkpoint has "
         f"{counts[0]}; the results give {counts[1]}{more}. One of the two was changed or lost.{hint} Restore both from "
         f"one copy; or move {run.results_path.name} away, and the run goes on with what the checkpoint has."
     )

@@ -57,7 +57,7 @@ def first_state(built: Built) -> TrainState:
     models = stacked([first_models(built, int(seed)) for seed in built.seeds_R])
     knobs = tuple(jnp.asarray(knobs_LH) for knobs_LH in built.knobs(0))
     return begin_runs(
-        Beginning.of(built), built.game, built.rosters, built.standing, models, knobs, jnp.asarray(built.seeds_R)
+        Beginning.of(built), built.game_of(0), built.rosters, built.standing, models, knobs, jnp.asarray(built.seeds_R)
     )
 
 
@@ -82,7 +82,7 @@ def begin_runs(
 
 def with_origin(beginning: Beginning, state: TrainState) -> TrainState:
     """The state that also remembers how its learners are now, where some will begin anew from there."""
-    return state._replace(origin=jax.tree.map(jnp.copy, state.learners[0])) if beginning.anew else state
+    return state._replace(origin=jax.tree.map(jnp.copy, state.learners)) if beginning.anew else state
 
 
 def first_models(built: Built, seed: int) -> tuple[ActorCritic, ...]:

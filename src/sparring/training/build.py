@@ -13,7 +13,7 @@ from sparring.core.schedules import Schedule
 from sparring.core.spec import GameSpec
 from sparring.games import registry
 from sparring.games.game import Game
-from sparring.league.player import BOT
+from sparring.league.player import FIRST
 from sparring.league.stages import parse_stages
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, knobs_at
 from sparring.learn.learner import Learner
@@ -23,7 +23,7 @@ from sparring.play.roster import stack
 from sparring.play.scripted import Scripted, bot_names
 from sparring.play.seating import Seating
 from sparring.training.config import RunConfig, check_learning, nearest_divisor
-from sparring.training.line_up import BOTS, LineUp, has_bots, line_up
+from sparring.training.line_up import BOTS, LineUp, bots_family, has_bots, line_up, weakens
 from sparring.training.memory import check_memory
 from sparring.training.needs import check_needs
 from sparring.training.program import Frozen, Orders, Plan
@@ -84,11 +84,11 @@ class Built:
         def rows(value: float, kind: Any) -> tuple[Array, ...]:
             return tuple(filled(value, kind, group.players) for group in groups)
 
-        weak, defeats, none = config.curriculum.curriculum, config.defeats, (None,) * len(groups)
+        weak, defeats, none = weakens(config), config.defeats, (None,) * len(groups)
         pairing = Pairing(filled(0, np.int32, 2, blocks), filled(0, np.uint32, 2, blocks), filled(0, bool, blocks))
         return Orders(
             rows=rows(0, np.int32),
-            ids=tuple(filled(BOT if g.family == BOTS else 0, np.uint32, g.players) for g in groups),
+            ids=tuple(filled(FIRST["bot"] if g.family.startswith(BOTS) else 0, np.uint32, g.players) for g in groups),
             temperature=rows(1.0, np.float32) if weak else none,
             epsilon=rows(0.0, np.float32) if weak else none,
             pairing=pairing if self.plan.seating.changing else None,
@@ -96,6 +96,11 @@ class Built:
             reach=filled(defeats.defeat_reach, np.int32) if defeats.defeat_share else None,
             replay_share=filled(defeats.defeat_share, np.float32) if defeats.defeat_share else None,
         )
+
+    def game_of(self, stage: int) -> Game:
+        """The game with the rules of a stage, counted from 0."""
+        stages = parse_stages(self.config.stages)
+        return self.game.with_rules(**dict(stages[stage].settings)) if stages else self.game
 
     def progress(self, iteration: int) -> float:
         """How far schedules are before this iteration, from 0 to 1."""
@@ -175,8 +180,9 @@ def rosters_of(game: Game, config: RunConfig) -> dict[str, Frozen]:
     names = (config.seats.opponent,) if config.seats.opponent else ladder_of(game, config) if has_bots(config) else ()
     if not names:
         return {}
-    ids = jnp.asarray([BOT + row for row in range(len(names))], jnp.uint32)
-    return {BOTS: Frozen(stack([Scripted.make(game, name) for name in names]), ids)}
+    ids = jnp.asarray([FIRST["bot"] + row for row in range(len(names))], jnp.uint32)
+    roster = Frozen(stack([Scripted.make(game, name) for name in names]), ids)
+    return {bots_family(game.spec, seats): roster for seats in game.spec.seats_of_side}
 
 
 def ladder_of(game: Game, config: RunConfig) -> tuple[str, ...]:

@@ -150,21 +150,26 @@ class RunConfig:
         check_roles(self.roles)
         check_gate(self.gates)
         if self.gates.gate != "none":
-            check_gated(self.gates, self.opponents, self.pool)
+            check_gated(self)
         check_population(self.population)
         if self.population.population:
             self.check_members()
         if not self.roles.active:
             return
-        if self.opponents.shared or self.curriculum.curriculum or self.defeats.defeat_share:
+        if self.opponents.history != Schedule.parse(0.0) or self.opponents.history_floor:
             raise ConfigError(
-                "Roles say who meets whom: shares of shadow, history and bots, a curriculum and defeat_share have no "
-                "place beside them. Leave them out, or set mains and oracles to 0."
+                "Roles say by themselves how often the past is met: history and history_floor have no place beside them. "
+                "Leave them out, or set mains and oracles to 0."
             )
         if not self.pool.pool_size:
             raise ConfigError("A league of roles keeps past players in memory, found pool_size=0. Raise it.")
-        if self.pool.guests:
-            raise ConfigError("A league of roles takes no guests. Leave guests out.")
+        if self.ppo.on("imitation"):
+            raise ConfigError("imitation learns in the opponent's place, and roles never play there. Leave it out.")
+        if self.roles.oracles and (self.pool.guests or self.gates.gate != "none"):
+            raise ConfigError(
+                "Oracles answer a meta-strategy over all past players: guests, whose payoffs nobody measured, and gates "
+                "have no place there. Leave them out."
+            )
         if self.roles.oracles and self.stages:
             raise ConfigError(
                 "Payoffs between past players hold for the rules under which they were measured, and stages change "
@@ -181,8 +186,6 @@ class RunConfig:
                 f"In a league of roles the mains are the members of the population: found mains={self.roles.mains} and "
                 f"population={self.population.population}. Make them equal, or leave one at 0."
             )
-        if self.defeats.defeat_share or self.pool.guests:
-            raise ConfigError("A population replays no defeats and takes no guests. Leave defeat_share and guests out.")
         if self.stages:
             raise ConfigError(
                 "Members of a population are compared under the game's own rules, and stages change those. Leave one "
@@ -237,10 +240,10 @@ class RunConfig:
         return self.net.memory != "none"
 
 
-def check_gated(gates: GateConfig, opponents: OpponentsConfig, pool: PoolConfig) -> None:
+def check_gated(config: RunConfig) -> None:
     """A gate judges by games of training: whoever it asks about must be met."""
-    none = Schedule.parse(0.0)
-    if opponents.history == none or pool.pool_size < 2:
+    gates, opponents, none = config.gates, config.opponents, Schedule.parse(0.0)
+    if (opponents.history == none and not config.roles.mains) or config.pool.pool_size < 2:
         raise ConfigError(
             "A gate lets the learner into a pool of past champions, which needs a share and two rows or more. "
             "Set --history 1 and a larger --pool-size."

@@ -4,14 +4,11 @@ What was obeyed is kept with its iteration, so that a run that goes back to a ch
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from sparring.core.errors import ConfigError, SparringError, unknown
 from sparring.core.settings import load_toml
-from sparring.league.config import SHARES
 from sparring.league.events import Event
 from sparring.league.league import League
 from sparring.league.mixture import CURRENT
@@ -128,36 +125,30 @@ def check_changing(config: RunConfig) -> None:
 def check_by_hand(opposition: Opposition) -> None:
     """Refuse wishes that a run cannot meet, whatever they are."""
     check_changing(opposition.built.config)
-    if not opposition.mixtures:
-        raise ConfigError("This run has several learners; shares and pools can be changed by hand where there is one.")
 
 
-def check_shares(config: RunConfig, league: League, wanted: Any, progress: float) -> None:
+def check_shares(league: League, wanted: Any, progress: float) -> None:
     """Refuse shares that the run cannot give; the league stays as it is."""
     if not isinstance(wanted, dict) or not wanted:
-        raise ConfigError(f"Name a share to set: {', '.join(SHARES)}.")
+        names = dict.fromkeys(branch.name for role in league.rules.roles for branch in role.branches)
+        raise ConfigError(f"Name a share to set: {', '.join(names)}.")
     for kind, share in wanted.items():
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             raise ConfigError(f"The share of {kind} must be a number in [0, 1], found {share!r}.")
-    if wanted.get("shadow") and not config.ppo.has_shadow:
-        raise ConfigError("There is no shadow to give a share to: the run has no shadow_half_life.")
-    before = league.by_hand
-    try:
-        league.set_shares(wanted, progress)
-    finally:
-        league.by_hand = before
+    replace(league).set_shares(wanted, progress)  # a copy: the state is replaced as a whole, never changed
 
 
 def set_shares(opposition: Opposition, wanted: Any, iteration: int) -> list[list[Event]]:
     """Shares from now on. Where the blocks have no room for the share of the current self, they are made wider."""
-    built, leagues = opposition.built, opposition.mixtures
+    built, leagues = opposition.built, opposition.leagues
     progress = built.progress(iteration)
     for league in leagues:
-        check_shares(built.config, league, wanted, progress)
+        check_shares(league, wanted, progress)
     events: list[list[Event]] = [[league.set_shares(wanted, progress)] for league in leagues]
-    share = float(leagues[0].shares_at(progress)[CURRENT])
-    if not has_room(layout_now(built.plan.seating), share):
-        reseat(opposition, reseated(built, wide(built.plan.seating.blocks), tuple(opposition.kinds)))
+    branches, layout = leagues[0].rules.roles[0].branches, layout_now(built.plan.seating)
+    share = dict(zip((branch.name for branch in branches), leagues[0].shares_at(progress), strict=True)).get(CURRENT)
+    if share is not None and built.game.spec.exchangeable_sides and not has_room(layout, float(share)):
+        reseat(opposition, reseated(built, wide(len(layout.face_B)), tuple(opposition.kinds)))
         events = [[*own, Reseated(tuple(opposition.kinds))] for own in events]
     return events
 
@@ -173,27 +164,22 @@ def reseat(opposition: Opposition, built: Built) -> None:
     """Let the leagues decide for another seating. Who plays now goes on playing."""
     layout = layout_now(built.plan.seating)
     opposition.built, opposition.standing = built, built.standing
-    for league in opposition.mixtures:
-        league.reseat(np.asarray(layout.mirror_B), np.asarray(layout.face_B))
+    for league in opposition.leagues:
+        league.reseat(layout.mirror_B, layout.face_B)
 
 
 def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -> list[list[Event]]:
     """Take a guest into every league's pool that has room; where a member is about to leave, the guest waits."""
-    leagues, built = opposition.mixtures, opposition.built
+    leagues, built = opposition.leagues, opposition.built
     waits = command.number in opposition.arriving
     opposition.arriving.pop(command.number, None)
     family, policy = read_guest(built, run, command.number)
-    if any(league.pool.leaving and league.pool.free_row(league.pool_config.pool_size) is None for league in leagues):
+    if any(league.state.pool.leaving and league.room() < 1 for league in leagues):
         opposition.arriving[command.number] = str(command.wish.get("name"))
         return [[] if waits else [Waiting(opposition.arriving[command.number])] for _ in leagues]
     names = {member.player.name for league in leagues for member in league.members()} | set(built.lineup.names)
     name = free_name(plain_name(str(command.wish.get("name"))), names)
-    player = Player(
-        id=max(league.next_guest for league in leagues),
-        name=name,
-        kind="guest",
-        born=iteration * built.steps_per_iteration,
-    )
+    number, born = max(league.state.guests for league in leagues), iteration * built.steps_per_iteration
     own = family == built.plan.seating.groups[0].family
     opposition.forget_guests()
     row = -1 if own else free_roster_row(opposition.guests, family)
@@ -203,11 +189,11 @@ def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -
     if new:
         seated = reseated(seated, layout_now(seated.plan.seating), tuple(kinds))
     # All that can fail was done above: from here on everything changes or, where no pool has room, nothing.
-    answers = [league.add(player) for league in leagues]
+    answers = [league.add(name, born, number) for league in leagues]
     events: list[list[Event]] = [[Refused(command.number, a) if isinstance(a, str) else a] for a in answers]
     if all(isinstance(answer, str) for answer in answers):
         return events
-    opposition.guests[player.id] = Guest(name, command.number, family, row, policy)
+    opposition.guests[Player("guest", number, name, born=born)] = Guest(name, command.number, family, row, policy)
     opposition.built, opposition.kinds = seated, kinds
     if not new:
         return events
@@ -217,22 +203,27 @@ def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -
 
 def remove(opposition: Opposition, name: str) -> list[list[Event]]:
     """Take a member out of every pool that it is in, at once or when its games have ended."""
-    found = [next((m for m in league.pool.eligible if m.name == name), None) for league in opposition.mixtures]
-    known = {member.name for league in opposition.mixtures for member in league.pool.eligible}
+    leagues = opposition.leagues
+    found = [next((m for m in league.state.pool.eligible if m.name == name), None) for league in leagues]
+    known = {member.name for league in leagues for member in league.state.pool.eligible}
     if not any(found):
         raise ConfigError(unknown("member of the pool", name, known))
-    for league in opposition.mixtures:
-        check_removal(opposition.built.config, league, name)
+    for league in leagues:
+        check_removal(league, name)
     events: list[list[Event]] = []
-    for league, member in zip(opposition.mixtures, found, strict=True):
-        answer = None if member is None else league.remove(member.id)
+    for league, member in zip(leagues, found, strict=True):
+        answer = None if member is None else league.remove(member)
         events.append([] if answer is None else [Leaving(answer)] if isinstance(answer, str) else [answer])
     return events
 
 
-def check_removal(config: RunConfig, league: League, name: str) -> None:
-    """Without a shadow to step in, blocks that can only face others need somebody in the pool."""
-    if not config.ppo.has_shadow and [member.name for member in league.pool.eligible] == [name]:
+def check_removal(league: League, name: str) -> None:
+    """Without a shadow to step in, blocks that can only face others need somebody in the pool. What a meta-strategy is
+    made of stays."""
+    if league.rules.meta is not None:
+        raise ConfigError(f"{name} is part of the meta-strategy, which answers to every past player. It stays.")
+    pools = [[player.name for player in league.state.pool.of(learner)] for learner in range(league.rules.learners)]
+    if not league.rules.shadows and [name] in pools:
         raise ConfigError(f"{name} is the last member of the pool, and there is no shadow to meet in its place.")
 
 

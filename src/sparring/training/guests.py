@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 
 from sparring.core.errors import ConfigError
+from sparring.core.plain import from_plain
 from sparring.core.seeding import Seed, name_word
 from sparring.evaluation.match import family_of
 from sparring.games.game import Game
+from sparring.league.player import Player
 from sparring.nets.actor_critic import Actor
 from sparring.play.roster import stack
 from sparring.store.commands import drop, package_path
@@ -26,6 +27,7 @@ from sparring.training.entrants import Entrant, entrant, save_entrant
 from sparring.training.line_up import Layout, has_pool
 from sparring.training.program import Frozen
 from sparring.training.reseat import reseated
+from sparring.training.rows import put
 
 
 class Guest(NamedTuple):
@@ -34,11 +36,12 @@ class Guest(NamedTuple):
     """Of the command that brought it, and so of the package with its weights."""
     family: str
     row: int
-    """Of its family's roster; in the learner's own family the row is the pool's."""
+    """Of its family's roster; -1 in the learner's own family, where the row is the pool's."""
     policy: Any
 
-    def to_dict(self, player: int) -> dict[str, Any]:
-        return {"id": player, "name": self.name, "number": self.number, "family": self.family, "row": self.row}
+    def saved(self) -> list[Any]:
+        """Plain data but for the weights, which are in the package."""
+        return [self.name, self.number, self.family, self.row]
 
 
 def invited(text: str, game: Game, config: RunConfig) -> Entrant:
@@ -88,29 +91,27 @@ def with_row(built: Built, family: str, policy: Any, row: int) -> Built:
     roster = built.rosters.get(family)
     if roster is None:
         roster = Frozen(stack([policy] * size), jnp.zeros(size, jnp.uint32))
-    policies = jax.tree.map(lambda rows, one: rows.at[row].set(one), roster.policy, policy)
-    return replace(built, rosters={**built.rosters, family: roster._replace(policy=policies)})
+    roster = roster._replace(policy=put(roster.policy, policy, row))
+    return replace(built, rosters={**built.rosters, family: roster})
 
 
-def free_roster_row(guests: Mapping[int, Guest], family: str) -> int:
+def free_roster_row(guests: Mapping[Player, Guest], family: str) -> int:
     held = {guest.row for guest in guests.values() if guest.family == family}
     return next(row for row in range(len(held) + 1) if row not in held)
 
 
-def as_saved(built: Built, run: RunDir, saved: Mapping[str, Any]) -> tuple[Built, dict[int, Guest]]:
+def as_saved(built: Built, run: RunDir, saved: Mapping[str, Any]) -> tuple[Built, dict[Player, Guest]]:
     """A run in the seating of a checkpoint, and its guests, with the weights of their packages."""
     if saved.get("layout") is None:
         return built, {}
-    kinds: dict[str, int] = saved["kinds"]
+    kinds = from_plain(dict[str, int], saved["kinds"])
     built = reseated(built, Layout(*(tuple(flags) for flags in saved["layout"])), tuple(kinds))
     for family, number in kinds.items():  # also of families that have lost all their guests
         built = with_row(built, family, read_guest(built, run, number)[1], 0)
-    guests = {
-        one["id"]: Guest(
-            one["name"], int(one["number"]), one["family"], one["row"], read_guest(built, run, int(one["number"]))[1]
-        )
-        for one in saved["guests"]
-    }
+    guests = {}
+    for plain, facts in saved["guests"]:
+        name, number, family, row = from_plain(tuple[str, int, str, int], facts)
+        guests[from_plain(Player, plain)] = Guest(name, number, family, row, read_guest(built, run, number)[1])
     for guest in guests.values():
         if guest.family in kinds:
             built = with_row(built, guest.family, guest.policy, guest.row)

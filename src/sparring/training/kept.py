@@ -9,6 +9,8 @@ import numpy as np
 
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.names import checked_name
+from sparring.core.plain import from_plain
+from sparring.league.pool import Pool
 from sparring.store.checkpoints import Checkpoint, load, load_one, newest_first
 from sparring.store.run_dir import RunDir
 
@@ -75,10 +77,13 @@ def members(checkpoint: Checkpoint, place: int) -> dict[str, dict[str, Any]]:
     """Past selves in the pool of the seed at that place, by name: their `row`, and the step they were `born` at."""
     with believing(checkpoint.path):
         leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
-        players = leagues[place]["pool"]["players"] if leagues else []
+        rows = from_plain(Pool, leagues[place]["state"]["pool"]).rows if leagues else {}
         # Guests may be built otherwise, and then have no row in the pool; they are packages anyway.
-        past = [one for one in players if one["kind"] == "past"]
-        return {checked_name(one["name"]): {"row": int(one["row"]), "born": int(one["born"])} for one in past}
+        return {
+            checked_name(player.name): {"row": row, "born": player.born}
+            for player, row in rows.items()
+            if player.kind == "past"
+        }
 
 
 def weights_of(

@@ -6,8 +6,8 @@ from math import ceil, floor
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.core.spec import GameSpec
-from sparring.league.mixture import CURRENT, shares
-from sparring.league.role_league import role_names
+from sparring.league.mixture import CURRENT, mixture, shares
+from sparring.league.roles import role_names
 from sparring.play.seating import Seating, net_family, seat, seat_changing
 from sparring.training.config import RunConfig
 
@@ -15,7 +15,7 @@ BOTS = "bots"
 """The family of scripted players."""
 MOST_LINEUPS = 64
 """Of an evaluation; shadows may double them."""
-NONE = Schedule.parse(0.0)
+NONE, ALL = Schedule.parse(0.0), Schedule.parse(1.0)
 
 
 @dataclass(frozen=True)
@@ -91,28 +91,20 @@ def check_sides(spec: GameSpec, config: RunConfig) -> None:
     if alike:
         return
     unfit = {
-        "roles": config.roles.active, "a population": config.population.population,
-        "a gate": config.gates.gate != "none",
-        "a curriculum": config.curriculum.curriculum, "guests": config.pool.guests,
-        "defeat_share": config.defeats.defeat_share, "snapshot_mark": config.pool.snapshot_mark,
+        "guests": config.pool.guests, "a population": config.population.population, "oracles": config.roles.oracles,
         "imitation": config.ppo.on("imitation"), "eviction=redundant": config.pool.eviction == "redundant",
         "sampler=nash": "nash" in (config.opponents.sampler, config.opponents.late_sampler),
     }  # fmt: skip
-    if has_bots(config):
-        raise ConfigError(
-            f"The sides of {config.game} are not alike, and its bots drive one of them: they have no share beside "
-            "shadow and past. Leave bots and bot_floor out, or meet one bot: --opponent."
-        )
     for what in (what for what, wanted in unfit.items() if wanted):
         raise ConfigError(
-            f"The sides of {config.game} are not alike: each has a learner and a past of its own, and {what} would "
-            "compare a learner with its own past. Leave it out; shadow, history and rules of age and rate remain."
+            f"The sides of {config.game} are not alike: each has learners and a past of its own, and {what} would "
+            "compare players of one side with each other. Leave it out."
         )
 
 
 def learner_count(spec: GameSpec, config: RunConfig) -> int:
     """Learners where opponents change, each with as many blocks."""
-    return config.learners if spec.exchangeable_sides else spec.sides
+    return config.learners * (1 if spec.exchangeable_sides else spec.sides)
 
 
 def block_count(spec: GameSpec, config: RunConfig) -> int:
@@ -135,7 +127,9 @@ def block_count(spec: GameSpec, config: RunConfig) -> int:
 
 def current_range(config: RunConfig, bots: int) -> tuple[float, float]:
     """The least and the largest share of the current self over the run."""
-    found = [shares(config.opponents, i / 100, bots=bots)[CURRENT] for i in range(101)]
+    branches = mixture(config.opponents, every=0).branches
+    place = [branch.name for branch in branches].index(CURRENT)
+    found = [shares(branches, i / 100, bots=bots)[place] for i in range(101)]
     return min(found), max(found)
 
 
@@ -144,7 +138,8 @@ def changing_line_up(spec: GameSpec, config: RunConfig, layout: Layout, guests: 
     learners = learner_count(spec, config)
     own = list(dict.fromkeys(map(net_family, spec.seats_of_side)))
     met = has_selves(config) or not spec.exchangeable_sides
-    families = (own if met else []) + ([BOTS] if has_bots(config) else []) + list(guests)
+    scripted = dict.fromkeys(bots_family(spec, seats) for seats in spec.seats_of_side) if has_bots(config) else ()
+    families = (own if met else []) + list(scripted) + list(guests)
     seating = seat_changing(
         spec, families=families, mirror_B=layout.mirror_B, face_B=layout.face_B,
         worlds=config.play.worlds // (learners * len(layout.mirror_B)), learners=learners,
@@ -156,14 +151,29 @@ def changing_line_up(spec: GameSpec, config: RunConfig, layout: Layout, guests: 
 
 def learner_names(spec: GameSpec, config: RunConfig) -> tuple[str, ...]:
     """Where opponents change, in the order of the learners."""
+    roles = role_names(config.roles)
     if not spec.exchangeable_sides:
-        return tuple(side_label(spec, seats) for seats in spec.seats_of_side)
+        labels = [side_label(spec, seats) for seats in spec.seats_of_side]
+        return tuple(f"{label}_{role}" if role else label for label in labels for role in roles or ("",))
     members = tuple(member_name(m) for m in range(config.population.population))
-    return role_names(config.roles) or members or ("learner",)
+    return roles or members or ("learner",)
 
 
 def member_name(member: int) -> str:
     return f"member_{member}"
+
+
+def bots_family(spec: GameSpec, seats: tuple[int, ...]) -> str:
+    """The family of bots that drive these seats: one for all sides where these are alike."""
+    return BOTS if spec.exchangeable_sides else f"{BOTS}_{len(seats)}"
+
+
+def weakens(config: RunConfig) -> bool:
+    """Whether noise is ever added to what opponents choose."""
+    opponents = config.opponents
+    flatter = (opponents.history_temperature, opponents.bot_temperature)
+    random = (opponents.history_epsilon, opponents.bot_epsilon)
+    return config.curriculum.curriculum or any(t != ALL for t in flatter) or any(share != NONE for share in random)
 
 
 def has_selves(config: RunConfig) -> bool:

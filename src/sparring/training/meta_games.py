@@ -14,8 +14,8 @@ from sparring.core.spec import GameSpec
 from sparring.evaluation.best_response import of_response
 from sparring.evaluation.match import Match, MatchGames, prepare_match
 from sparring.games import registry
+from sparring.league.league import League
 from sparring.league.player import Player
-from sparring.league.role_league import RoleLeague
 from sparring.store.results import ResultRow
 from sparring.store.run_dir import RunDir
 from sparring.training.build import Built
@@ -41,10 +41,10 @@ class MetaGames:
             if not league.unsolved:
                 continue
             seed, payoffs = int(built.seeds_R[r]), {}
-            policies = {player.id: read_past(run, built, r, player) for player in league.past}
+            policies = {player: read_past(run, built, r, player) for player in league.state.pool.players}
             for older, younger in league.missing():
-                played = self.meet(built, (policies[older.id], policies[younger.id]), pair_seed(seed, older, younger))
-                payoffs[older.id, younger.id] = payoff(built.game.spec, played)
+                played = self.meet(built, (policies[older], policies[younger]), pair_seed(seed, older, younger))
+                payoffs[older, younger] = payoff(built.game.spec, played)
                 rows += result_rows(built.game.spec, iteration, seed, (older, younger), played)
             league.learn_payoffs(payoffs)
         return rows
@@ -58,10 +58,10 @@ class MetaGames:
         return self.match(players, seed=seed)
 
 
-def of_oracles(opposition: Opposition) -> Iterator[tuple[int, RoleLeague]]:
+def of_oracles(opposition: Opposition) -> Iterator[tuple[int, League]]:
     """The leagues of PSRO with the places of their seeds."""
     for r, league in enumerate(opposition.leagues):
-        if isinstance(league, RoleLeague) and league.roles.oracles:
+        if league.rules.meta is not None:
             yield r, league
 
 
@@ -99,16 +99,11 @@ def mixture_exploitability(run: RunDir, opposition: Opposition) -> list[float] |
     built = opposition.built
     measure = registry.mixture_exploitability_of(built.game)
     leagues = list(of_oracles(opposition))
-    if (
-        measure is None
-        or built.config.recurrent
-        or not leagues
-        or any(not len(own.meta.weight_M) for _, own in leagues)
-    ):
+    if measure is None or built.config.recurrent or not leagues or any(not own.mixture() for _, own in leagues):
         return None
     found = []
     for r, league in leagues:
-        weighed = [(player, league.weight(player.id)) for player in league.past if league.weight(player.id) > 0.0]
+        weighed = [(player, weight) for player, weight in league.mixture() if weight > 0.0]
         members = [probabilities_of(read_past(run, built, r, player)) for player, _ in weighed]
         found.append(measure(built.game, members, np.array([weight for _, weight in weighed])))
     return None if None in found else found

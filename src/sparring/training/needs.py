@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.training.config import RunConfig
+from sparring.training.line_up import has_bots
 
 
 class Need(NamedTuple):
@@ -63,6 +64,7 @@ NOT_WELCH = Need(
     "population above 0 with pbt_select=truncation or tournament",
 )
 LEAGUE = Need(lambda c: c.changing, "opponents that change: a share of shadow, history or bots, or a league of roles")
+BOTS = Need(has_bots, "a share of bots")
 
 NEEDS: dict[str, Need] = {
     "side": Need(lambda c: bool(c.seats.opponent), "an opponent"),
@@ -78,7 +80,10 @@ NEEDS: dict[str, Need] = {
     "huber_delta": Need(lambda c: c.ppo.value_loss == "huber", "value_loss=huber"),
     "value_norm_rate": Need(lambda c: c.ppo.value_norm != "none", "value_norm=running or value_norm=popart"),
     # Who opposes.
-    **dict.fromkeys(("current", "ladder", "sampler", "late_sampler", "bot_sampler"), MIXTURE),
+    **dict.fromkeys(("sampler", "late_sampler"), MIXTURE),
+    **dict.fromkeys(("current", "ladder", "bot_sampler"), LEAGUE),
+    **dict.fromkeys(("bot_temperature", "bot_epsilon"), BOTS),
+    **dict.fromkeys(("history_temperature", "history_epsilon"), MIXTURE),
     **dict.fromkeys(("snapshot_every", "snapshot_mark", "eviction", "keep_evicted"), MIXTURE),
     **dict.fromkeys(("pool_size", "shrink", "forget"), LEAGUE),
     "late_from": Need(lambda c: mixed(c) and bool(c.opponents.late_sampler), "late_sampler"),
@@ -103,6 +108,7 @@ NEEDS: dict[str, Need] = {
     **dict.fromkeys(("exploiter_floor", "exploiter_share"), MAIN_EXPLOITERS),
     "beaten_above": EXPLOITERS,
     **dict.fromkeys(("reset_share", "league_rule"), LEAGUE_EXPLOITERS),
+    "reset_to": EXPLOITERS,
     **dict.fromkeys(("meta", "meta_games"), ORACLES),
     **dict.fromkeys(("pbt_every", "pbt_select", "pbt_knobs", "pbt_factors", "pbt_resample", "pbt_spread"), POPULATION),
     **dict.fromkeys(("pbt_against", "pbt_games"), POPULATION),

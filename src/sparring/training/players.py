@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from sparring.core.errors import RunError
 from sparring.core.names import is_file_name
 from sparring.core.settings import to_dict
@@ -20,6 +18,7 @@ from sparring.training.build import Built
 from sparring.training.entrants import from_package, sides_of
 from sparring.training.opposition import Opposition
 from sparring.training.program import TrainState
+from sparring.training.rows import taken
 from sparring.training.snapshot import to_arrays
 
 _PAST = re.compile(r"past-(\d+)(-\w+)?(-seed-\d+)?", re.ASCII)
@@ -40,12 +39,12 @@ def keep_players(run: RunDir, opposition: Opposition, state: TrainState, events_
         for event in events:
             if isinstance(event, Snapshot):
                 group, row = built.lineup.place_of(event.learner)
-                write_past(run, built, r, event.player, row_of(state.learners[group].model.actor, r, row))
+                write_past(run, built, r, event.player, taken(state.learners[group].model.actor, r, row))
             elif isinstance(event, Joined):
                 write_guest(run, opposition, event.player)
             elif isinstance(event, Evicted) and not built.config.pool.keep_evicted:
                 guest = event.player.kind == "guest"
-                if not (guest and any(event.player.id in league.pool.rows for league in opposition.leagues)):
+                if not (guest and any(event.player in league.state.pool.rows for league in opposition.leagues)):
                     player_path(run, built, int(built.seeds_R[r]), event.player).unlink(missing_ok=True)
 
 
@@ -57,13 +56,13 @@ def restore_players(run: RunDir, opposition: Opposition, state: TrainState, star
         if match and int(match[1]) >= start * built.steps_per_iteration:
             path.unlink(missing_ok=True)
     for r, league in enumerate(opposition.leagues):
-        for player in league.pool.players:
+        for player in league.state.pool.rows:
             if is_whole(player_path(run, built, int(built.seeds_R[r]), player)):
                 continue
             if player.kind == "guest":
                 write_guest(run, opposition, player)
             else:
-                write_past(run, built, r, player, row_of(state.pool, r, league.pool.rows[player.id]))
+                write_past(run, built, r, player, taken(state.pool, r, league.state.pool.rows[player]))
 
 
 def is_whole(path: Path) -> bool:
@@ -77,7 +76,7 @@ def is_whole(path: Path) -> bool:
 
 def write_guest(run: RunDir, opposition: Opposition, player: Player) -> None:
     path = player_path(run, opposition.built, 0, player)
-    source = package_path(run, opposition.guests[player.id].number)
+    source = package_path(run, opposition.guests[player].number)
     try:
         path.parent.mkdir(exist_ok=True)
         replace_file(path, source.read_bytes())
@@ -98,7 +97,3 @@ def read_past(run: RunDir, built: Built, r: int, player: Player) -> Any:
     """The weights of a past player, bit for bit as they were written."""
     path = player_path(run, built, int(built.seeds_R[r]), player)
     return from_package(path, built.game, built.config.game).policy
-
-
-def row_of(stack: Any, r: int, row: int) -> Any:
-    return jax.tree.map(lambda x: x[r, row], stack)

@@ -22,7 +22,6 @@ from sparring.evaluation.cross_play import half_width
 from sparring.evaluation.match import Match, prepare_match
 from sparring.evaluation.tournament import meetings, play_pairs
 from sparring.league.events import Event
-from sparring.league.ledger import Score
 from sparring.league.population import (
     HORIZONS,
     SHAPING,
@@ -35,12 +34,14 @@ from sparring.league.population import (
     select,
     steps_between,
 )
+from sparring.league.score import Score
 from sparring.learn.config import COEFFICIENTS, INHERITED, coefficient
-from sparring.learn.learner import Learner, while_games_go_on
+from sparring.learn.learner import Learner
 from sparring.play.scripted import RANDOM, Scripted
 from sparring.training.build import Built
 from sparring.training.config import HIGHEST
 from sparring.training.program import TrainState
+from sparring.training.rows import descended, with_blank_memory
 from sparring.training.snapshot import to_arrays
 
 
@@ -122,6 +123,8 @@ class Population:
             if copied:
                 others = np.arange(self.members, len(self.built.lineup.names))  # exploiters copy nobody
                 learners = descended(learners, jnp.asarray(r), jnp.asarray(np.concatenate([parent_M, others])))
+                group = self.built.plan.seating.learning[0]
+                state = with_blank_memory(state, group, r, [event.member for event in copied])
         return state._replace(learners=(learners,)), events_R
 
     def fitness(self, learners: Learner, seed: int) -> Fitness:
@@ -219,21 +222,5 @@ def most(name: str) -> float:
     return 0.99 if name == "epsilon" else HIGHEST.get(name, np.inf)
 
 
-def in_front(state: TrainState, leaders: Sequence[int]) -> TrainState:
-    """The state with each seed's leader in the place of the first member, who stands for all."""
-    for r, leader in enumerate(leaders):
-        first = jax.tree.map(lambda x, r=r, leader=leader: x.at[r, 0].set(x[r, leader]), state.learners)
-        state = state._replace(learners=first)
-    return state
-
-
 def finite(policy: Any) -> bool:
     return all(np.isfinite(array).all() for array in to_arrays(policy).values())
-
-
-@jax.jit
-def descended(learners: Learner, seed: jax.Array, parent_M: jax.Array) -> Learner:
-    """Learners of one seed as copies of their parents: weights, optimiser, statistics and shadow; who stays is the same
-    to the last bit, and everybody keeps its identity, so that twins do not stay twins."""
-    copied = jax.tree.map(lambda x: x.at[seed].set(x[seed][parent_M]), learners)
-    return while_games_go_on(copied, learners)._replace(player=learners.player)

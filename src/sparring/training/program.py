@@ -35,7 +35,7 @@ class TrainState(NamedTuple):
     """Past selves, a stack [P, ...] of actors; None where there are none."""
     archive: Archive | None = None
     """Defeats from which games start again; None where none do."""
-    origin: Learner | None = None
+    origin: tuple[Learner, ...] | None = None
     """Learners as they began, where some begin anew; else None."""
 
 

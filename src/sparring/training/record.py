@@ -7,6 +7,7 @@ import numpy as np
 
 from sparring.evaluation.match import MatchGames
 from sparring.evaluation.scoring import LEARNED, SideScore, score_sides
+from sparring.league.player import packed
 from sparring.learn.config import coefficient
 from sparring.play.faults import Faults
 from sparring.play.rollout import Tally
@@ -101,7 +102,7 @@ def opponent_metrics(faced: Sequence[Faced], whose: str = "", *, won: bool = Tru
     them; where games are not `won` or lost its mean return, also with itself."""
     metrics: dict[str, Any] = {}
     for kind in dict.fromkeys(row.kind for row in faced):
-        rows = [row for row in faced if row.kind == kind]
+        rows = [row.meeting for row in faced if row.kind == kind]
         games = sum(row.games for row in rows)
         metrics[f"games/{kind}{whose}"] = games
         if not won:
@@ -119,11 +120,12 @@ def result_rows(built: Built, iteration: int, report: Report, faced: Sequence[Fa
         won = seating.spec.has_winners
         return [
             ResultRow(
-                iteration, row.seed, "train", row.side, row.learner, row.name, row.games, row.won * won,
-                row.drawn * won, row.lost * won, row.return_sum, row.return_square_sum, row.length_sum, row.player,
-                row.weakened,
+                iteration, row.seed, "train", row.side, row.learner, met.player.name, met.games, met.won * won,
+                met.drawn * won, met.lost * won, met.return_sum, met.return_square_sum, met.length_sum,
+                packed(met.player), met.weakened,
             )
             for row in faced
+            for met in (row.meeting,)
         ]  # fmt: skip
     owner = {
         lane: name

@@ -28,8 +28,9 @@ from sparring.training.kept import believing, leaders_of, learners_of
 from sparring.training.line_up import side_label
 from sparring.training.needs import settings
 from sparring.training.opposition import Opposition
-from sparring.training.population import Population, in_front
+from sparring.training.population import Population
 from sparring.training.program import TrainState
+from sparring.training.rows import in_front, put, taken
 from sparring.training.snapshot import from_arrays, to_arrays
 from sparring.training.train import Progress, Summary, train
 
@@ -281,7 +282,7 @@ def split_source(source: str) -> tuple[Path, str]:
 def with_player(group: Any, row: int, checkpoint: Checkpoint, source: tuple[int, int], warm: WarmStart) -> Any:
     """One row of a stack of learners (leaves [R, L, ...]) replaced by a row of a checkpoint, seed by seed."""
     source_group, source_row = source
-    own = jax.tree.map(lambda x: x[:, row], group)
+    own = taken(group, slice(None), row)
     prefix, seeds = f"learners.{source_group}.", own.updates.shape[0]
     there = {
         name.removeprefix(prefix): array[np.arange(seeds) % array.shape[0], source_row]
@@ -311,7 +312,7 @@ def with_player(group: Any, row: int, checkpoint: Checkpoint, source: tuple[int,
         chosen = chosen._replace(
             optimiser=taken(own.optimiser, "optimiser"), updates=jnp.asarray(there["updates"], own.updates.dtype)
         )
-    return jax.tree.map(lambda stack, one: stack.at[:, row].set(jnp.asarray(one)), group, chosen)
+    return put(group, chosen, slice(None), row)
 
 
 def without_statistics(found: Any, fresh: Any) -> Any:

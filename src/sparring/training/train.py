@@ -21,10 +21,11 @@ from sparring.training.examine import Examination, examination, exploitability
 from sparring.training.meta_games import MetaGames, mixture_exploitability
 from sparring.training.opposition import Opposition
 from sparring.training.players import keep_players, read_past, restore_players
-from sparring.training.population import Population, in_front
+from sparring.training.population import Population
 from sparring.training.program import Orders, Plan, Report, TrainState, compile_program
 from sparring.training.recorder import Recorder
 from sparring.training.reseat import carried
+from sparring.training.rows import in_front
 from sparring.training.snapshot import to_arrays
 
 
@@ -242,7 +243,7 @@ def checkpoint(
     meta = {
         "players": players,
         "seeds": [int(seed) for seed in built.seeds_R],
-        "opposition": opposition.state(),
+        "opposition": opposition.saved(),
         "population": population.state(),
     }
     save(recorder.run.checkpoints_path, done, to_arrays(state), meta, keep=built.config.checkpoint.keep)
