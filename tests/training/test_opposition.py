@@ -14,8 +14,8 @@ from echo_run import KilledError, nothing_happened
 from sparring.core.schedules import Schedule
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
 from sparring.league.curriculum import Standing
-from sparring.league.orders import Orders as Decisions
-from sparring.league.player import BOT, LEARNER, PAST, SHADOW, kind_of
+from sparring.league.player import Player, packed
+from sparring.league.state import Assignment, Career
 from sparring.learn.config import Knobs, PPOConfig
 from sparring.learn.ppo import update
 from sparring.nets.config import NetConfig
@@ -50,18 +50,19 @@ EVERYBODY = OpponentsConfig(current=S(0.25), shadow=S(0.25), history=S(0.25), bo
 class Moment(NamedTuple):
     """One rollout in NumPy, and what the league had decided for it."""
 
-    decision: Decisions
+    decision: Assignment
     fresh_BW: np.ndarray
     """Before the rollout."""
     rollout: Rollout
     games: Games
     faced: list[Faced]
 
-    def opponent(self, fresh: bool, block: int) -> int:
-        return int((self.decision.next_B if fresh else self.decision.old_B)[block])
+    def opponent(self, fresh: bool, block: int) -> Player:
+        given = self.decision.blocks[block]
+        return given.next.player if fresh else given.old.player
 
-    def finished(self) -> list[tuple[int, int, int, int]]:
-        """Games that ended: step, block, world and the id of the opponent."""
+    def finished(self) -> list[tuple[int, int, int, Player]]:
+        """Games that ended: step, block, world and the opponent."""
         places = zip(*map(np.ndarray.tolist, np.nonzero(self.games.finished_TBW)), strict=True)
         return [(t, b, w, self.opponent(self.games.fresh_TBW[t, b, w], b)) for t, b, w in places]
 
@@ -97,18 +98,14 @@ def moments(bots_alone) -> list[Moment]:
     return found
 
 
-def bot_name(player: int) -> str:
-    return tuple(FIRST)[player - BOT]
-
-
 def test_every_game_has_one_opponent_from_its_first_step_whose_memory_begins_blank(bots_alone, moments):
     home_B, met = bots_alone.plan.seating.home_B, set()
     for moment in moments:
         for t, b, w, player in moment.finished():
-            if player != LEARNER:
+            if player.kind == "bot":
                 length = int(moment.games.length_TBW[t, b, w])
-                met.add((b, bot_name(player), length > t + 1))
-                assert moment.games.return_TBWS[t, b, w, home_B[b]] == paid_by(bot_name(player), length)
+                met.add((b, player.name, length > t + 1))
+                assert moment.games.return_TBWS[t, b, w, home_B[b]] == paid_by(player.name, length)
     # Both bots in every block that faces others, also in games that began in an earlier rollout.
     assert met >= set(product((1, 2, 3), FIRST, (False, True)))
 
@@ -119,25 +116,25 @@ def test_worlds_change_opponents_at_different_times_and_only_then_is_the_block_g
         fresh_TBW, shifted_B = after.games.fresh_TBW, np.asarray(after.decision.changed_B)
         mixed += int((fresh_TBW.any(2) & ~fresh_TBW.all(2)).sum())
         assert after.fresh_BW[shifted_B].all()  # everybody had moved on
-        kept = ~shifted_B
-        np.testing.assert_array_equal(after.decision.next_B[kept], before.decision.next_B[kept])
-        np.testing.assert_array_equal(after.decision.old_B[shifted_B], before.decision.next_B[shifted_B])
+        for shifted, then, now in zip(shifted_B, before.decision.blocks, after.decision.blocks, strict=True):
+            assert (now.old if shifted else now.next).player == then.next.player
     assert mixed > 5
 
 
 def test_results_go_to_the_player_that_drove_the_world(bots_alone, moments):
     home_B = bots_alone.plan.seating.home_B
     for moment in moments:
-        expected: dict[tuple[int, int], np.ndarray] = {}
+        expected: dict[tuple[int, Player], np.ndarray] = {}
         for t, b, w, player in moment.finished():
             outcome = moment.games.outcome_TBWK[t, b, w, home_B[b]]
             paid, length = moment.games.return_TBWS[t, b, w, home_B[b]], moment.games.length_TBW[t, b, w]
             row = np.array([1, outcome > 0, outcome == 0, outcome < 0, length, paid], float)
             expected[b, player] = expected.get((b, player), 0) + row
-        told: dict[tuple[int, int], np.ndarray] = {}
-        for row in moment.faced:
-            assert (row.side, row.kind) == (home_B[row.block], kind_of(row.player))
-            assert row.name == ("learner" if row.player == LEARNER else bot_name(row.player))
+        told: dict[tuple[int, Player], np.ndarray] = {}
+        for faced in moment.faced:
+            row = faced.meeting
+            assert (faced.seed, faced.learner, faced.side) == (0, "learner", home_B[row.block])
+            assert (faced.kind, row.player.name) in {("self", "learner"), *(("bot", name) for name in FIRST)}
             counts = np.array([row.games, row.won, row.drawn, row.lost, row.length_sum, row.return_sum], float)
             told[row.block, row.player] = told.get((row.block, row.player), 0) + counts
         assert told.keys() == expected.keys()
@@ -145,11 +142,13 @@ def test_results_go_to_the_player_that_drove_the_world(bots_alone, moments):
             np.testing.assert_array_equal(counts, expected[key])
 
 
-def drivers_of(moment: Moment) -> np.ndarray:
-    """driver_TBW: who drove the away side at each step."""
-    fresh_TBW = moment.games.fresh_TBW
-    old, new = (np.asarray(ids)[None, :, None] for ids in (moment.decision.old_B, moment.decision.next_B))
-    return np.where(fresh_TBW, new, old)
+def mirrored(moment: Moment) -> np.ndarray:
+    """own_TBW: where the learner drove the away side too."""
+    old_B, next_B = (
+        np.array([draw.player.kind == "learner" for draw in draws])[None, :, None]
+        for draws in zip(*((block.old, block.next) for block in moment.decision.blocks), strict=True)
+    )
+    return np.where(moment.games.fresh_TBW, next_B, old_B)
 
 
 def test_the_learner_has_experience_of_its_own_steps_and_of_no_others(bots_alone, moments):
@@ -158,11 +157,11 @@ def test_the_learner_has_experience_of_its_own_steps_and_of_no_others(bots_alone
     assert [lane for lane in lanes if lane[1] != seating.home_B[lane[0]]] == [(0, 1), (1, 0)]
     seen = {True: 0, False: 0}
     for moment in moments:
-        driver_TBW = drivers_of(moment)
+        mirrored_TBW = mirrored(moment)
         rollout = jax.tree.map(lambda x: x[:, 0].reshape(STEPS, len(lanes), WORLDS, *x.shape[3:]), moment.rollout)
         for x, (block, side) in enumerate(lanes):
             home = side == seating.home_B[block]
-            own_TW = np.ones((STEPS, WORLDS), bool) if home else driver_TBW[:, block] == LEARNER
+            own_TW = np.ones((STEPS, WORLDS), bool) if home else mirrored_TBW[:, block]
             np.testing.assert_array_equal(rollout.present_TWN[:, x, :, 0], own_TW)
             np.testing.assert_array_equal(rollout.acting_TWN[:, x, :, 0], own_TW)
             if home:
@@ -233,11 +232,11 @@ def ordered(built: Built, iterations: int, opposition: Opposition | None = None)
         opposition.observe(iteration, nothing_happened(built))
 
 
-def weights_of(opposition: Opposition, r: int, player: int) -> float:
+def weights_of(opposition: Opposition, r: int, player: Player) -> float:
     """The stamp of a player's weights; of a bot its first choice."""
-    if player >= BOT:
-        return list(FIRST.values())[player - BOT]
-    return 1000 * r + (7 if player == SHADOW else 100 + opposition.leagues[r].pool.rows[player])
+    if player.kind == "bot":
+        return FIRST[player.name]
+    return 1000 * r + (7 if player.kind == "shadow" else 100 + opposition.leagues[r].state.pool.rows[player])
 
 
 def test_the_weights_of_whom_the_league_named_sit_in_the_lane_it_named_them_for():
@@ -258,14 +257,14 @@ def test_the_weights_of_whom_the_league_named_sit_in_the_lane_it_named_them_for(
                     continue
                 slot = ("old", "next").index(group.slot)
                 for p, ((block, _),) in enumerate(group.lanes):
-                    player = int((decision.old_B, decision.next_B)[slot][block])
-                    expected = 0 if player == LEARNER else 2 if player >= BOT else 1
+                    player = getattr(decision.blocks[block], group.slot).player
+                    expected = {"learner": 0, "bot": 2}.get(player.kind, 1)
                     assert family_2B[slot, block] == expected
-                    assert int(driver.ids_P[p]) == player
+                    assert int(driver.ids_P[p]) == (packed(player) if expected else 0)
                     if expected and seating.families[expected - 1] == group.family:
                         leaf = driver.policy.parameters_J if expected == 2 else driver.policy.head.weight_IO
                         assert np.asarray(leaf[p]).max() == weights_of(opposition, r, player)
-                        kinds.add((r, group.slot, kind_of(player)))
+                        kinds.add((r, group.slot, player.kind))
     assert kinds == set(product((0, 1), ("old", "next"), ("shadow", "past", "bot")))
 
 
@@ -277,7 +276,7 @@ def test_a_snapshot_is_the_learner_of_that_moment_in_the_row_that_the_league_nam
     after = applied(state, events, opposition)
     assert [len(own) for own in events] == [1, 1]
     for r, (event,) in enumerate(events):
-        assert event.player.id == PAST
+        assert (event.player.kind, event.player.number) == ("past", 0)
         rows = np.asarray(after.pool.head.weight_IO)[r]
         np.testing.assert_array_equal(rows[event.row], np.asarray(actor)[r, 0])
         others = [row for row in range(3) if row != event.row]
@@ -287,20 +286,17 @@ def test_a_snapshot_is_the_learner_of_that_moment_in_the_row_that_the_league_nam
 def test_weakened_players_are_weakened_by_what_the_league_said_and_nobody_else_is():
     built = everybody(curriculum=CurriculumConfig(curriculum=True, curriculum_share=S(0.5)))
     opposition = Opposition.begin(built)
-    opposition.leagues[1].standing = Standing(level=3)  # two bots, then selves with 0.75 and 0.5625 of random actions
+    league = opposition.leagues[1]  # two bots, then selves with 0.75 and 0.5625 of random actions
+    league.state = replace(league.state, careers=(Career(standing=Standing(level=3)),))
     weak = set()
     for orders, decisions, _ in ordered(built, 9, opposition):
         others = [group for group in built.plan.seating.groups if not group.learns]
         for g, group in enumerate(others):
             for r, decision in enumerate(decisions):
-                old = group.slot == "old"
-                blocks = [block for ((block, _),) in group.lanes]
-                epsilon_B = decision.old_epsilon_B if old else decision.epsilon_B
-                np.testing.assert_array_equal(orders.epsilon[g][r], epsilon_B[blocks])
-                np.testing.assert_array_equal(orders.temperature[g][r], np.ones(len(blocks)))
-                weak |= {
-                    (r, kind_of(int(p)), float(e)) for p, e in zip(decision.old_B, decision.old_epsilon_B, strict=True)
-                }
+                draws = [getattr(decision.blocks[block], group.slot) for ((block, _),) in group.lanes]
+                np.testing.assert_array_equal(orders.epsilon[g][r], np.float32([draw.epsilon for draw in draws]))
+                np.testing.assert_array_equal(orders.temperature[g][r], np.ones(len(draws)))
+                weak |= {(r, block.old.player.kind, block.old.epsilon) for block in decision.blocks}
     assert {one for one in weak if one[2]} == {(1, "shadow", 0.75), (1, "shadow", 0.5625)}
     assert {(0, "bot", 0.0), (1, "past", 0.0)} <= weak
 
