@@ -2,10 +2,11 @@ import json
 
 import pytest
 
+from sparring.core.plain import from_plain, to_plain
 from sparring.league.config import CurriculumConfig
 from sparring.league.curriculum import Level, Standing, level_drawn, levels, moved
 from sparring.league.events import Climbed, Retreated
-from sparring.league.ledger import Score
+from sparring.league.score import Score
 
 CONFIG = CurriculumConfig(curriculum=True)
 WAYS = levels(("meek", "ace"), CONFIG)
@@ -79,5 +80,5 @@ def test_a_fifth_of_the_blocks_play_the_level_below(level, number, drawn):
 
 def test_a_standing_survives_json():
     standing = Standing(3, Score(4, 1, 2))
-    assert Standing.from_dict(json.loads(json.dumps(standing.to_dict()))) == standing
+    assert from_plain(Standing, json.loads(json.dumps(to_plain(standing)))) == standing
     assert Level("x") == Level("x", "", 1.0, 0.0)

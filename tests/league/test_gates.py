@@ -6,11 +6,11 @@ import pytest
 from sparring.core.errors import ConfigError
 from sparring.core.settings import from_dict, to_dict
 from sparring.league.gates import GateConfig, check_gate, promote
-from sparring.league.ledger import Score
-from sparring.league.player import PAST
+from sparring.league.score import Score
 
 RATE = GateConfig(gate="rate")
 SPRT = GateConfig(gate="sprt")
+PAST, NEXT = "past-0", "past-1"
 
 
 def outcome(config, champion, past=None, anchors=None):
@@ -93,7 +93,7 @@ FLOORS = replace(RATE, gate_floor=0.5, gate_anchor_floor=0.9)
     [
         ({PAST: Score(won=30, lost=70)}, {}, REFUSED),  # upper bound 0.400
         ({PAST: Score(won=45, lost=55)}, {}, PROMOTED),  # 0.553: perhaps no worse than one half
-        ({PAST: Score(won=90, lost=10), PAST + 1: Score(won=30, lost=70)}, {}, REFUSED),
+        ({PAST: Score(won=90, lost=10), NEXT: Score(won=30, lost=70)}, {}, REFUSED),
         ({PAST: Score(lost=1)}, {}, PROMOTED),  # one game has an upper bound of 0.975
         ({PAST: Score()}, {"ace": Score()}, PROMOTED),
         ({}, {"ace": Score(won=80, lost=20)}, REFUSED),  # upper bound 0.873

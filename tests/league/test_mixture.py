@@ -5,23 +5,30 @@ from scipy.special import chdtrc
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig
-from sparring.league.mixture import (
-    BOTS,
-    CURRENT,
-    HISTORY,
-    SHADOWS,
-    kinds_of_blocks,
-    set_by_hand,
-    shares,
-    systematic,
-    without_history,
-)
+from sparring.league.gates import NO_GATE
+from sparring.league.mixture import NO_BRANCH, branches_of_blocks, mixture, set_by_hand, systematic
+from sparring.league.mixture import shares as shares_of
+
+CURRENT, SHADOWS, HISTORY, BOTS = range(4)
+"""The branches of a mixture."""
 
 
 def config(**settings) -> OpponentsConfig:
     named = {name: Schedule.parse(value) if name in ("current", "shadow", "history", "bots") else value
              for name, value in settings.items()}  # fmt: skip
     return OpponentsConfig(**named)
+
+
+def branches(settings: OpponentsConfig):
+    return mixture(settings, every=1, gate=NO_GATE).branches
+
+
+def shares(settings: OpponentsConfig, progress: float, **more) -> np.ndarray:
+    return shares_of(branches(settings), progress, **more)
+
+
+def by_hand(share_K, wanted) -> dict[str, float]:
+    return set_by_hand(branches(OpponentsConfig()), np.array(share_K), wanted)
 
 
 def all_blocks(count, able=True):
@@ -51,10 +58,10 @@ def test_raising_one_floor_may_push_another_below_its_own():
 
 
 def test_shares_by_hand_are_met_and_the_others_keep_their_proportions():
-    found = set_by_hand(np.array([0.5, 0.1, 0.3, 0.1]), {"current": 0.2})
+    found = by_hand([0.5, 0.1, 0.3, 0.1], {"current": 0.2})
     assert found == pytest.approx({"current": 0.2, "shadow": 0.16, "history": 0.48, "bots": 0.16})
     np.testing.assert_allclose(shares(config(), 0.3, bots=1, by_hand=found), [0.2, 0.16, 0.48, 0.16])
-    assert set_by_hand(np.array([1.0, 0, 0, 0]), {"current": 0.3, "history": 0.7})["history"] == 0.7
+    assert by_hand([1.0, 0, 0, 0], {"current": 0.3, "history": 0.7})["history"] == 0.7
 
 
 @pytest.mark.parametrize(
@@ -63,12 +70,12 @@ def test_shares_by_hand_are_met_and_the_others_keep_their_proportions():
         ({"curent": 0.3}, "Did you mean 'current'"),
         ({"current": -0.1}, r"lie in \[0, 1\]"),
         ({"current": 0.7, "bots": 0.7}, "found 1.4"),
-        ({"current": 0.3}, "no other kind has a share"),
+        ({"current": 0.3}, "nobody else has a share"),
     ],
 )
 def test_shares_by_hand_that_cannot_be_met_are_refused(wanted, says):
     with pytest.raises(ConfigError, match=says):
-        set_by_hand(np.array([1.0, 0.0, 0.0, 0.0]), wanted)
+        by_hand([1.0, 0.0, 0.0, 0.0], wanted)
 
 
 @pytest.mark.parametrize("blocks", [1, 3, 8, 64])
@@ -76,8 +83,8 @@ def test_realised_shares_match_the_configured_ones_for_any_number_of_blocks(bloc
     share_K, generator = np.array([0.35, 0.2, 0.4, 0.05]), np.random.default_rng(blocks)
     counts_K, draws = np.zeros(4), 2000
     for _ in range(draws):
-        kind_B = kinds_of_blocks(share_K, all_blocks(blocks), all_blocks(blocks), generator)
-        counts_K += np.bincount(kind_B, minlength=4)
+        branch_B = branches_of_blocks(share_K, all_blocks(blocks), all_blocks(blocks), generator)
+        counts_K += np.bincount(branch_B, minlength=4)
     expected_K = share_K * draws * blocks
     statistic = ((counts_K - expected_K) ** 2 / expected_K).sum()
     assert chdtrc(3, statistic) > 0.001  # for one block the draws are independent; for more they vary less
@@ -87,21 +94,21 @@ def test_every_single_block_has_its_exact_chance_of_each_kind():
     share_K, generator = np.array([0.35, 0.2, 0.4, 0.05]), np.random.default_rng(0)
     counts_KB = np.zeros((4, 5))
     for _ in range(4000):
-        counts_KB[kinds_of_blocks(share_K, all_blocks(5), all_blocks(5), generator), np.arange(5)] += 1
+        counts_KB[branches_of_blocks(share_K, all_blocks(5), all_blocks(5), generator), np.arange(5)] += 1
     np.testing.assert_allclose(counts_KB / 4000, np.tile(share_K[:, None], 5), atol=0.03)
 
 
 def test_one_draw_over_many_blocks_is_within_one_of_its_shares():
     share_K, generator = np.array([0.33, 0.21, 0.41, 0.05]), np.random.default_rng(1)
     for _ in range(50):
-        counts_K = np.bincount(kinds_of_blocks(share_K, all_blocks(37), all_blocks(37), generator), minlength=4)
+        counts_K = np.bincount(branches_of_blocks(share_K, all_blocks(37), all_blocks(37), generator), minlength=4)
         assert (np.abs(counts_K - 37 * share_K) < 1).all()
 
 
 def test_a_kind_without_a_share_never_occurs():
     generator = np.random.default_rng(2)
-    kinds = {int(kind) for _ in range(200) for kind in systematic(np.array([0.0, 0.3, 0.0, 0.7]), 3, generator)}
-    assert kinds == {1, 3}
+    found = {int(branch) for _ in range(200) for branch in systematic(np.array([0.0, 0.3, 0.0, 0.7]), 3, generator)}
+    assert found == {1, 3}
 
 
 def test_blocks_that_can_do_both_make_up_for_those_that_can_only_mirror():
@@ -109,43 +116,30 @@ def test_blocks_that_can_do_both_make_up_for_those_that_can_only_mirror():
     can_face_B = np.array([False] * 2 + [True] * 6)
     generator, current = np.random.default_rng(0), 0
     for _ in range(500):
-        kind_B = kinds_of_blocks(np.array([0.5, 0.0, 0.5, 0.0]), all_blocks(8), can_face_B, generator)
-        assert (kind_B[:2] == CURRENT).all()
-        assert (kind_B[2:] == CURRENT).sum() == 2
-        current += (kind_B == CURRENT).sum()
+        branch_B = branches_of_blocks(np.array([0.5, 0.0, 0.5, 0.0]), all_blocks(8), can_face_B, generator)
+        assert (branch_B[:2] == CURRENT).all()
+        assert (branch_B[2:] == CURRENT).sum() == 2
+        current += (branch_B == CURRENT).sum()
     assert current == 500 * 4
 
 
 def test_blocks_that_cannot_mirror_never_meet_the_current_self():
     can_mirror_B = np.array([True, False, False, True])
-    kind_B = kinds_of_blocks(np.array([0.9, 0.0, 0.1, 0.0]), can_mirror_B, all_blocks(4), np.random.default_rng(0))
-    assert kind_B.tolist() == [CURRENT, HISTORY, HISTORY, CURRENT]
-    alone = kinds_of_blocks(np.array([1.0, 0, 0, 0]), can_mirror_B, all_blocks(4), np.random.default_rng(0))
-    assert alone.tolist() == [CURRENT, SHADOWS, SHADOWS, CURRENT]
+    branch_B = branches_of_blocks(np.array([0.9, 0.0, 0.1, 0.0]), can_mirror_B, all_blocks(4), np.random.default_rng(0))
+    assert branch_B.tolist() == [CURRENT, HISTORY, HISTORY, CURRENT]
+    alone = branches_of_blocks(np.array([1.0, 0, 0, 0]), can_mirror_B, all_blocks(4), np.random.default_rng(0))
+    assert alone.tolist() == [CURRENT, NO_BRANCH, NO_BRANCH, CURRENT], "nobody else is asked for"
 
 
 def test_mirror_blocks_beyond_the_share_of_the_current_self_stay_mirror_blocks():
     can_face_B = np.array([False, False, False, True])
-    kind_B = kinds_of_blocks(np.array([0.1, 0.0, 0.0, 0.9]), all_blocks(4), can_face_B, np.random.default_rng(0))
-    assert kind_B.tolist() == [CURRENT, CURRENT, CURRENT, BOTS]
+    branch_B = branches_of_blocks(np.array([0.1, 0.0, 0.0, 0.9]), all_blocks(4), can_face_B, np.random.default_rng(0))
+    assert branch_B.tolist() == [CURRENT, CURRENT, CURRENT, BOTS]
 
 
 def test_only_open_blocks_are_drawn():
     open_B = np.array([True, False, True])
-    kind_B = kinds_of_blocks(
+    branch_B = branches_of_blocks(
         np.array([0, 0, 1.0, 0]), all_blocks(3), all_blocks(3), np.random.default_rng(0), open_B=open_B
     )
-    assert kind_B.tolist() == [HISTORY, -1, HISTORY]
-
-
-@pytest.mark.parametrize(
-    ("share_K", "refuge"),
-    [((0.5, 0.2, 0.3, 0.0), SHADOWS), ((0.5, 0.0, 0.3, 0.2), BOTS), ((0.5, 0.0, 0.5, 0.0), SHADOWS)],
-)
-def test_without_a_past_its_share_goes_to_the_current_self_or_else_to_the_others(share_K, refuge):
-    kind_B = np.array([HISTORY, HISTORY, BOTS, -1])
-    empty_B = kind_B == HISTORY
-    found_B = without_history(
-        kind_B, empty_B, np.array(share_K), np.array([True, False, True, True]), np.random.default_rng(0)
-    )
-    assert found_B.tolist() == [CURRENT, refuge, BOTS, -1]
+    assert branch_B.tolist() == [HISTORY, -1, HISTORY]

@@ -1,47 +1,64 @@
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from making import ALONE, GUEST, learner, mix, past, rules, told, with_state
 
+from sparring.core.plain import from_plain, to_plain
 from sparring.league.config import PoolConfig
-from sparring.league.player import BOT, GUEST, LEARNER, PAST, SHADOW, Player, bot_players, kind_of, past_self
-from sparring.league.pool import Pool, by_age, evictee, snapshot_due
+from sparring.league.copying import verdict
+from sparring.league.league import League
+from sparring.league.player import FIRST, MIRROR, Player, bot_players, packed, past_self, unpacked
+from sparring.league.pool import Pool, by_age, evictee
+from sparring.league.score import Score
 
 
 def pool_of(*births, pinned=()):
-    return tuple(
-        Player(id=PAST + place, name=f"p{place}", kind="past", born=born, pinned=place in pinned)
-        for place, born in enumerate(births)
-    )
+    return tuple(past(place, born=born, pinned=place in pinned) for place, born in enumerate(births))
+
+
+def taken(number, born):
+    """The snapshot of a learner that is alone."""
+    return past_self(number, ALONE, born=born, alone=True)
 
 
 @pytest.mark.parametrize(
-    ("player", "kind"),
+    ("number", "player"),
     [
-        (LEARNER, "self"),
-        (PAST, "past"),
-        (PAST + 1_000_000, "past"),
-        (SHADOW, "shadow"),
-        (GUEST, "guest"),
-        (GUEST + 7, "guest"),
-        (BOT, "bot"),
-        (2**32 - 1, "bot"),
+        (MIRROR, None),
+        (2**16 - 1, None),
+        (2**16, ("learner", 0)),
+        (2**16 + 15, ("learner", 15)),
+        (2**20, ("past", 0)),
+        (2**20 + 1_000_000, ("past", 1_000_000)),
+        (2**28, ("shadow", 0)),
+        (2**29, ("guest", 0)),
+        (2**29 + 7, ("guest", 7)),
+        (2**31, ("bot", 0)),
+        (2**32 - 1, ("bot", 2**31 - 1)),
     ],
 )
-def test_an_id_says_what_kind_of_player_it_is(player, kind):
-    assert kind_of(player) == kind
+def test_a_number_of_an_array_says_which_player_it_is(number, player):
+    assert unpacked(number) == player
+    assert player is None or packed(Player(*player, name="")) == number
 
 
-def test_a_bot_has_the_id_of_its_place_among_all_bots_and_the_age_of_its_place_on_the_ladder():
+def test_a_bot_has_the_number_of_its_place_among_all_bots_and_the_age_of_its_place_on_the_ladder():
     weak, strong = bot_players(["meek", "ace"], ["random", "ace", "meek"])
-    assert (weak.id, strong.id) == (BOT + 2, BOT + 1)
+    assert (packed(weak), packed(strong)) == (FIRST["bot"] + 2, FIRST["bot"] + 1)
     assert weak.born < strong.born
+
+
+def test_a_player_is_told_by_its_kind_and_number_whatever_else_is_said_of_it():
+    assert past(3, born=1) == past(3, born=9, whose=2, role="main") != past(4, born=1)
+    assert past(0) != GUEST and len({past(0), GUEST, learner(0)}) == 3
 
 
 def test_the_pool_is_ordered_by_step_and_not_by_name():
     """Files in order of their names would give 10000 before 2000."""
-    players = [past_self(number, born=born) for number, born in enumerate((2_000, 10_000, 100_000))]
+    players = [taken(number, born) for number, born in enumerate((2_000, 10_000, 100_000))]
     assert [player.born for player in by_age(sorted(players, key=lambda player: player.name))] == [2000, 10000, 100000]
     assert sorted(player.name for player in players)[0] != players[0].name
 
@@ -49,13 +66,13 @@ def test_the_pool_is_ordered_by_step_and_not_by_name():
 def test_the_oldest_leaves_unless_pinned_or_playing():
     pool = pool_of(300, 100, 200, 400, pinned=(1,))
     assert evictee(pool, "oldest", now=500) == pool[2]
-    assert evictee(pool, "oldest", now=500, referenced={pool[2].id}) == pool[0]
+    assert evictee(pool, "oldest", now=500, referenced={pool[2]}) == pool[0]
 
 
 @pytest.mark.parametrize("policy", ["oldest", "log_spaced", "redundant"])
 def test_nobody_leaves_a_pool_of_pinned_and_playing_members(policy):
     pool = pool_of(1, 2, 3, pinned=(0, 1))
-    assert evictee(pool, policy, now=9, referenced={pool[2].id}, payoff_MM=np.zeros((3, 3))) is None
+    assert evictee(pool, policy, now=9, referenced={pool[2]}, payoff_MM=np.zeros((3, 3))) is None
     assert evictee((), policy, now=9) is None
 
 
@@ -63,7 +80,7 @@ def test_nobody_leaves_a_pool_of_pinned_and_playing_members(policy):
 def test_the_newest_leaves_only_when_nobody_else_can(policy):
     pool = pool_of(1, 2, 3)
     payoff_MM = np.array([[0, 0.9, 0.2], [-0.9, 0, 0.2], [-0.2, -0.2, 0]])
-    others = {pool[0].id, pool[1].id}
+    others = {pool[0], pool[1]}
     assert evictee(pool, policy, now=9, payoff_MM=payoff_MM) != pool[2]
     weakest = (9.0, 9.0, 0.0)  # of the two most alike, the members 1 and 2, the newest is the lower rated
     assert evictee(pool, policy, now=9, payoff_MM=payoff_MM, rating_M=weakest) != pool[2]
@@ -76,7 +93,7 @@ def test_the_member_whose_leaving_opens_the_smallest_gap_leaves():
     assert evictee(pool, "log_spaced", now=100) == pool[1]
     pool = pool_of(0, 50, 80, 84, 96)  # ages 100, 50, 20, 16, 4; gaps 5, 50/16, 5
     assert evictee(pool, "log_spaced", now=100) == pool[2]
-    assert evictee(pool, "log_spaced", now=100, referenced={pool[2].id}) == pool[1]
+    assert evictee(pool, "log_spaced", now=100, referenced={pool[2]}) == pool[1]
 
 
 def test_of_the_two_most_alike_the_lower_rated_leaves():
@@ -87,7 +104,7 @@ def test_of_the_two_most_alike_the_lower_rated_leaves():
     assert evictee(pool, "redundant", now=9, payoff_MM=payoff_MM, rating_M=(50, 20, 0, 0)) == pool[1]
     assert evictee(pool, "redundant", now=9, payoff_MM=payoff_MM, rating_M=(20, 50, 0, 0)) == pool[0]
     assert evictee(pool, "redundant", now=9, payoff_MM=payoff_MM) == pool[0], "the older where ratings are unknown"
-    playing = {pool[0].id}
+    playing = {pool[0]}
     assert evictee(pool, "redundant", now=9, payoff_MM=payoff_MM, rating_M=(0, 9, 0, 0), referenced=playing) == pool[1]
 
 
@@ -104,10 +121,10 @@ def test_ten_thousand_snapshots_leave_a_bounded_pool_of_log_spaced_ages():
         if pool.free_row(30) is None:
             leaver = evictee(pool.players, "log_spaced", now=now)
             assert leaver is not None
-            pool = pool.without(leaver.id)
+            pool = pool.without(leaver)
         row = pool.free_row(30)
         assert row is not None
-        pool = pool.joined_by(past_self(number, born=now), row)
+        pool = pool.joined_by(taken(number, now), row)
         sizes.add(len(pool.players))
         if number % 50 == 0 and number > 30:
             ages = [now + 100 - player.born for player in pool.players]
@@ -118,25 +135,57 @@ def test_ten_thousand_snapshots_leave_a_bounded_pool_of_log_spaced_ages():
     assert sorted(pool.rows.values()) == list(range(30))
 
 
+NO_GAME = Score()
+
+
+def due(pool: PoolConfig, *, steps: int, last: int, total_steps: int = 1, beaten: Score = NO_GAME) -> bool:
+    """Whether a learner is copied that met the newest past self with this score."""
+    league = League.begin(rules(mix(history=1), pool=pool, total_steps=total_steps))
+    book = told(league.state.book.joined_by(past(0), (), 0.0), {(0, past(0)): beaten})
+    with_state(league, book=book, iteration=0, careers=(replace(league.state.careers[0], copied=last),))
+    return verdict(league.rules, league.state, league.outlook(0), steps).snapshot
+
+
 def test_a_snapshot_is_due_after_its_interval_or_when_the_newest_is_surely_beaten():
-    by_steps, by_mark = PoolConfig(snapshot_every=100), PoolConfig(snapshot_every=100, snapshot_mark=0.7)
-    assert not snapshot_due(by_steps, steps=199, last=100, total_steps=1, low=0.99)
-    assert snapshot_due(by_steps, steps=200, last=100, total_steps=1, low=0.0)
-    assert snapshot_due(by_mark, steps=110, last=100, total_steps=1, low=0.71)
-    assert not snapshot_due(by_mark, steps=110, last=100, total_steps=1, low=0.7)
-    assert not snapshot_due(PoolConfig(pool_size=0), steps=10**9, last=0, total_steps=1, low=1.0)
+    """Of 21 games, all won, the lower bound is 0.025 ** (1 / 21) = 0.839."""
+    by_steps, by_mark = PoolConfig(snapshot_every=100), PoolConfig(snapshot_every=100, snapshot_mark=0.83)
+    won = Score(won=21)
+    assert not due(by_steps, steps=199, last=100, beaten=won)
+    assert due(by_steps, steps=200, last=100)
+    assert due(by_mark, steps=110, last=100, beaten=won)
+    assert not due(replace(by_mark, snapshot_mark=won.interval().low), steps=110, last=100, beaten=won)
+    assert not due(by_mark, steps=110, last=100)
+    assert not due(PoolConfig(pool_size=0), steps=10**9, last=0, beaten=won)
 
 
 def test_without_an_interval_a_run_takes_fifty_snapshots():
     """A copy at every update would make a pool of a hundred span only the last hundred updates."""
-    due = [snapshot_due(PoolConfig(), steps=steps, last=0, total_steps=5_000, low=0.0) for steps in (99, 100)]
-    assert due == [False, True]
-    tiny = [snapshot_due(PoolConfig(), steps=steps, last=0, total_steps=10, low=0.0) for steps in (0, 1)]
+    found = [due(PoolConfig(), steps=steps, last=0, total_steps=5_000) for steps in (99, 100)]
+    assert found == [False, True]
+    tiny = [due(PoolConfig(), steps=steps, last=0, total_steps=10) for steps in (0, 1)]
     assert tiny == [False, True], "the shortest interval is one step"
 
 
 def test_a_pool_survives_json():
-    pool = Pool().joined_by(past_self(4, born=70), 2).joined_by(past_self(2, born=30), 0)
-    pool = Pool(pool.players, pool.rows, frozenset({PAST + 2}))
-    assert Pool.from_dict(json.loads(json.dumps(pool.to_dict()))) == pool
-    assert [player.id for player in pool.eligible] == [PAST + 4]
+    pool = Pool().joined_by(taken(4, 70), 2, 11).joined_by(taken(2, 30), 0, 12)
+    pool = replace(pool, leaving=frozenset({taken(2, 30)}))
+    again = from_plain(Pool, json.loads(json.dumps(to_plain(pool))))
+    assert again == pool and [player.born for player in again.players] == [30, 70]
+    assert pool.eligible == (taken(4, 70),)
+
+
+def test_who_is_out_of_memory_is_still_in_the_pool_and_has_no_row():
+    pool = Pool().joined_by(past(0), 0, 3).joined_by(past(1), None, 4)
+    assert pool.players == (past(0), past(1)) and pool.rows == {past(0): 0} and pool.used == {past(0): 3}
+    out = pool.out_of_memory(past(0))
+    assert out.players == pool.players and out.rows == out.used == {}
+    assert out.with_row(past(1), 0, 5).rows == {past(1): 0}
+
+
+def test_the_pool_of_a_learner_is_its_own_past_and_all_guests():
+    pool = Pool().joined_by(past(0, whose=0), 0).joined_by(past(1, whose=1), 1).joined_by(GUEST, 2)
+    assert pool.of(0) == (past(0), GUEST) and pool.of(1) == (past(1), GUEST)
+
+
+def test_of_those_born_together_past_selves_come_before_guests():
+    assert by_age((replace(GUEST, born=0), past(0))) == (past(0), GUEST)

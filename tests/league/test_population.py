@@ -8,7 +8,6 @@ import pytest
 from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed
 from sparring.core.settings import from_dict, to_dict
-from sparring.league.ledger import Score
 from sparring.league.population import (
     LIMIT,
     Copied,
@@ -23,6 +22,7 @@ from sparring.league.population import (
     select,
     steps_between,
 )
+from sparring.league.score import Score
 
 SEED = Seed.of(3)
 EIGHT = PopulationConfig(population=8)

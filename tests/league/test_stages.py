@@ -3,6 +3,7 @@ import json
 import pytest
 
 from sparring.core.errors import ConfigError
+from sparring.core.plain import from_plain, to_plain
 from sparring.league.stages import Stage, StageState, advanced, parse_stages
 
 TEXTS = ("gun_cone=15 start_offensive=0.5 until cause/gun > 0.5", "gun_cone=8 until length<=120", "gun_cone=3")
@@ -82,4 +83,4 @@ def test_the_usual_patience_is_twenty_iterations():
 
 def test_the_state_survives_json():
     state = StageState(1, (0.1, 0.25))
-    assert StageState.from_dict(json.loads(json.dumps(state.to_dict()))) == state
+    assert from_plain(StageState, json.loads(json.dumps(to_plain(state)))) == state

@@ -184,7 +184,7 @@ class League:
             column, score = state.book.roll.column[row.player], Score(row.won, row.drawn, row.lost)
             if not row.weakened:
                 score_LM3[learner, column] += score
-            if all(draw.level == NORMAL for draw in draws):
+            if row.games and all(draw.level == NORMAL for draw in draws):
                 sampled[learner][column] += row.won / row.games / row.probability
             if all(draw.level == self._level(learner) for draw in draws):
                 at_level[learner] = at_level[learner].plus(score)
@@ -360,12 +360,12 @@ class League:
     def add(self, name: str, born: int, number: int) -> Event | str:
         """Take a guest into the pool, or say why not. Its number is the same for all seeds, and the next for none."""
         size = self.rules.pool.pool_size
+        if number < self.state.guests:
+            return f"{name} cannot join as guest {number}: the next is {self.state.guests}."
         if self.room() < 1:
             return f"{name} cannot join: the pool of {size} is full. Remove a member."
         self.state, row = with_free_row(self.rules, self.state, set())
         assert row is not None
-        if number < self.state.guests:
-            return f"{name} cannot join as guest {number}: the next is {self.state.guests}."
         guest = Player("guest", number, name, born=born)
         self.state = replace(
             self.state,

@@ -25,7 +25,7 @@ class Field(NamedTuple):
     rating_M: np.ndarray
     own_rating: float
     quality_M: np.ndarray
-    """Scores of `quality_after`."""
+    """Scores of OpenAI Five's rule."""
     payoff_MM: np.ndarray | None
     """Twice the rate of row against column, less 1: antisymmetric; None where unknown."""
 
@@ -155,24 +155,8 @@ def probabilities(weight_M: np.ndarray, floor_M: np.ndarray | None = None) -> np
     return probability_M / probability_M.sum()
 
 
-def draw(probability_M: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    """`count` members at once; one of probability 0 is never drawn."""
-    return pick(probability_M, generator.random(count))
-
-
 def pick(probability_M: np.ndarray, chance_N: np.ndarray) -> np.ndarray:
-    """The member on which each number of [0, 1) falls."""
+    """The member on which each number of [0, 1) falls; one of probability 0 is never drawn."""
     cumulative_M = np.cumsum(probability_M)
     last = np.flatnonzero(probability_M)[-1]  # rounding may leave the sum below the largest number
     return np.minimum(np.searchsorted(cumulative_M, chance_N, side="right"), last)
-
-
-def quality_after(quality_M: np.ndarray, member: int, probability: float, won: int, rate: float) -> np.ndarray:
-    """Scores after the learner won `won` games against a member (arXiv:1912.06680); draws and defeats change nothing.
-
-    `probability` is that of the draw that made the match. It is an importance weight: a member's score then falls by
-    rate / M times the learner's rate of winning for each game of the pool, however often the member itself was drawn.
-    """
-    changed_M = np.array(quality_M, np.float64)
-    changed_M[member] -= won * rate / (len(changed_M) * probability)
-    return changed_M
