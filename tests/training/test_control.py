@@ -13,7 +13,6 @@ from echo_run import BLOCKS, CONFIG, WORLDS, KilledError, asking, events, left_b
 from sparring.core.errors import RunError
 from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig, PoolConfig
-from sparring.league.mixture import CURRENT
 from sparring.store.checkpoints import load
 from sparring.store.commands import drop, folder, is_training, obeyed_from, taken, waiting
 from sparring.store.run_dir import RunDir
@@ -187,7 +186,7 @@ def test_shares_by_hand_are_met_in_the_wider_seating():
     _, opposition = built_in_play()
     opposition.assign(0)
     set_shares(opposition, {"current": 0.75}, 1)
-    assert opposition.leagues[0].shares_at(0.0)[CURRENT] == 0.75
+    assert opposition.leagues[0].shares_at(0.0)[0] == 0.75  # the first branch is the current self
     opposition.observe(0, nothing_happened(opposition.built))
     mirrored = []
     for iteration in range(1, 61):

@@ -14,10 +14,13 @@ from safetensors.numpy import save
 from echo_game import echo
 from echo_run import CONFIG, PER_ITERATION, KilledError, S, asking, events, left_behind, nothing_happened
 from sparring.core.errors import ConfigError, SparringError
+from sparring.core.plain import from_plain
 from sparring.core.seeding import Seed
 from sparring.core.settings import to_dict
+from sparring.league.blocks import Block, Draw
 from sparring.league.config import OpponentsConfig, PoolConfig
-from sparring.league.player import GUEST
+from sparring.league.league import League
+from sparring.league.state import LeagueState
 from sparring.nets.actor_critic import Actor
 from sparring.nets.config import NetConfig
 from sparring.store.checkpoints import load
@@ -32,6 +35,7 @@ from sparring.training.control import Control
 from sparring.training.entrants import entrant, expanded
 from sparring.training.guests import free_name, invite, plain_name
 from sparring.training.opposition import Opposition
+from sparring.training.packing import packed_orders
 from sparring.training.players import keep_players, restore_players
 from sparring.training.program import seat_players
 from sparring.training.runs import resume, start
@@ -59,8 +63,8 @@ def test_guests_that_are_built_like_the_learner_take_rows_of_the_pool(tmp_path):
     run, opposition = invited_run(tmp_path, *paths)
     plan = opposition.built.plan
     (joined,) = Control.of(run, 0).obey(opposition, 0)
-    assert [(one.player.name, one.player.kind, one.player.id) for one in joined] == [
-        ("a", "guest", GUEST), ("b", "guest", GUEST + 1),
+    assert [(one.player.name, one.player.kind, one.player.number) for one in joined] == [
+        ("a", "guest", 0), ("b", "guest", 1),
     ]  # fmt: skip
     assert opposition.built.plan is plan  # nothing recompiles
     state = first_state(opposition.built)
@@ -80,9 +84,12 @@ def test_guests_of_another_kind_share_a_roster_and_sit_where_the_league_puts_the
     (family,) = opposition.kinds
     assert built.plan.seating.families == ("net_1", "bots", family)
     opposition.assign(0)
-    decision = opposition.decided[0][0]
-    decision.old_B[1:3] = decision.next_B[1:3] = [first.player.id, second.player.id]
-    orders = jax.tree.map(lambda x: x[0], opposition.on_device([decision], opposition.standing))
+    (decision,) = opposition.decided[0]
+    alone, _, _, last = decision.blocks
+    both = [Block(Draw(one.player), Draw(one.player)) for one in (first, second)]
+    decision = replace(decision, blocks=(alone, *both, last))
+    packed = packed_orders(built.plan.seating, opposition.leagues, [decision], opposition.guests, opposition.standing)
+    orders = jax.tree.map(lambda x: x[0], packed)
     state, knobs = jax.tree.map(lambda x: x[0], first_state(built)), tuple(map(np.asarray, built.knobs(0)))
     drivers = seat_players(built.plan, state.learners, state.pool, built.rosters, orders, knobs)
     np.testing.assert_array_equal(np.asarray(orders.pairing.family_2B)[:, 1:3], 3)
@@ -192,12 +199,12 @@ def test_a_guest_that_cannot_play_is_refused_at_the_start_and_in_a_running_run(t
     drop(run, {"do": "add", "name": "bad"}, lambda place: place.write_bytes(path.read_bytes()))
     for _ in range(2):  # the second time as a run that was resumed
         ((refused,),) = Control.of(run, 0).obey(opposition, 0)
-        assert refused.to_dict()["event"] == "refused" and not opposition.leagues[0].pool.players
+        assert refused.to_dict()["event"] == "refused" and not opposition.leagues[0].state.pool.players
 
 
 def test_a_command_that_fails_in_any_way_is_refused_and_changes_nothing(tmp_path, monkeypatch):
     run, opposition = invited_run(tmp_path, package(tmp_path / "a.safetensors", OTHER))
-    before, built = opposition.state(), opposition.built
+    before, built = opposition.saved(), opposition.built
 
     def fails(*_):
         raise RuntimeError("out of luck")
@@ -206,7 +213,7 @@ def test_a_command_that_fails_in_any_way_is_refused_and_changes_nothing(tmp_path
         patch.setattr("sparring.training.control.reseated", fails)
         ((refused,),) = Control.of(run, 0).obey(opposition, 0)
     assert refused.sentence() == "Command 1 was refused: it failed (RuntimeError: out of luck)."
-    assert opposition.state() == before and opposition.built is built
+    assert opposition.saved() == before and opposition.built is built
     drop(run, {"do": "shares", "shares": {"current": 0.5}})  # and the run goes on
     assert [event.to_dict()["event"] for event in Control.of(run, 1).obey(opposition, 1)[0]] != ["refused"]
 
@@ -228,14 +235,22 @@ def test_a_full_pool_takes_no_guest(tmp_path):
     assert "pool of 3 is full" in told[-1].sentence()
 
 
+def given(league: League, block: Block) -> None:
+    """Block 1 of the league is as this one."""
+    first, _, *rest = league.state.blocks
+    league.state = replace(league.state, blocks=(first, block, *rest))
+
+
 def test_a_guest_waits_for_the_row_of_a_member_that_is_leaving(tmp_path):
     paths = [package(tmp_path / f"{number}.safetensors", seed=number) for number in range(3)]
     run, opposition = invited_run(tmp_path, *paths)
     control = Control.of(run, 0)
     control.obey(opposition, 0)
     opposition.assign(0)
-    playing = opposition.leagues[0].blocks[1]
-    opposition.leagues[0].blocks[1] = replace(playing, next=playing.next._replace(player=GUEST))
+    (league,) = opposition.leagues
+    guest = next(player for player in league.state.pool.players if player.name == "0")
+    playing = league.state.blocks[1]
+    given(league, replace(playing, next=Draw(guest)))
     drop(run, {"do": "remove", "name": "0"})
     invite(run, entrant(str(package(tmp_path / "late.safetensors", OTHER)), echo()), "")
 
@@ -243,10 +258,11 @@ def test_a_guest_waits_for_the_row_of_a_member_that_is_leaving(tmp_path):
         return [event.to_dict()["event"] for event in told[0]]
 
     assert names(control.obey(opposition, 1)) == ["leaving", "waiting"]
-    opposition = Opposition.restored(opposition.built, opposition.state(), opposition.guests)  # also when interrupted
+    opposition = Opposition.restored(opposition.built, opposition.saved(), opposition.guests)  # also when interrupted
     assert names(control.obey(opposition, 2)) == []
-    opposition.leagues[0].blocks[1] = playing
-    opposition.leagues[0].pool = opposition.leagues[0].pool.without(GUEST)
+    (league,) = opposition.leagues
+    given(league, playing)
+    league.state = replace(league.state, pool=league.state.pool.without(guest))
     assert names(control.obey(opposition, 3)) == ["joined", "reseated"]
     assert names(control.obey(opposition, 4)) == [] and not opposition.arriving
 
@@ -273,7 +289,8 @@ def test_names_of_guests_are_names_of_files_that_nobody_else_has():
 
 def members_and_files(path: Path) -> tuple[list[dict[str, int]], dict[str, Path]]:
     leagues = load(RunDir.open(path).checkpoints_path).meta["opposition"]["leagues"]
-    members = [{one["name"]: one["row"] for one in league["pool"]["players"]} for league in leagues]
+    pools = [from_plain(LeagueState, league["state"]).pool for league in leagues]
+    members = [{player.name: row for player, row in pool.rows.items()} for pool in pools]
     return members, {file.stem: file for file in (path / "players").glob("*")}
 
 
@@ -297,17 +314,17 @@ def test_those_who_left_stay_on_disk_only_where_asked_and_seeds_are_told_apart(t
     run, opposition = RunDir.create(tmp_path / "run"), Opposition.begin(build(config, game=echo()))
     state, pools = first_state(opposition.built), []
     for iteration in range(10):
-        pools = [league.pool for league in opposition.leagues] if iteration <= 6 else pools
+        pools = [league.state.pool for league in opposition.leagues] if iteration <= 6 else pools
         _, events = opposition.assign(iteration)
         keep_players(run, opposition, state, events)
         opposition.observe(iteration, nothing_happened(opposition.built))
     born = range(0, 10 * PER_ITERATION, 2 * PER_ITERATION)
-    here = [{player.born for player in league.pool.players} for league in opposition.leagues]
+    here = [{player.born for player in league.state.pool.players} for league in opposition.leagues]
     assert [len(steps) for steps in here] == [3, 3]
     expected = {f"past-{steps}-seed-{seed}" for steps in born for seed in (0, 1) if keep or steps in here[seed]}
     assert {file.stem for file in (run.path / "players").glob("*")} == expected
     for league, pool in zip(opposition.leagues, pools, strict=True):  # back to before iteration 6
-        league.pool = pool
+        league.state = replace(league.state, pool=pool)
     restore_players(run, opposition, state, 6)
     early = {f"past-{k * PER_ITERATION}-seed-{seed}" for k in (0, 2, 4) for seed in (0, 1)}
     assert {file.stem for file in (run.path / "players").glob("*")} == early
