@@ -11,8 +11,11 @@ import pytest
 from safetensors.numpy import load, save
 
 from sparring.core.errors import ConfigError, RunError
+from sparring.core.plain import to_plain
 from sparring.core.settings import to_toml
 from sparring.games.matrix import matching_pennies, prisoners_dilemma, rock_paper_scissors
+from sparring.league.player import Player
+from sparring.league.pool import Pool
 from sparring.nets.config import NetConfig
 from sparring.store.checkpoints import save as save_checkpoint
 from sparring.store.packages import PlayerMeta, read_package, write_package
@@ -142,17 +145,13 @@ def test_learners_of_unlike_sides_are_told_apart_and_know_their_side(runs, penni
 
 
 def test_shadows_and_past_selves_are_players_of_their_run(tmp_path, rps):
-    pool = [
-        {
-            "players": [
-                {"name": "past-30", "row": 0, "born": 30, "kind": "past"},
-                {"name": f"past-{60 + r}", "row": 1, "born": 60, "kind": "past"},
-                {"name": "guest", "row": 1, "born": 60, "kind": "guest"},
-            ]
-        }
-        for r in (0, 1)
-    ]
-    arrays = write_run(tmp_path / "a", CONFIG, (100,), opposition={"leagues": [{"pool": own} for own in pool]})[100]
+    pools = []
+    for r in (0, 1):
+        first, second = Player("past", 0, "past-30", 0, 30), Player("past", 1, f"past-{60 + r}", 0, 60)
+        guest = Player("guest", 0, "guest", born=60)
+        pools.append(to_plain(Pool((first, second, guest), {first: 0, second: 1, guest: 1})))
+    leagues = [{"state": {"pool": pool}} for pool in pools]
+    arrays = write_run(tmp_path / "a", CONFIG, (100,), opposition={"leagues": leagues})[100]
     shadow = entrant(f"{tmp_path / 'a'}:learner.shadow", rps)
     assert_plays(shadow, arrays, (0, 0), "learners.0.shadow.")
     for text, place in ((":past-30", (0, 0)), (":past-60", (0, 1)), (":past-61#8", (1, 1))):

@@ -42,7 +42,8 @@ BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"value_loss": "huber"}, "huber_delta"),
     ({"value_norm": "popart"}, "value_norm_rate"),
     ({"history": 0.5}, "current ladder sampler late_sampler bot_sampler shrink forget pool_size"),
-    ({"history": 0.5}, "snapshot_every snapshot_mark eviction keep_evicted"),
+    ({"history": 0.5}, "snapshot_every snapshot_mark eviction keep_evicted history_temperature history_epsilon"),
+    ({"bots": 0.5}, "bot_temperature bot_epsilon"),
     ({"history": 0.5, "late_sampler": "latest"}, "late_from"),
     ({"history": 0.5, "sampler": "pfsp_hard"}, "pfsp_power"),
     ({"history": 0.5, "late_sampler": "delta_uniform"}, "delta"),
@@ -61,7 +62,7 @@ BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"oracles": 1}, "role_steps meta meta_games"),
     ({"mains": 1}, "main_rule judge league_self_play league_pfsp struggling_below forgotten_below"),
     ({"mains": 1, "main_exploiters": 1}, "exploiters_below exploiter_floor exploiter_share beaten_above"),
-    ({"mains": 1, "league_exploiters": 2}, "reset_share league_rule"),
+    ({"mains": 1, "league_exploiters": 2}, "reset_share league_rule reset_to"),
     ({"population": 4}, " ".join(name for name in NEEDS if name.startswith("pbt_"))),
 )
 SWITCHES = {name: switch for switch, names in BY_SWITCH for name in names.split()}
@@ -113,7 +114,7 @@ def another(name: str) -> Any:
     if isinstance(default, bool):
         return not default
     if isinstance(default, Schedule):
-        return default.start * 0.9
+        return default.start * 0.9 or 0.1
     if isinstance(default, int):
         return default * 2 or 4
     if isinstance(default, float):

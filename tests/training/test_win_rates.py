@@ -8,7 +8,9 @@ import pytest
 
 from sparring.core.errors import ConfigError
 from sparring.core.settings import from_dict, to_dict
+from sparring.league.blocks import Meeting
 from sparring.league.config import Sampler
+from sparring.league.player import Player
 from sparring.league.sampling import RULES, Field
 from sparring.recipes.self_play import SELF_PLAY, apply
 from sparring.training.build import build
@@ -102,7 +104,8 @@ def test_the_default_preset_draws_uniformly_and_by_steps_where_nobody_wins():
 
 def test_where_nobody_wins_metrics_tell_what_the_learner_earned_with_each_kind():
     def faced(kind: str, games: int, won: int, earned: float) -> Faced:
-        return Faced(0, "learner", 0, 0, 1, kind, kind, 1.0, games, won, 0, games - won, games, earned, 0.0, False)
+        met = Meeting(0, Player("past", 1, kind), 1.0, False, games, won, 0, games - won, games, earned)
+        return Faced(0, "learner", 0, kind, met)
 
     rows = [faced("past", 2, 2, 3.0), faced("past", 2, 1, 5.0), faced("self", 4, 2, 16.0)]
     assert opponent_metrics(rows, won=False) == {

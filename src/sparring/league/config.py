@@ -179,6 +179,7 @@ def check_opponents(opponents: OpponentsConfig, pool: PoolConfig, curriculum: Cu
         ("weaken_levels", 0, inf),
     )
     _check_shares(opponents, curriculum)
+    _check_weakness(opponents)
     if opponents.bot_sampler == "nash":
         raise ConfigError("bot_sampler=nash needs games of bots among themselves, which training does not play.")
     if pool.pool_size == 0 and (opponents.history != Schedule.parse(0.0) or opponents.history_floor or pool.guests):
@@ -241,6 +242,15 @@ def _check_shares(opponents: OpponentsConfig, curriculum: CurriculumConfig) -> N
     governed = curriculum.curriculum_share
     if not 0 <= min(governed.start, governed.end) <= max(governed.start, governed.end) <= 1:
         raise ConfigError(f"curriculum_share must lie in [0, 1], found {governed}.")
+
+
+def _check_weakness(opponents: OpponentsConfig) -> None:
+    for who in ("history", "bot"):
+        temperature, epsilon = getattr(opponents, f"{who}_temperature"), getattr(opponents, f"{who}_epsilon")
+        if min(temperature.start, temperature.end) <= 0:
+            raise ConfigError(f"{who}_temperature must be above 0, found {temperature}.")
+        if not 0 <= min(epsilon.start, epsilon.end) <= max(epsilon.start, epsilon.end) <= 1:
+            raise ConfigError(f"{who}_epsilon must lie in [0, 1], found {epsilon}.")
 
 
 def _check_ranges(config: object, *ranges: tuple[str, float, float], above_zero: Iterable[str] = ()) -> None:

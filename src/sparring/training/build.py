@@ -92,7 +92,6 @@ class Built:
             temperature=rows(1.0, np.float32) if weak else none,
             epsilon=rows(0.0, np.float32) if weak else none,
             pairing=pairing if self.plan.seating.changing else None,
-            shaping=self.shaping(0),
             reach=filled(defeats.defeat_reach, np.int32) if defeats.defeat_share else None,
             replay_share=filled(defeats.defeat_share, np.float32) if defeats.defeat_share else None,
         )
@@ -108,26 +107,20 @@ class Built:
         return min(iteration / -(-steps // self.steps_per_iteration), 1.0)
 
     def knobs(self, iteration: int) -> tuple[np.ndarray, ...]:
-        """knobs_LH for each learning group."""
-        progress = self.progress(iteration)
-        return tuple(np.stack([knobs_at(ppo, progress) for ppo in group]) for group in self.settings)
+        """knobs_LH for each learning group: coefficients, then the weights of shaping terms."""
+        progress, shaping_J = self.progress(iteration), self.shaping_J(iteration)
+        return tuple(
+            np.stack([np.concatenate([knobs_at(ppo, progress), shaping_J]) for ppo in group]) for group in self.settings
+        )
 
-    def shaping_J(self, iteration: int) -> np.ndarray | None:
-        """Weights of the shaping terms, rewards first, then potentials; None where shaping is off."""
+    def shaping_J(self, iteration: int) -> np.ndarray:
+        """Weights of the shaping terms, rewards first, then potentials; none where shaping is off."""
         if not self.plan.shaping:
-            return None
+            return np.zeros(0, np.float32)
         spec, weights = self.game.spec, shaping_weights(self.game.spec, self.config.shaping)
         names = spec.terms_of("reward") + spec.terms_of("potential")
         progress = self.progress(iteration)
         return np.asarray([weights[name].at(progress) if name in weights else 0.0 for name in names], np.float32)
-
-    def shaping(self, iteration: int) -> tuple[Array, ...]:
-        """The same for every seed and learner, [R, L, J] for each learning group; empty where shaping is off."""
-        weights_J = self.shaping_J(iteration)
-        if weights_J is None:
-            return ()
-        shapes = [(self.config.seeds, len(names), len(weights_J)) for names in self.lineup.learners]
-        return tuple(jnp.asarray(np.broadcast_to(weights_J, shape)) for shape in shapes)
 
 
 def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -> Built:
@@ -182,6 +175,8 @@ def rosters_of(game: Game, config: RunConfig) -> dict[str, Frozen]:
         return {}
     ids = jnp.asarray([FIRST["bot"] + row for row in range(len(names))], jnp.uint32)
     roster = Frozen(stack([Scripted.make(game, name) for name in names]), ids)
+    if not config.changing:
+        return {BOTS: roster}
     return {bots_family(game.spec, seats): roster for seats in game.spec.seats_of_side}
 
 
