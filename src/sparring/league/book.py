@@ -62,9 +62,11 @@ class Book:
     quality_LM: np.ndarray
     """Scores of OpenAI Five's rule."""
     rating_M: np.ndarray
-    """A live trend; a past self begins at its learner's rating, everyone else at 0. Games against oneself are not rated."""
+    """A live trend; a past self begins at its learner's rating, everyone else at 0. Games against oneself are not
+    rated."""
     birth_MM: np.ndarray
-    """Rate of the learner that a past self is a copy of against others when it was copied: what the copy would reach."""
+    """Rate of the learner that a past self is a copy of against others when it was copied: what the copy would
+    reach."""
 
     @classmethod
     def blank(cls, players: Sequence[Player]) -> Book:
@@ -160,8 +162,8 @@ class Book:
         return self.score(learner, player).interval()
 
     def payoff(self, columns: Sequence[int]) -> np.ndarray:
-        """payoff_MM of past selves among themselves, antisymmetric: twice the rate of row against column, less 1; 0 where
-        nothing is known. Of two past selves, the younger's learner met the older."""
+        """payoff_MM of past selves among themselves, antisymmetric: twice the rate of row against column, less 1; 0
+        where nothing is known. Of two past selves, the younger's learner met the older."""
         rate_MM = self.birth_MM[np.ix_(columns, columns)]
         known_MM = np.where(rate_MM == UNKNOWN, 0.0, 2.0 * rate_MM - 1.0)
         later_MM = (rate_MM != UNKNOWN).astype(float)

@@ -41,6 +41,12 @@ class OpponentsConfig:
     """Share of blocks against past selves and guests."""
     bots: Schedule = Schedule.parse(0.0)
     """Share of blocks against the game's bots."""
+    follow: Literal["time", "rate"] = "time"
+    """What carries shares from their first to their last value: the time of the run, or how well the learner does."""
+    follow_from: float = 0.5
+    """With follow=rate: the rate of winning, against everybody but learners, up to which the first values hold."""
+    follow_to: float = 0.8
+    """With follow=rate: the rate from which the last values hold; above follow_from."""
     history_floor: float = 0.0
     """Least share of past selves and guests, whatever the schedules say. Usual: 0.1 to 0.2."""
     bot_floor: float = 0.0
@@ -159,6 +165,8 @@ def check_opponents(opponents: OpponentsConfig, pool: PoolConfig, curriculum: Cu
         ("history_floor", 0.0, 1.0),
         ("bot_floor", 0.0, 1.0),
         ("late_from", 0.0, 1.0),
+        ("follow_from", 0.0, 1.0),
+        ("follow_to", 0.0, 1.0),
         ("delta", 0.0, 1.0),
         ("window", 1, inf),
         ("recency_power", 0.0, inf),
@@ -180,6 +188,10 @@ def check_opponents(opponents: OpponentsConfig, pool: PoolConfig, curriculum: Cu
     )
     _check_shares(opponents, curriculum)
     _check_weakness(opponents)
+    if opponents.follow_from >= opponents.follow_to:
+        raise ConfigError(
+            f"follow_from must be below follow_to, found {opponents.follow_from} and {opponents.follow_to}."
+        )
     if opponents.bot_sampler == "nash":
         raise ConfigError("bot_sampler=nash needs games of bots among themselves, which training does not play.")
     if pool.pool_size == 0 and (opponents.history != Schedule.parse(0.0) or opponents.history_floor or pool.guests):

@@ -131,8 +131,8 @@ def copied(
 
 
 def with_room(rules: Rules, state: LeagueState, learner: int, steps: int) -> tuple[LeagueState, list[Event]]:
-    """Let somebody leave a learner's full pool. Where all play, one is drawn no more and is free in a while; else a small
-    pool could be busy for ever."""
+    """Let somebody leave a learner's full pool. Where all play, one is drawn no more and is free in a while; else a
+    small pool could be busy for ever."""
     if len(state.pool.of(learner)) < rules.pool.pool_size:
         return state, []
     leaver = who_leaves(rules, state, learner, steps, playing(state.blocks))
@@ -180,7 +180,8 @@ def put_back(
 
 
 def begun_anew(state: LeagueState, learner: int, iteration: int, parent: int = NOBODY) -> LeagueState:
-    """A learner has other weights: those it began with, or those of a parent, at whose level of the curriculum it is."""
+    """A learner has other weights: those it began with, or those of a parent, at whose level of the curriculum it
+    is."""
     standing = Standing() if parent == NOBODY else Standing(state.careers[parent].standing.level)
     career = replace(state.careers[learner], anew=iteration, standing=standing, trial={})
     state = replace(state, book=state.book.begun_anew(learner, parent))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -75,8 +75,8 @@ class Outlook:
         return bool((most <= mark).any() if or_equal else (most < mark).any())
 
     def beaten(self, mark: float, columns: np.ndarray) -> bool:
-        """Whether the rate against all of these is above a mark. Nobody to beat is no victory: otherwise an empty league
-        would be filled with untrained copies."""
+        """Whether the rate against all of these is above a mark. Nobody to beat is no victory: otherwise an empty
+        league would be filled with untrained copies."""
         if self.role.judge == "bound":
             least = np.array([recent(self.book.fading_LM3[self.me, column]).low for column in columns])
         else:
@@ -134,18 +134,21 @@ def ways(outlook: Outlook, branch: Branch, share: float = 1.0) -> tuple[Way, ...
 def way_of(outlook: Outlook, branch: Branch, target: int, share: float) -> Way | None:
     """The branch, or the one that takes its place where nobody is found or its condition does not hold."""
     columns = outlook.columns(branch.among, target)
-    if len(columns) and holds(outlook, branch.when, columns, target):
+    if len(columns) and met(outlook, branch, columns, target):
         weight_M, flaws = weighed(outlook, branch, columns)
         floor_M = np.full(len(columns), branch.floor_each / share) if branch.floor_each else None
         return Way(branch, columns, probabilities(weight_M, floor_M), flaws)
     return None if branch.otherwise is None else way_of(outlook, branch.otherwise, target, share)
 
 
-def holds(outlook: Outlook, when: Below | None, columns: np.ndarray, target: int) -> bool:
-    if when is None:
-        return True
-    asked = columns if when.among is None else outlook.columns(when.among, target)
-    return outlook.below(when.mark, asked, or_equal=when.or_equal)
+def met(outlook: Outlook, branch: Branch, columns: np.ndarray, target: int) -> bool:
+    """Whether the conditions of a branch are."""
+
+    def holds(condition: Below) -> bool:
+        asked = columns if condition.among is None else outlook.columns(condition.among, target)
+        return outlook.below(condition.mark, asked, or_equal=condition.or_equal)
+
+    return (branch.when is None or holds(branch.when)) and not (branch.unless and holds(branch.unless))
 
 
 def weighed(outlook: Outlook, branch: Branch, columns: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -180,7 +183,7 @@ class Table:
     progress: float
     curriculum: CurriculumConfig
     levels: tuple[Level, ...] = ()
-    standing: Standing = Standing()
+    standing: Standing = field(default_factory=Standing)
 
 
 def draw_players(outlook: Outlook, table: Table, seed: Seed) -> tuple[dict[int, Draw], Counter[str]]:
@@ -240,7 +243,8 @@ def refuge(
 
 
 def last_resort(outlook: Outlook) -> tuple[Way, ...]:
-    """Nobody with a share is there: the shadow is the nearest to the learner itself, which is met where there is none."""
+    """Nobody with a share is there: the shadow is the nearest to the learner itself, which is met where there is
+    none."""
     return ways(outlook, OWN_SHADOW) or ways(outlook, ALONE)
 
 

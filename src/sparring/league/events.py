@@ -61,8 +61,8 @@ class Kept(Event):
 
 @dataclass(frozen=True)
 class Reset(Event):
-    """Put a learner back to where it began: weights, optimiser, statistics and shadow. With a parent, its policy is that
-    past player's."""
+    """Put a learner back to where it began: weights, optimiser, statistics and shadow. With a parent, its policy is
+    that past player's."""
 
     learner: int
     name: str

@@ -38,7 +38,7 @@ from sparring.league.events import Counted, Event, Joined, Own, Recalled, Shares
 from sparring.league.meta_game import MetaGame, MetaStrategy, Pair, meta_strategy, uniform
 from sparring.league.mixture import set_by_hand, shares
 from sparring.league.player import NOBODY, Player
-from sparring.league.score import Score
+from sparring.league.score import Score, rates
 from sparring.league.state import Assignment, Career, LeagueState, Rules
 from sparring.ratings.payoff import RatingError
 from sparring.statistics.intervals import Interval
@@ -126,7 +126,15 @@ class League:
         """share_K of the branches of a learner's role."""
         bots = sum(player.kind == "bot" and self.rules.opposed(learner, player) for player in self.rules.players)
         branches, by_hand = self.rules.roles[learner].branches, self.state.careers[learner].by_hand
+        if self.rules.config.follow == "rate":
+            progress = self._success(learner)
         return shares(branches, progress, bots=bots, by_hand=by_hand)
+
+    def _success(self, learner: int) -> float:
+        """How far a learner's rate against everybody but learners has come on its way, from 0 to 1."""
+        config, fading_M3 = self.rules.config, self.state.book.fading_LM3[learner, self.rules.learners :]
+        rate = float(rates(fading_M3.sum(0))) if fading_M3.any() else 0.0
+        return min(1.0, max(0.0, (rate - config.follow_from) / (config.follow_to - config.follow_from)))
 
     def members(self) -> tuple[Member, ...]:
         """Everybody but a learner that is alone: each as the first learner sees it that can meet it as its own."""
@@ -135,6 +143,9 @@ class League:
             for scripted in (False, True)
         )
         alone = self.rules.learners == 1
+        branches = [branch for role in self.rules.roles for branch in role.branches]
+        if not alone and not any("shadow" in branch.among.kinds and branch.ever for branch in branches):
+            others = others[: self.rules.learners]
         listed = (*others[alone:], *self.state.pool.players, *bots)
         return tuple(self._member(player, self._viewer(player)) for player in listed)
 
@@ -224,8 +235,8 @@ class League:
     # The past.
 
     def _keep_past(self, iteration: int, steps: int) -> None:
-        """Let those go who have played their last games, copy those who are due, then put those back who begin anew: the
-        copy is of what was learned. All verdicts are of what was known before any of it."""
+        """Let those go who have played their last games, copy those who are due, then put those back who begin anew:
+        the copy is of what was learned. All verdicts are of what was known before any of it."""
         busy = playing(self.state.blocks)
         for player in self.state.pool.players:
             if player in self.state.pool.leaving - busy:
@@ -387,8 +398,8 @@ class League:
         return event
 
     def set_shares(self, wanted: Mapping[str, float], progress: float) -> Event:
-        """Fix shares from now on: those in `wanted` as they are, the others in their present proportions. Learners whose
-        role has none of these branches go on as they were."""
+        """Fix shares from now on: those in `wanted` as they are, the others in their present proportions. Learners
+        whose role has none of these branches go on as they were."""
         names = {branch.name for role in self.rules.roles for branch in role.branches}
         for name, share in wanted.items():
             self._check_share(name, share, names)

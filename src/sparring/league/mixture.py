@@ -18,7 +18,8 @@ NO_BRANCH = -1
 
 
 def mixture(config: OpponentsConfig, *, every: int, mark: float = 0.0, gate: GateConfig = NO_GATE) -> Role:
-    """A learner that meets itself, its shadow, its past and the bots; `every`, `mark` and `gate` say when it is copied."""
+    """A learner that meets itself, its shadow, its past and the bots; `every`, `mark` and `gate` say when it is
+    copied."""
     current = Branch(CURRENT, Among(("learner",), whose="own"), config.current)
     snapshot = SnapshotRule(every=every, mark=mark, gate=gate, from_birth=True)
     return Role("", (current, shadow_branch(config), history_branch(config), bots_branch(config)), snapshot)

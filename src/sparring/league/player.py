@@ -1,4 +1,5 @@
-"""Who can sit in a game. A player is told by its kind and its number, for good; where its weights are is another matter.
+"""Who can sit in a game. A player is told by its kind and its number, for good; where its weights are is another
+matter.
 
 On the host a player is this record everywhere. Arrays on the device hold whole numbers instead: `packed` makes them.
 """
@@ -21,8 +22,8 @@ FIRST: dict[Kind, int] = {"learner": 2**16, "past": 2**20, "shadow": 2**28, "gue
 class Player:
     kind: Kind
     number: int
-    """Of its kind, never given twice: the place of a learner, or of the one whose shadow it is; a running number of past
-    selves and guests; the place of a bot in the game's list of bots."""
+    """Of its kind, never given twice: the place of a learner, or of the one whose shadow it is; a running number of
+    past selves and guests; the place of a bot in the game's list of bots."""
     name: str = field(compare=False)
     """For people and files; no two players of a run have the same at one time."""
     learner: int = field(default=NOBODY, compare=False)

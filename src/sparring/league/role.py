@@ -56,8 +56,11 @@ class Branch:
     late_draw: str = ""
     """The rule late in the run; empty: as before."""
     when: Below | None = None
+    """The branch is taken only where this holds,"""
+    unless: Below | None = None
+    """and only where this does not."""
     otherwise: Branch | None = None
-    """Who is met where nobody is found, or the condition does not hold. None: whoever else the role meets."""
+    """Who is met where nobody is found, or the conditions are not met. None: whoever else the role meets."""
     target: str = ""
     """A role: the share is split evenly among its learners, each being the target in turn."""
     floor: float = 0.0

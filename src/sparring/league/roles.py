@@ -155,15 +155,13 @@ def share(value: float) -> Schedule:
 def main_branches(config: RolesConfig) -> tuple[Branch, ...]:
     if config.main_rule == "elo_gaussian":
         return (Branch("rated", Among(("learner", "past", "guest")), draw="elo_gaussian"),)
-    live = Branch("self-play", TARGET)
     # The current main, or its past while that main is too strong; the paper gives no mark, the pseudocode does.
     struggling = Below(config.struggling_below, Among(("learner",), whose="target", others=True), or_equal=True)
+    easier = Branch("history", VERSIONS, draw="pfsp_var", otherwise=Branch("self-play", TARGET))
     rest = 1.0 - (config.league_self_play + config.league_pfsp)
 
     def self_play(part: float) -> Branch:
-        return Branch(
-            "history", VERSIONS, share(part), "pfsp_var", when=struggling, otherwise=live, target="main"
-        )  # fmt: skip
+        return Branch("self-play", TARGET, share(part), unless=struggling, otherwise=easier, target="main")
 
     # The paper names forgotten mains and past main exploiters in one breath. The order, the marks and the draw of one
     # main, whose versions may be forgotten and with whom self-play takes over, are the pseudocode's.

@@ -10,8 +10,8 @@ import numpy as np
 from sparring.statistics.intervals import Interval, clopper_pearson
 
 TOGETHER = 16
-"""Games reported together move a rating, and let older games fade, like at most this many. Thousands at once would let a
-rating overshoot the truth, and would leave nothing of all iterations but the last."""
+"""Games reported together move a rating, and let older games fade, like at most this many. Thousands at once would let
+a rating overshoot the truth, and would leave nothing of all iterations but the last."""
 
 
 class Score(NamedTuple):

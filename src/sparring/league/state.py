@@ -73,7 +73,8 @@ class Rules:
         return (learner + self.learners // 2) % self.learners if self.sides else NOBODY
 
     def opposed(self, learner: int, player: Player) -> bool:
-        """Whether a player can sit opposite a learner: any where sides are alike, else one that drives the other side."""
+        """Whether a player can sit opposite a learner: any where sides are alike, else one that drives the other
+        side."""
         if not self.sides:
             return True
         if player.learner != NOBODY:
@@ -92,7 +93,7 @@ class Rules:
 class Career:
     """What is remembered of one learner besides its games."""
 
-    standing: Standing = Standing()
+    standing: Standing = field(default_factory=Standing)
     by_hand: dict[str, float] | None = None
     """Shares that somebody set, by branch; None: the schedules."""
     copied: int = 0

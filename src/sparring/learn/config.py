@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -160,6 +160,11 @@ NEUTRAL = {
 COEFFICIENTS = tuple(field.name for field in fields(PPOConfig) if field.type in (Schedule, Rate))
 Knobs = namedtuple("Knobs", COEFFICIENTS)  # pyright: ignore[reportUntypedNamedTuple]
 """The coefficients of one iteration, as traced scalars under their own names."""
+
+
+def knobs_of(knobs_H: Any) -> Knobs:
+    """The coefficients at the front of an array of knobs; weights of shaping terms follow them there."""
+    return Knobs(*knobs_H[: len(COEFFICIENTS)])
 
 
 def coefficient(config: PPOConfig, name: str) -> Schedule:

@@ -245,9 +245,9 @@ def seat_changing(
     """Blocks with a home side, whose other sides change players: one player at a time drives all of a block's.
 
     mirror_B: the learner itself may drive the away sides, and then learns from them. face_B: a player of one of the
-    families may; where sides are unlike, those whose names end in the number of the away side's seats. Each block allows
-    one of them at least. Several learners have as many blocks each, one learner's after another's. Home sides alternate
-    from block to block; where sides are unlike, each has half of the learners, always at home on their own.
+    families may; where sides are unlike, those whose names end in the number of the away side's seats. Each block
+    allows one of them at least. Several learners have as many blocks each, one learner's after another's. Home sides
+    alternate from block to block; where sides are unlike, each has half of the learners, always at home on their own.
     """
     sides, each = spec.seats_of_side, len(mirror_B)
     alike = spec.exchangeable_sides

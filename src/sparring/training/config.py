@@ -158,8 +158,8 @@ class RunConfig:
             return
         if self.opponents.history != Schedule.parse(0.0) or self.opponents.history_floor:
             raise ConfigError(
-                "Roles say by themselves how often the past is met: history and history_floor have no place beside them. "
-                "Leave them out, or set mains and oracles to 0."
+                "Roles say by themselves how often the past is met: history and history_floor have no place beside "
+                "them. Leave them out, or set mains and oracles to 0."
             )
         if not self.pool.pool_size:
             raise ConfigError("A league of roles keeps past players in memory, found pool_size=0. Raise it.")
@@ -167,8 +167,8 @@ class RunConfig:
             raise ConfigError("imitation learns in the opponent's place, and roles never play there. Leave it out.")
         if self.roles.oracles and (self.pool.guests or self.gates.gate != "none"):
             raise ConfigError(
-                "Oracles answer a meta-strategy over all past players: guests, whose payoffs nobody measured, and gates "
-                "have no place there. Leave them out."
+                "Oracles answer a meta-strategy over all past players: guests, whose payoffs nobody measured, and "
+                "gates have no place there. Leave them out."
             )
         if self.roles.oracles and self.stages:
             raise ConfigError(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,15 @@ from sparring.store.checkpoints import Checkpoint, load, load_one, newest_first
 from sparring.store.run_dir import RunDir
 
 SHADOW = ".shadow"
+
+
+class Policy(NamedTuple):
+    """Where a checkpoint has a policy: the arrays whose names begin so, and their row."""
+
+    prefix: str
+    row: int
+    learner: str
+    """The learner that it is, or whose shadow or past it is."""
 
 
 @contextmanager
@@ -74,16 +83,32 @@ def seed_row(checkpoint: Checkpoint, seed: int | None) -> int:
 
 
 def members(checkpoint: Checkpoint, place: int) -> dict[str, dict[str, Any]]:
-    """Past selves in the pool of the seed at that place, by name: their `row`, and the step they were `born` at."""
+    """Past selves in the pool of the seed at that place, by name: their `row`, the step they were `born` at, and whose
+    past they are."""
     with believing(checkpoint.path):
         leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
         rows = from_plain(Pool, leagues[place]["state"]["pool"]).rows if leagues else {}
         # Guests may be built otherwise, and then have no row in the pool; they are packages anyway.
         return {
-            checked_name(player.name): {"row": row, "born": player.born}
+            checked_name(player.name): {"row": row, "born": player.born, "learner": player.learner}
             for player, row in rows.items()
             if player.kind == "past"
         }
+
+
+def policies_of(checkpoint: Checkpoint, place: int) -> dict[str, Policy]:
+    """Where the policies of the seed at that place are, by name: learners, their shadows, past selves in memory."""
+    learners = learners_of(checkpoint)
+    found = {name: Policy(f"learners.{group}.model.actor.", row, name) for name, (group, row) in learners.items()}
+    found |= {
+        f"{learner}{SHADOW}": Policy(f"learners.{group}.shadow.", row, learner)
+        for learner, (group, row) in learners.items()
+        if any(name.startswith(f"learners.{group}.shadow.") for name in checkpoint.arrays)
+    }
+    names = list(learners)
+    with believing(checkpoint.path):
+        past = {name: (one["row"], names[one["learner"]]) for name, one in members(checkpoint, place).items()}
+    return found | {name: Policy("pool.", row, learner) for name, (row, learner) in past.items()}
 
 
 def weights_of(
@@ -91,22 +116,23 @@ def weights_of(
 ) -> tuple[str, dict[str, np.ndarray]]:
     """The player that is meant, and the weights of its policy by their names in it. Stacks are [R, rows, ...]."""
     learners, place, leaders = learners_of(checkpoint), seed_row(checkpoint, seed), leaders_of(checkpoint)
-    rows = {name: (f"learners.{group}.model.actor.", row) for name, (group, row) in learners.items()}
     if not player and leaders:
         with believing(checkpoint.path):
-            player = list(rows)[leaders[place]]
-    if not player and len(rows) > 1:
-        raise ConfigError(f"{run} has the learners {', '.join(rows)}. Name one: {run}:{next(iter(rows))}")
-    rows |= {
-        f"{learner}{SHADOW}": (f"learners.{group}.shadow.", row)
-        for learner, (group, row) in learners.items()
-        if any(name.startswith(f"learners.{group}.shadow.") for name in checkpoint.arrays)
+            player = list(learners)[leaders[place]]
+    if not player and len(learners) > 1:
+        raise ConfigError(f"{run} has the learners {', '.join(learners)}. Name one: {run}:{next(iter(learners))}")
+    known = policies_of(checkpoint, place)
+    player = player or next(iter(known), "")
+    if player not in known:
+        raise ConfigError(unknown(f"player of {run}", player, known))
+    return player, weights_at(checkpoint, known[player], place)
+
+
+def weights_at(checkpoint: Checkpoint, policy: Policy, place: int) -> dict[str, np.ndarray]:
+    own = {
+        name.removeprefix(policy.prefix): array
+        for name, array in checkpoint.arrays.items()
+        if name.startswith(policy.prefix)
     }
-    rows |= {name: ("pool.", one["row"]) for name, one in members(checkpoint, place).items()}
-    player = player or next(iter(rows), "")
-    if player not in rows:
-        raise ConfigError(unknown(f"player of {run}", player, rows))
-    prefix, row = rows[player]
-    own = {name.removeprefix(prefix): array for name, array in checkpoint.arrays.items() if name.startswith(prefix)}
     with believing(checkpoint.path):
-        return player, {name: array[place, row] for name, array in own.items()}
+        return {name: array[place, policy.row] for name, array in own.items()}

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
+from sparring.league.config import SHARES
 from sparring.training.config import RunConfig
 from sparring.training.line_up import has_bots
 
@@ -31,6 +32,11 @@ def drawn_by(*rules: str) -> Need:
 def mixed(config: RunConfig) -> bool:
     """Whether shares say who opposes; those can be changed by hand while a run trains, so any of them will do."""
     return config.changing and not config.roles.active
+
+
+def moving(config: RunConfig) -> Iterator[bool]:
+    """Of each share, whether it changes over the run."""
+    return (getattr(config.opponents, name).shape != "constant" for name in SHARES)
 
 
 def by_shares(config: RunConfig) -> bool:
@@ -82,6 +88,8 @@ NEEDS: dict[str, Need] = {
     # Who opposes.
     **dict.fromkeys(("sampler", "late_sampler"), MIXTURE),
     **dict.fromkeys(("current", "ladder", "bot_sampler"), LEAGUE),
+    "follow": Need(lambda c: c.changing and any(moving(c)), "a share that changes, as --history '0.1 -> 0.5'"),
+    **dict.fromkeys(("follow_from", "follow_to"), Need(lambda c: c.opponents.follow == "rate", "follow=rate")),
     **dict.fromkeys(("bot_temperature", "bot_epsilon"), BOTS),
     **dict.fromkeys(("history_temperature", "history_epsilon"), MIXTURE),
     **dict.fromkeys(("snapshot_every", "snapshot_mark", "eviction", "keep_evicted"), MIXTURE),

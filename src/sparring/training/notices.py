@@ -4,8 +4,10 @@ too, so that whoever reads the run later is told the same."""
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from sparring.core.errors import unknown
 from sparring.core.records import LARGEST
 from sparring.evaluation.scoring import MatchGames
+from sparring.league.stages import PATIENCE, parse_stages
 from sparring.learn.config import PPOConfig
 from sparring.training.build import Built
 
@@ -25,7 +27,7 @@ def notices(built: Built, iteration: int, lines: Sequence[dict[str, Any]]) -> li
     settings = dict(zip(built.lineup.names, (ppo for group in built.settings for ppo in group), strict=True))
     found = []
     for line in lines:
-        for kind, text in game_remarks(line):
+        for kind, text in (*game_remarks(line), *mark_remarks(built, iteration, line)):
             where = {"kind": "notice", "iteration": iteration, "seed": line["seed"], "learner": EVERYBODY}
             found.append({**where, "notice": kind, "text": text})
         for name in built.lineup.names:
@@ -72,6 +74,22 @@ def game_remarks(line: dict[str, Any]) -> list[tuple[str, str]]:
             )
         )
     return found
+
+
+def mark_remarks(built: Built, iteration: int, line: dict[str, Any]) -> list[tuple[str, str]]:
+    """(kind, text) of marks that no stage can reach, since their metric is not there after as many iterations as it
+    takes to judge by it."""
+    if iteration + 1 != PATIENCE:
+        return []
+    return [
+        (
+            "mark",
+            f"stage {number} ends by {stage.metric}, and iteration {PATIENCE} knows nothing of it. "
+            f"{unknown('metric', stage.metric, line)} The stage goes on until it appears.",
+        )
+        for number, stage in enumerate(parse_stages(built.config.stages), start=1)
+        if stage.metric and line.get(stage.metric) is None
+    ]
 
 
 def remarks(ppo: PPOConfig, stats: dict[str, Any]) -> list[tuple[str, str]]:

@@ -151,7 +151,7 @@ class Opposition:
     def assign(self, iteration: int) -> tuple[Orders, list[tuple[Event, ...]]]:
         """The orders of an iteration, and for each seed the events that must happen before it."""
         staged = self.next_stage(iteration)
-        orders = self.standing._replace(shaping=self.built.shaping(iteration))
+        orders = self.standing
         if self.retries:
             self.retries = tuple(self.coped(iteration, r) for r in range(len(self.retries)))
             self.tries = tuple(second for second in self.tries if second.iteration > iteration - LATE)

@@ -82,11 +82,9 @@ def packed_slot(seating: Seating, league: League, draws: Sequence[Draw], guests:
         else:
             family = 1 + seating.families.index(family_of(seating, block, player, guests))
             found.append((family, packed(player), row_of(league, player, guests)))
-    family_B, player_B, row_B = (np.array(column) for column in zip(*found, strict=True))
-    return Slot(
-        family_B.astype(np.int32), player_B.astype(np.uint32), row_B.astype(np.int32),
-        np.array([draw.temperature for draw in draws], np.float32), np.array([draw.epsilon for draw in draws], np.float32),
-    )  # fmt: skip
+    family_B, player_B, row_B = zip(*found, strict=True)
+    weakness = np.array([(draw.temperature, draw.epsilon) for draw in draws], np.float32)
+    return Slot(np.array(family_B, np.int32), np.array(player_B, np.uint32), np.array(row_B, np.int32), *weakness.T)
 
 
 def family_of(seating: Seating, block: int, player: Player, guests: Mapping[Player, Guest]) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed
@@ -81,18 +80,6 @@ class Population:
         (knobs_LH,), progress = common, self.built.progress(iteration)
         stacks = [with_factors(self.built, knobs_LH, factor_MH, progress) for factor_MH in self.factors]
         return (np.stack(stacks),)
-
-    def shaping(self, weights: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Weights of shaping terms, [R, L, J] for each learning group, with every member's factors in them."""
-        spec, explored = self.built.game.spec, self.built.config.population.pbt_knobs
-        names = [SHAPING + name for name in (*spec.terms_of("reward"), *spec.terms_of("potential"))]
-        if not self.factors or not set(names) & set(explored):
-            return weights
-        factor_RLJ = np.ones(weights[0].shape, np.float32)
-        for column, knob in enumerate(explored):
-            if knob in names:
-                factor_RLJ[:, : self.members, names.index(knob)] = np.stack(self.factors)[:, :, column]
-        return (weights[0] * factor_RLJ,)
 
     @property
     def members(self) -> int:
@@ -199,7 +186,11 @@ def with_each(built: Built, factor_MH: np.ndarray) -> np.ndarray:
 def with_factors(built: Built, knobs_LH: np.ndarray, factor_MH: np.ndarray, progress: float) -> np.ndarray:
     """knobs_LH of the members. A coefficient that follows another one has its factor too, unless it is explored."""
     explored, common, found_LH = built.config.population.pbt_knobs, built.config.ppo, knobs_LH.copy()
-    members = slice(len(factor_MH))
+    members, spec = slice(len(factor_MH)), built.game.spec
+    terms = [SHAPING + name for name in (*spec.terms_of("reward"), *spec.terms_of("potential"))]
+    for column, knob in enumerate(explored):
+        if knob in terms:
+            found_LH[members, len(COEFFICIENTS) + terms.index(knob)] *= factor_MH[:, column]
     for column, knob in coefficients(built):
         followers = [name for name, root in INHERITED.items() if root == knob and name not in explored]
         for name in (knob, *followers):

@@ -12,7 +12,7 @@ from jax import Array
 
 from sparring.games.game import Game
 from sparring.learn.batch import Batch
-from sparring.learn.config import Knobs, PPOConfig
+from sparring.learn.config import COEFFICIENTS, PPOConfig, knobs_of
 from sparring.learn.learner import Learner, behaviour, ready
 from sparring.learn.ppo import UpdateStats, update
 from sparring.play.chance import stream
@@ -57,8 +57,6 @@ class Orders(NamedTuple):
     temperature: tuple[Array | None, ...]
     epsilon: tuple[Array | None, ...]
     pairing: Pairing | None
-    shaping: tuple[Array, ...]
-    """For each learning group the weights of the game's shaping terms, [L, J]; empty where shaping is off."""
     reach: Array | None = None
     """Steps before a defeat from which it is replayed."""
     replay_share: Array | None = None
@@ -113,7 +111,7 @@ def iterate(
     """Play, then let every learner learn from what it played."""
     seating = plan.seating
     learners = tuple(
-        jax.vmap(lambda learner, knobs_H: ready(learner, key, Knobs(*knobs_H)))(*pair)
+        jax.vmap(lambda learner, knobs_H: ready(learner, key, knobs_of(knobs_H)))(*pair)
         for pair in zip(state.learners, knobs, strict=True)
     )
     drivers = seat_players(plan, learners, state.pool, under_rules(rosters, game), orders, knobs)
@@ -126,16 +124,13 @@ def iterate(
     if imitating:
         rollouts = with_winners(rollouts, games, seating, orders)
 
-    def learn(learner: Learner, rollout: Any, knobs_H: Array, *shaping_J: Array) -> tuple[Learner, UpdateStats, Batch]:
+    def learn(learner: Learner, rollout: Any, knobs_H: Array) -> tuple[Learner, UpdateStats, Batch]:
         own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
-        return update(learner, rollout, own, Knobs(*knobs_H), plan.ppo, *shaping_J)
+        shaping_J = (knobs_H[len(COEFFICIENTS) :],) if plan.shaping else ()
+        return update(learner, rollout, own, knobs_of(knobs_H), plan.ppo, *shaping_J)
 
     # Rollouts are time-major, so learners are their second axis.
-    shaping = [(weights_LJ,) for weights_LJ in orders.shaping] or [()] * len(learners)
-    learned = [
-        jax.vmap(learn, in_axes=(0, 1, 0, *[0] * len(weights)))(learner, rollout, knobs_LH, *weights)
-        for learner, rollout, knobs_LH, weights in zip(learners, rollouts, knobs, shaping, strict=True)
-    ]
+    learned = [jax.vmap(learn, in_axes=(0, 1, 0))(*parts) for parts in zip(learners, rollouts, knobs, strict=True)]
     learners, stats, suspects = zip(*learned, strict=True)
     fought = duels(games.counted, seating, cursor.fresh_BW) if cursor.fresh_BW is not None else None
     archive, again = state.archive, None
@@ -172,7 +167,7 @@ def seat_players(
     for group in plan.seating.groups:
         if group.learns:
             learner, knobs_LH = next(live)
-            policy = behaviour(learner.model.actor, Knobs(*knobs_LH.T), plan.ppo)
+            policy = behaviour(learner.model.actor, knobs_of(knobs_LH.T), plan.ppo)
             drivers.append(Driver(policy, learner.model.judge, learner.player))
         else:
             rows_P, ids_P, temperature_P, epsilon_P = next(named)

@@ -81,7 +81,7 @@ def shaping_metrics(built: Built, iteration: int, tally: Tally) -> dict[str, Any
     zero-sum term gains the other loses, so in zero-sum games only the learner's home side counts, elsewhere all seats.
     """
     weight_J, games = built.shaping_J(iteration), int(tally.games_B.sum())
-    if weight_J is None or tally.sums_BSJ is None:
+    if tally.sums_BSJ is None:
         return {}
     spec = built.game.spec
     rewards, potentials = spec.terms_of("reward"), spec.terms_of("potential")

@@ -24,7 +24,7 @@ from sparring.training.beginning import Beginning, first_state, with_origin
 from sparring.training.build import Built, build, shaping_weights
 from sparring.training.config import RunConfig
 from sparring.training.guests import as_saved, guests_of, invite
-from sparring.training.kept import believing, leaders_of, learners_of
+from sparring.training.kept import Policy, believing, leaders_of, learners_of, policies_of, seeds_of, weights_at
 from sparring.training.line_up import side_label
 from sparring.training.needs import settings
 from sparring.training.opposition import Opposition
@@ -255,18 +255,18 @@ def warmed(built: Built, state: TrainState, warm: WarmStart) -> TrainState:
     checkpoint = newest(run)
     if checkpoint is None:
         raise RunError(f"{place} has no checkpoint to start from. Resume it first: sparring resume {place}")
-    rows = learners_of(checkpoint)
-    if player and player not in rows:
-        raise ConfigError(unknown(f"player of {place}", player, rows))
+    known = policies_of(checkpoint, 0)
+    if player and player not in known:
+        raise ConfigError(unknown(f"player of {place}", player, known))
     learners = []
     for group, names in zip(state.learners, built.lineup.learners, strict=True):
         for row, name in enumerate(names):
             wanted = player or name
-            if wanted not in rows:
-                known = ", ".join(rows)
-                raise ConfigError(f"{place} has no learner {name!r} (it has {known}). Name one: --from {place}:PLAYER")
+            if wanted not in known:
+                there = ", ".join(learners_of(checkpoint))
+                raise ConfigError(f"{place} has no learner {name!r} (it has {there}). Name one: --from {place}:PLAYER")
             with believing(checkpoint.path):
-                group = with_player(group, row, checkpoint, rows[wanted], warm)
+                group = with_player(group, row, checkpoint, wanted, warm)
         learners.append(group)
     return state._replace(learners=tuple(learners))
 
@@ -279,18 +279,16 @@ def split_source(source: str) -> tuple[Path, str]:
     return Path(place), player
 
 
-def with_player(group: Any, row: int, checkpoint: Checkpoint, source: tuple[int, int], warm: WarmStart) -> Any:
-    """One row of a stack of learners (leaves [R, L, ...]) replaced by a row of a checkpoint, seed by seed."""
-    source_group, source_row = source
-    own = taken(group, slice(None), row)
-    prefix, seeds = f"learners.{source_group}.", own.updates.shape[0]
-    there = {
-        name.removeprefix(prefix): array[np.arange(seeds) % array.shape[0], source_row]
-        for name, array in checkpoint.arrays.items()
-        if name.startswith(prefix)
-    }
+def with_player(group: Any, row: int, checkpoint: Checkpoint, player: str, warm: WarmStart) -> Any:
+    """One row of a stack of learners (leaves [R, L, ...]) replaced by a player of a checkpoint, seed by seed. A shadow
+    or a past self is a policy alone: the critic that goes with it is its learner's newest."""
+    if warm.keep_optimiser and player not in learners_of(checkpoint):
+        raise ConfigError(f"{player} is no learner and has no optimiser to go on with. Leave --keep-optimiser out.")
+    own, seeds = taken(group, slice(None), row), len(seeds_of(checkpoint))
+    each = [learner_arrays(checkpoint, player, r % seeds) for r in range(own.updates.shape[0])]
+    there = {name: np.stack([arrays[name] for arrays in each]) for name in each[0]}
 
-    def taken(tree: Any, place: str) -> Any:
+    def read(tree: Any, place: str) -> Any:
         return from_arrays(tree, there, source=str(checkpoint.path), rename=lambda name: f"{place}.{name}")
 
     known = {f"model.{name}" for name in to_arrays(own.model)}
@@ -300,19 +298,31 @@ def with_player(group: Any, row: int, checkpoint: Checkpoint, source: tuple[int,
                 f"{checkpoint.path} has {name}, for which this run's network has no place: it was made with other "
                 "settings of networks or values. Use the same as in its config.toml."
             )
-    found = taken(own.model, "model")
+    found = read(own.model, "model")
     chosen = own._replace(model=found if warm.keep_normaliser else without_statistics(found, own.model))
     if warm.keep_normaliser and own.reward is not None and "reward.statistics.count" in there:
         chosen = chosen._replace(
-            reward=own.reward._replace(statistics=taken(own.reward.statistics, "reward.statistics"))
+            reward=own.reward._replace(statistics=read(own.reward.statistics, "reward.statistics"))
         )
     if chosen.shadow is not None:  # the average of one policy so far is that policy
         chosen = chosen._replace(shadow=jax.tree.map(jnp.copy, chosen.model.actor))
     if warm.keep_optimiser:
         chosen = chosen._replace(
-            optimiser=taken(own.optimiser, "optimiser"), updates=jnp.asarray(there["updates"], own.updates.dtype)
+            optimiser=read(own.optimiser, "optimiser"), updates=jnp.asarray(there["updates"], own.updates.dtype)
         )
     return put(group, chosen, slice(None), row)
+
+
+def learner_arrays(checkpoint: Checkpoint, player: str, place: int) -> dict[str, np.ndarray]:
+    """The arrays of a learner of one seed, with the policy of the player that is meant in them."""
+    known = policies_of(checkpoint, place)
+    if player not in known:
+        raise ConfigError(unknown(f"player of seed {seeds_of(checkpoint)[place]}", player, known))
+    policy = known[player]
+    group, row = learners_of(checkpoint)[policy.learner]
+    whole = weights_at(checkpoint, Policy(f"learners.{group}.", row, policy.learner), place)
+    actor = weights_at(checkpoint, policy, place)
+    return {**whole, **{f"model.actor.{name}": array for name, array in actor.items()}}
 
 
 def without_statistics(found: Any, fresh: Any) -> Any:

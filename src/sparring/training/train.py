@@ -136,7 +136,6 @@ def loop(
         knobs = jax.tree.map(jnp.asarray, population.knobs(iteration))
         built = recorder.built = opposition.built
         program = programs.of(built.plan)
-        orders = orders._replace(shaping=population.shaping(orders.shaping))
         state, report = program(opposition.game, state, built.rosters, orders, knobs, seeds_R, jnp.asarray(iteration))
         running.read()
         running.report = (iteration, report)

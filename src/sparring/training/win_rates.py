@@ -33,6 +33,8 @@ def rules_of_winning(config: RunConfig) -> Iterator[tuple[str, Any, str]]:
         rule = getattr(opponents, setting)
         if rule and rule not in BY_AGE:
             yield setting, rule, f"Use uniform, {AS_DEFAULT}, or another rule of age: {', '.join(BY_AGE)}."
+    if opponents.follow == "rate":
+        yield "follow", "rate", "Use time."
     if pool.snapshot_mark:
         yield "snapshot_mark", pool.snapshot_mark, f"Set it to 0, {AS_DEFAULT}: copies are then made by steps alone."
     if pool.eviction == "redundant":
