@@ -1,23 +1,23 @@
 """PSRO without weights: meta-strategies of payoffs, whom an oracle meets, and when it is copied."""
 
-import json
 from math import nan
 from typing import Any
 
 import numpy as np
 import pytest
+from making import all_met, given, learner, past, played, revived, role_rules, with_state
 
 from sparring.core.errors import ConfigError
-from sparring.core.seeding import Seed
+from sparring.league.book import Book
 from sparring.league.config import OpponentsConfig
+from sparring.league.copying import put_back, verdict
+from sparring.league.drawing import Chosen, Outlook, prospects
 from sparring.league.events import Counted, Reset, Snapshot
+from sparring.league.league import UNSOLVED, League
 from sparring.league.meta_game import MetaStrategy, meta_strategy
-from sparring.league.orders import Report, Result
-from sparring.league.player import PAST, RIVAL, Player
-from sparring.league.role_league import UNSOLVED, RoleLeague, role_names
-from sparring.league.roles import Chosen, Rival, RolesConfig, Verdict, View, check_roles, prospects, roles, verdict
+from sparring.league.player import Player
+from sparring.league.roles import RolesConfig, check_roles, role_names, role_of, roles
 from sparring.ratings.payoff import RatingError
-from sparring.statistics.intervals import clopper_pearson
 
 ORACLE = RolesConfig(oracles=1, role_steps=100)
 CIRCLE = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
@@ -66,37 +66,39 @@ def test_the_sentence_names_those_who_are_met():
 # The role.
 
 
-def past(*weights: float) -> tuple[Rival, ...]:
+def outlook(*weights: float) -> Outlook:
     """Past oracles with these weights. The learner wins against the first: rates must not matter."""
-    return tuple(
-        Rival(
-            Player(id=PAST + n, name=f"past-{n}", kind="past", parent=RIVAL, role="oracle"),
-            1.0 if n == 0 else 0.1,
-            clopper_pearson(1, 10),
-            weight=weight,
-        )
-        for n, weight in enumerate(weights)
+    players = [past(number, role="oracle") for number in range(len(weights))]
+    book = Book.blank((learner(0), *players))
+    book.fading_LM3[0, 1:] = (1, 0, 9)
+    book.fading_LM3[0, 1:2] = (10, 0, 0)
+    role = role_of("oracle", ORACLE, every=100)
+    return Outlook(
+        0, role, book, np.ones(len(book.players), bool), OpponentsConfig(), weight_M=np.array([0.0, *weights])
     )
 
 
-def view(*weights: float) -> View:
-    return View(RIVAL, "oracle", (), past(*weights))
+def met_by(*weights: float) -> tuple[Chosen, ...]:
+    return prospects(outlook(*weights), np.ones(1))
 
 
 def test_an_oracle_meets_past_players_by_the_meta_strategy_and_nobody_else():
-    assert prospects(view(0.25, 0.0, 0.75), ORACLE) == (Chosen(PAST, 0.25, "meta"), Chosen(PAST + 2, 0.75, "meta"))
+    assert met_by(0.25, 0.0, 0.75) == (Chosen(past(0), 0.25, "meta"), Chosen(past(2), 0.75, "meta"))
 
 
 def test_before_a_meta_strategy_is_known_all_are_met_alike_and_without_a_past_the_oracle_itself():
-    assert prospects(view(0.0, 0.0), ORACLE) == (Chosen(PAST, 0.5, "meta"), Chosen(PAST + 1, 0.5, "meta"))
-    assert prospects(view(), ORACLE) == (Chosen(RIVAL, 1.0, "alone"),)
+    assert met_by(0.0, 0.0) == (Chosen(past(0), 0.5, "meta"), Chosen(past(1), 0.5, "meta"))
+    assert met_by() == (Chosen(learner(0), 1.0, "alone"),)
 
 
 @pytest.mark.parametrize(("steps", "done"), [(99, False), (100, True), (101, True)])
 def test_an_oracle_is_copied_and_begins_anew_after_its_steps_whatever_chance_says(steps, done):
+    rules, seen = role_rules(ORACLE), outlook(1.0)
+    state = with_state(League.begin(rules), book=seen.book, iteration=0).state
+    found = verdict(rules, state, seen, steps)
+    assert (found.snapshot, found.reset, found.why) == (done, done, "steps" if done else "")
     for number in (0.0, 0.999):
-        found = verdict(view(1.0), ORACLE, steps=steps, base=100, number=number)
-        assert found == Verdict(done, done, "steps" if done else "")
+        assert [type(event) for event in put_back(rules, state, 0, 1, number)[1]] == [Reset]
 
 
 @pytest.mark.parametrize(
@@ -125,26 +127,36 @@ def test_oracles_are_named_and_make_a_league():
 # The league.
 
 
-def league(config: RolesConfig = ORACLE, pool_size: int = 8) -> RoleLeague:
-    return RoleLeague(config, OpponentsConfig(), pool_size, role_names(config), 4, Seed.of(5), 10**6)
+def league(config: RolesConfig = ORACLE, pool_size: int = 8) -> League:
+    return League.begin(role_rules(config, pool_size=pool_size, blocks=4))
 
 
 def circling(older: Player, younger: Player) -> float:
     """The untrained loses to all, by 0.5; of the others each beats the one before it on a circle of three."""
-    one, two = older.id - PAST, younger.id - PAST
+    one, two = older.number, younger.number
     return -0.5 if one == 0 else float(CIRCLE[(one - 1) % 3, (two - 1) % 3])
 
 
-def run(found: RoleLeague, iterations: range, earned=circling) -> list:
-    """Orders of every iteration. Missing games are played before each, as in training."""
-    orders = []
+def run(found: League, iterations: range, earned=circling) -> list:
+    """What was assigned in every iteration. Missing games are played before each, as in training."""
+    assigned = []
     for iteration in iterations:
         if found.unsolved:
-            found.learn_payoffs({(one.id, two.id): earned(one, two) for one, two in found.missing()})
-        orders.append(found.assign(iteration, 0.0, PACE * iteration))
-        rows = [Result(b, p, 1.0, 2, 1, 0, 1) for b, p in enumerate(orders[-1].next_B.tolist())]
-        found.report(Report(iteration, tuple(rows), (True,) * len(found.blocks)))
-    return orders
+            found.learn_payoffs({(one, two): earned(one, two) for one, two in found.missing()})
+        assigned.append(found.assign(iteration, 0.0, PACE * iteration))
+        found.report(played(iteration, all_met(assigned[-1], 1, 0, 1), [True] * len(found.state.blocks)))
+    return assigned
+
+
+def weights(found: League, place: int = 0) -> list[float]:
+    """Of all past players, as a learner sees them."""
+    seen = found.outlook(place)
+    assert seen.weight_M is not None
+    return [float(seen.weight_M[seen.book.roll.column[player]]) for player in found.state.pool.players]
+
+
+def numbers(pairs) -> list[tuple[int, int]]:
+    return [(one.number, two.number) for one, two in pairs]
 
 
 def told(orders: list, kind: type) -> list[tuple[int, Any]]:
@@ -169,13 +181,15 @@ def test_the_meta_strategy_is_found_once_after_each_copy_and_told():
     np.testing.assert_allclose(strategies[1][1], [0, 1])
     np.testing.assert_allclose(strategies[2][1], [0, 0, 1])
     np.testing.assert_allclose(strategies[3][1], [0, 1 / 3, 1 / 3, 1 / 3], atol=1e-9)
-    assert [rival.weight for rival in found.view(0).past] == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3])
+    assert weights(found) == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3])
     assert [member.weight for member in found.members()] == pytest.approx([None, 0, 1 / 3, 1 / 3, 1 / 3])
 
 
 def test_blocks_are_given_those_of_the_meta_strategy_and_a_newcomer_only_when_its_games_are_known():
     orders = run(league(), range(9))
-    met = [set((order.next_B[order.changed_B] - PAST).tolist()) for order in orders]
+    met = [
+        {player.number for player, new in zip(given(order), order.changed_B, strict=True) if new} for order in orders
+    ]
     assert met[2] == {0}  # 1 joins at iteration 3
     assert met[4] == {1} and met[6] == {1}  # 2 joins at 6 and is not met yet, though it would be alone
     assert met[8] == {2}
@@ -184,45 +198,45 @@ def test_blocks_are_given_those_of_the_meta_strategy_and_a_newcomer_only_when_it
 def test_only_games_of_newcomers_are_missing_and_what_was_known_stays():
     found = league()
     run(found, range(7))
-    before_MM = found.meta.payoff_MM
-    assert [(one.id - PAST, two.id - PAST) for one, two in found.missing()] == [(0, 2), (1, 2)]
+    before_MM = found.state.meta.payoff_MM
+    assert numbers(found.missing()) == [(0, 2), (1, 2)]
     run(found, range(7, 8))
-    np.testing.assert_array_equal(found.meta.payoff_MM[:2, :2], before_MM)
-    np.testing.assert_array_equal(found.meta.payoff_MM, [[0, -0.5, -0.5], [0.5, 0, -1], [0.5, 1, 0]])
+    np.testing.assert_array_equal(found.state.meta.payoff_MM[:2, :2], before_MM)
+    np.testing.assert_array_equal(found.state.meta.payoff_MM, [[0, -0.5, -0.5], [0.5, 0, -1], [0.5, 1, 0]])
     assert not found.unsolved and found.missing() == ()
 
 
 def test_two_oracles_meet_the_same_mixture_and_their_copies_meet_each_other():
     found = league(RolesConfig(oracles=2, role_steps=100))
     run(found, range(1))
-    assert [(one.id - PAST, two.id - PAST) for one, two in found.missing()] == [(0, 1)]
+    assert numbers(found.missing()) == [(0, 1)]
     run(found, range(1, 2), earned=lambda *_: 0.25)
-    assert [[rival.weight for rival in found.view(learner).past] for learner in (0, 1)] == [[1.0, 0.0]] * 2
+    assert [weights(found, place) for place in (0, 1)] == [[1.0, 0.0]] * 2
 
 
 def test_a_meta_game_that_cannot_be_solved_is_counted_and_all_are_met_alike():
     found = league()
     orders = run(found, range(8), earned=lambda *_: nan)
-    assert found.counts[UNSOLVED] == 2
+    assert found.state.counts[UNSOLVED] == 2
     assert [(i, event.what) for i, event in told(orders, Counted)] == [(4, UNSOLVED)]
-    assert found.meta.weight_M.tolist() == pytest.approx([1 / 3] * 3)
+    assert found.state.meta.weight_M.tolist() == pytest.approx([1 / 3] * 3)
 
 
 @pytest.mark.parametrize("config", [RolesConfig(mains=1, role_steps=100), RolesConfig(mains=1, league_exploiters=1)])
 def test_a_league_without_oracles_has_no_meta_game(config):
     found = league(config)
     run(found, range(4))
-    assert not found.unsolved and not len(found.meta.weight_M)
+    assert not found.unsolved and not len(found.state.meta.weight_M)
 
 
 def test_an_interrupted_league_of_oracles_decides_as_one_that_never_stopped():
     whole, broken = league(pool_size=3), league(pool_size=3)
     orders = run(whole, range(40))
     run(broken, range(17))
-    revived = league(pool_size=3).restored(json.loads(json.dumps(broken.state())))
-    again = run(revived, range(17, 40), earned=circling)
+    resumed = revived(broken)
+    again = run(resumed, range(17, 40), earned=circling)
     for one, two in zip(orders[17:], again, strict=True):
         assert one.events == two.events
-        np.testing.assert_array_equal(one.next_B, two.next_B)
-    assert whole.state() == revived.state()
+        assert one.blocks == two.blocks
+    assert whole.saved() == resumed.saved()
     assert any(isinstance(event, MetaStrategy) for order in orders[17:] for event in order.events)

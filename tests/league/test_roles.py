@@ -1,53 +1,97 @@
+"""Whom each role meets and when it is copied, of books with given rates."""
+
 from collections import defaultdict
+from dataclasses import replace
 from math import inf, nan
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from making import GUEST, past, with_state
 
 from sparring.core.errors import ConfigError
+from sparring.core.seeding import Seed
 from sparring.core.settings import from_dict, to_dict
-from sparring.league.config import OpponentsConfig
-from sparring.league.player import BOT, GUEST, PAST, RIVAL, Player
-from sparring.league.roles import (
-    Chosen,
-    Rival,
-    RolesConfig,
-    Verdict,
-    View,
-    base_steps,
-    check_roles,
-    choose,
-    forgotten,
-    prospects,
-    role_of,
-    roles,
-    verdict,
-)
-from sparring.statistics.intervals import Interval, clopper_pearson
+from sparring.league.blocks import Draw
+from sparring.league.book import Book
+from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
+from sparring.league.copying import put_back
+from sparring.league.copying import verdict as verdict_of
+from sparring.league.drawing import Chosen, Outlook, Table, draw_players, drawn, forgotten, ways
+from sparring.league.drawing import prospects as prospects_of
+from sparring.league.league import League
+from sparring.league.mixture import shares
+from sparring.league.player import Player
+from sparring.league.role import Among
+from sparring.league.roles import VERSIONS, RolesConfig, base_steps, check_roles, role_names, role_of, roles
+from sparring.league.state import Rules
 
 CONFIG = RolesConfig()
 BOUND = RolesConfig(judge="bound")
-ME, OTHER, HUNTER, RAIDER = 0, 1, 2, 3
+PAPER = OpponentsConfig()
+ROLES = ("main", "main", "main_exploiter", "league_exploiter")
+LEARNERS = tuple(Player("learner", place, f"{role}_{place}", place, role=role) for place, role in enumerate(ROLES))
+ME, OTHER, HUNTER, RAIDER = LEARNERS
 """Two mains, a main exploiter, a league exploiter."""
-ROLES = {ME: "main", OTHER: "main", HUNTER: "main_exploiter", RAIDER: "league_exploiter"}
-P0, P1, P2, P3 = range(PAST, PAST + 4)
+P0, P1, P2, P3 = (past(number) for number in range(4))
 """The first four past selves."""
+NUMBERED = (P0, P1, P2, P3)
+BASE = 100
+
+
+class Rival(NamedTuple):
+    """Another player as the learner knows it: the rate of its games, and how many there were."""
+
+    player: Player
+    rate: float
+    games: int
+
+
+class Seen(NamedTuple):
+    me: Player
+    rivals: tuple[Rival, ...]
 
 
 def rival(player, rate=0.5, *, parent=ME, games=1000):
     """A live player or a past self of `parent`, against which the learner scored `rate` of its games."""
-    points = rate * games if 0 <= rate <= 1 else games / 2
-    kind, role = ("self", ROLES[player]) if player < PAST else ("past", ROLES[parent])
-    return Rival(
-        Player(id=player, name=f"p{player}", kind=kind, parent=parent, born=player, role=role),
-        rate,
-        clopper_pearson(points, games),
-    )
+    mine = player.kind == "past"
+    return Rival(replace(player, learner=parent.number, role=parent.role) if mine else player, rate, games)
 
 
 def view(me=ME, *, live=(), past=()):
     """Of a learner in a league of itself, `live` and `past`."""
-    return View(me, ROLES[me], (rival(me), *live), tuple(past))  # pyright: ignore[reportArgumentType]
+    return Seen(me, (*live, *past))
+
+
+def outlook_of(seen, config=CONFIG, opponents=PAPER):
+    players = (*LEARNERS, *(one.player for one in seen.rivals if one.player.kind != "learner"))
+    book = Book.blank(players)
+    for player, rate, games in seen.rivals:
+        won = rate * games if 0 <= rate <= 1 else games / 2
+        book.fading_LM3[seen.me.number, book.roll.column[player]] = (won, 0.0, games - won)
+    met = {seen.me, *(one.player for one in seen.rivals)}
+    here_M = np.array([player in met for player in players])
+    role = role_of(seen.me.role, config, every=BASE)
+    outlook = Outlook(seen.me.number, role, book, here_M, opponents)
+    for player, rate, _ in seen.rivals:
+        outlook.rate_M[book.roll.column[player]] = rate  # also what no games give
+    return outlook
+
+
+def share_of(outlook):
+    return shares(outlook.role.branches, 0.0, bots=0)
+
+
+def prospects(seen, config=CONFIG, opponents=PAPER):
+    outlook = outlook_of(seen, config, opponents)
+    return prospects_of(outlook, share_of(outlook))
+
+
+def chosen(seen, branch, numbers, config=CONFIG) -> list[Draw]:
+    """The draws of a branch for numbers of [0, 1)."""
+    outlook = outlook_of(seen, config)
+    (asked,) = (one for one in outlook.role.branches if one.name == branch)
+    return [drawn(outlook.book, ways(outlook, asked), number, 0.0) for number in numbers]
 
 
 def mix(seen, config=CONFIG):
@@ -68,20 +112,27 @@ FALLING = (rival(P0, 0.5), rival(P1, 0.0))
 
 
 @pytest.mark.parametrize(
-    ("number", "player", "branch"),
+    ("branch", "number", "player", "probability"),
     [
-        (0.0, ME, "self-play"),  # 0.35, and 0.15 because nobody is forgotten and no exploiter is strong
-        (0.4999, ME, "self-play"),
-        (0.5001, P0, "pfsp"),  # a fifth of one half
-        (0.5999, P0, "pfsp"),
-        (0.6001, P1, "pfsp"),
-        (1 - 2**-53, P1, "pfsp"),
+        ("self-play", 0.0, ME, 1.0),
+        ("self-play", 1 - 2**-53, ME, 1.0),
+        ("exploiter", 0.0, ME, 1.0),  # nobody is forgotten and no exploiter is strong
+        ("exploiter", 1 - 2**-53, ME, 1.0),
+        ("pfsp", 0.0, P0, 0.2),
+        ("pfsp", 0.1999, P0, 0.2),
+        ("pfsp", 0.2001, P1, 0.8),
+        ("pfsp", 1 - 2**-53, P1, 0.8),
     ],
 )
-def test_a_main_meets_itself_half_of_the_time_and_its_past_by_the_hard_rule_the_other_half(number, player, branch):
-    (chosen,) = choose(view(past=FALLING), CONFIG, np.array([number]))
-    assert (chosen.player, chosen.branch) == (player, branch)
-    assert chosen.probability == pytest.approx({ME: 0.5, P0: 0.1, P1: 0.4}[player])
+def test_a_main_meets_itself_half_of_the_time_and_its_past_by_the_hard_rule_the_other_half(
+    branch, number, player, probability
+):
+    outlook = outlook_of(view(past=FALLING))
+    assert [one.name for one in outlook.role.branches] == ["self-play", "pfsp", "exploiter"]
+    assert share_of(outlook) == pytest.approx([0.35, 0.5, 0.15])
+    (found,) = chosen(view(past=FALLING), branch, [number])
+    assert found.player == player and found.probability == pytest.approx(probability)
+    assert mix(view(past=FALLING)) == pytest.approx({("self-play", ME): 0.5, ("pfsp", P0): 0.1, ("pfsp", P1): 0.4})
 
 
 def test_the_fifteen_percent_go_to_all_past_main_exploiters_when_one_is_strong():
@@ -166,16 +217,16 @@ def test_a_main_too_strong_without_a_past_is_met_itself():
 
 def test_nobody_is_too_strong_for_itself():
     """A rate against oneself says nothing, wherever it came from."""
-    seen = View(ME, "main", (rival(ME, 0.0),), (rival(P0, 0.5),))
-    assert mix(seen) == pytest.approx({("self-play", ME): 0.5, ("pfsp", P0): 0.5})
+    assert mix(view(live=(rival(ME, 0.0),), past=(rival(P0, 0.5),))) == pytest.approx(
+        {("self-play", ME): 0.5, ("pfsp", P0): 0.5}
+    )
 
 
-def test_bots_and_guests_are_met_as_past_players_but_are_nobodys_versions():
-    """Their parent is by default the first learner; at 0.1 and then 0.6 they would count as forgotten."""
-    bot = Rival(Player(id=BOT, name="bot", kind="bot"), 0.1, clopper_pearson(100, 1000))
-    guest = Rival(Player(id=GUEST, name="guest", kind="guest"), 0.6, clopper_pearson(600, 1000))
-    assert mix(view(past=(bot, guest))) == pytest.approx(
-        {("self-play", ME): 0.5, ("pfsp", BOT): 0.5 * 81 / 97, ("pfsp", GUEST): 0.5 * 16 / 97}
+def test_guests_are_met_as_past_players_but_are_nobodys_versions():
+    """At 0.1 and then 0.6 versions of one main would count as forgotten."""
+    first, second = replace(GUEST, born=1), replace(GUEST, number=1, born=2)
+    assert mix(view(past=(Rival(first, 0.1, 1000), Rival(second, 0.6, 1000)))) == pytest.approx(
+        {("self-play", ME): 0.5, ("pfsp", first): 0.5 * 81 / 97, ("pfsp", second): 0.5 * 16 / 97}
     )
 
 
@@ -183,24 +234,27 @@ def test_bots_and_guests_are_met_as_past_players_but_are_nobodys_versions():
 
 
 @pytest.mark.parametrize(
-    ("rate", "number", "player", "branch"),
+    ("rate", "branch", "number", "player"),
     [
-        (0.20, 0.01, ME, "main"),
-        (0.20, 0.99, ME, "main"),
-        (0.19, 0.00, P0, "history"),  # half of the time; var weights 0.25 and 0.09 of 0.34
-        (0.19, 0.5 * 25 / 34 - 1e-6, P0, "history"),
-        (0.19, 0.5 * 25 / 34 + 1e-6, P1, "history"),
-        (0.19, 0.4999, P1, "history"),
-        (0.19, 0.5001, ME, "main"),
-        (0.19, 0.9999, ME, "main"),
+        (0.20, "history", 0.01, ME),
+        (0.20, "history", 0.99, ME),
+        (0.20, "main", 0.99, ME),
+        (0.19, "history", 0.00, P0),  # half of the time; var weights 0.25 and 0.09 of 0.34
+        (0.19, "history", 25 / 34 - 1e-6, P0),
+        (0.19, "history", 25 / 34 + 1e-6, P1),
+        (0.19, "history", 0.9999, P1),
+        (0.19, "main", 0.0, ME),
+        (0.19, "main", 0.9999, ME),
     ],
 )
 def test_a_main_exploiter_meets_the_main_and_below_its_floor_half_of_the_time_the_mains_past(
-    rate, number, player, branch
+    rate, branch, number, player
 ):
     past = (rival(P0, 0.5), rival(P1, 0.1), rival(P2, 0.5, parent=OTHER), rival(P3, 0.5, parent=HUNTER))
-    (chosen,) = choose(view(HUNTER, live=(rival(ME, rate),), past=past), CONFIG, np.array([number]))
-    assert (chosen.player, chosen.branch) == (player, branch)
+    seen = view(HUNTER, live=(rival(ME, rate),), past=past)
+    assert share_of(outlook_of(seen)).tolist() == [0.5, 0.5]
+    (found,) = chosen(seen, branch, [number])
+    assert found.player == player
 
 
 def test_a_main_exploiter_asks_for_each_main_whether_it_is_below_its_floor():
@@ -241,9 +295,9 @@ def test_a_league_exploiter_meets_all_past_players_by_its_rule(rule, weights):
 def test_the_power_of_the_hard_rule_can_be_set():
     past = (rival(P0, 0.5), rival(P1, 0.0))
     table = prospects(view(RAIDER, past=past), CONFIG, OpponentsConfig(pfsp_power=3.0))
-    assert [chosen.probability for chosen in table] == pytest.approx([1 / 9, 8 / 9])
+    assert [one.probability for one in table] == pytest.approx([1 / 9, 8 / 9])
     main = prospects(view(ME, past=past), CONFIG, OpponentsConfig(pfsp_power=3.0))
-    assert [chosen.probability for chosen in main] == pytest.approx([0.5, 0.5 / 9, 4 / 9])
+    assert [one.probability for one in main] == pytest.approx([0.5, 0.5 / 9, 4 / 9])
 
 
 # All of them, at the edges.
@@ -261,15 +315,37 @@ VIEWS = {
 def test_probabilities_are_those_with_which_players_are_chosen(seen):
     """Numbers on a fine even grid: how many fall on each choice is its probability, to the width of the grid."""
     count = 20_000
-    table = prospects(seen, CONFIG)
-    assert sum(chosen.probability for chosen in table) == pytest.approx(1.0, abs=1e-12)
-    assert len({(chosen.player, chosen.branch) for chosen in table}) == len(table)
-    hits = defaultdict(int)
-    for chosen in choose(seen, CONFIG, (np.arange(count) + 0.5) / count):
-        hits[chosen] += 1
-    assert set(hits) == set(table)
-    for chosen, found in hits.items():
-        assert found / count == pytest.approx(chosen.probability, abs=1.01 / count)
+    table = prospects(seen)
+    assert sum(one.probability for one in table) == pytest.approx(1.0, abs=1e-12)
+    assert len({(one.player, one.branch) for one in table}) == len(table)
+    expected, found = defaultdict(float), defaultdict(float)
+    for one in table:
+        expected[one.player] += one.probability
+    outlook = outlook_of(seen)
+    for branch, share in zip(outlook.role.branches, share_of(outlook).tolist(), strict=True):
+        for draw in chosen(seen, branch.name, ((np.arange(count) + 0.5) / count).tolist()):
+            found[draw.player] += share / count
+    assert found == pytest.approx(expected, abs=2.01 / count)
+
+
+def test_blocks_are_given_players_with_these_probabilities():
+    """Branches fall on 4000 blocks by an even comb, within one of their shares; players within a branch at random."""
+    outlook, blocks = outlook_of(VIEWS["main"]), 4000
+    able = np.ones(blocks, bool)
+    table = Table(
+        can_mirror_B=able, can_face_B=able, open_B=able, share_K=share_of(outlook), progress=0.0,
+        curriculum=CurriculumConfig(),
+    )  # fmt: skip
+    draws, counts = draw_players(outlook, table, Seed.of(1))
+    assert not counts and len(draws) == blocks
+    expected, found = defaultdict(float), defaultdict(float)
+    for one in prospects(VIEWS["main"]):
+        expected[one.player] += one.probability
+    for draw in draws.values():
+        found[draw.player] += 1 / blocks
+    assert found == pytest.approx(expected, abs=4 * 0.5 / blocks**0.5)  # four standard errors
+    # OTHER is too strong for half of self-play, and of all that is drawn only that half is the learner itself.
+    assert found[ME] == pytest.approx(0.175, abs=0.03)
 
 
 def test_the_mix_of_a_main_is_the_one_that_was_set():
@@ -284,15 +360,17 @@ def test_the_mix_of_a_main_is_the_one_that_was_set():
 @pytest.mark.parametrize("rates", [(0.0,) * 3, (1.0,) * 3, (0.7,), (nan, nan, nan), (inf, -inf, nan), (2.0, -1.0), ()])
 @pytest.mark.parametrize("judge", ["rate", "bound"])
 def test_no_role_breaks_at_an_edge(me, live, rates, judge):
-    past = tuple(rival(PAST + place, rate) for place, rate in enumerate(rates))
+    past = tuple(rival(NUMBERED[place], rate) for place, rate in enumerate(rates))
     config = RolesConfig(judge=judge)
     for rate in (*rates[:1], 0.1):
         seen = view(me, live=[rival(player, rate) for player in live], past=past)
         table = prospects(seen, config)
-        assert sum(chosen.probability for chosen in table) == pytest.approx(1.0)
-        assert all(0 < chosen.probability <= 1 for chosen in table)
-        known = {other.player.id for other in (*seen.live, *seen.past)}
-        assert {chosen.player for chosen in choose(seen, config, np.linspace(0, 1, 99, endpoint=False))} <= known
+        assert sum(one.probability for one in table) == pytest.approx(1.0)
+        assert all(0 < one.probability <= 1 for one in table)
+        known = {me, *(other.player for other in seen.rivals)}
+        for branch in outlook_of(seen, config).role.branches:
+            found = chosen(seen, branch.name, np.linspace(0, 1, 99, endpoint=False).tolist(), config)
+            assert {draw.player for draw in found} <= known
 
 
 @pytest.mark.parametrize(
@@ -307,11 +385,11 @@ def test_no_role_breaks_at_an_edge(me, live, rates, judge):
     ],
 )
 def test_weights_that_say_nothing_give_all_the_same(me, rates, expected):
-    past = [rival(PAST + place, rate) for place, rate in enumerate(rates)]
+    past = [rival(NUMBERED[place], rate) for place, rate in enumerate(rates)]
     table = prospects(view(me, live=(rival(ME, 0.0),), past=past), CONFIG)
-    assert {chosen.branch for chosen in table} == set(expected)
+    assert {one.branch for one in table} == set(expected)
     for branch, probabilities in expected.items():
-        found = tuple(chosen.probability for chosen in table if chosen.branch == branch)
+        found = tuple(one.probability for one in table if one.branch == branch)
         assert found == pytest.approx(probabilities)
 
 
@@ -347,34 +425,53 @@ def test_without_any_past_a_learner_meets_itself_and_a_main_exploiter_the_main(m
     ],
 )
 def test_what_follows_the_last_rise_is_not_forgotten(rates, kept):
-    versions = tuple(rival(PAST + place, rate) for place, rate in enumerate(rates))
-    assert forgotten(versions) == versions[:kept]
+    versions = tuple(rival(past(place), rate) for place, rate in enumerate(rates))
+    outlook = outlook_of(view(past=versions))
+    among = replace(VERSIONS, forgotten=True)
+    found = [outlook.book.players[column] for column in outlook.columns(among, target=ME.number).tolist()]
+    assert found == [one.player for one in versions[:kept]]
+    known = np.array([rate if rate == rate else 0.5 for rate in rates])
+    assert forgotten(known) == kept
 
 
 # When a learner is copied, and when it begins anew.
 
-BASE = 100
-NOT_YET = Verdict(False, False, "")
+NOT_YET = (False, False, "")
 
 
 def judged(me, *, live=(), past=(), steps=0, number=0.0, config=CONFIG):
-    return verdict(view(me, live=live, past=past), config, steps=steps, base=BASE, number=number)
+    """Whether a learner is copied this many steps after its last copy, whether it is put back then, and why."""
+    outlook = outlook_of(view(me, live=live, past=past), config)
+    rules = Rules(
+        names=tuple(one.name for one in LEARNERS), roles=tuple(role_of(name, config, every=BASE) for name in ROLES),
+        config=PAPER, pool=PoolConfig(), curriculum=CurriculumConfig(), mirror_B=(True,), face_B=(True,),
+        seed=Seed.of(0), total_steps=10**6, archive=True,
+    )  # fmt: skip
+    state = with_state(League.begin(rules), book=outlook.book, iteration=0).state
+    found = verdict_of(rules, state, outlook, steps)
+    reset = found.reset and bool(put_back(rules, state, me.number, 1, number)[1])
+    assert not reset or found.snapshot
+    return found.snapshot, reset, found.why
+
+
+def deeds(found):
+    return ("snapshot",) * found[0] + ("reset",) * found[1]
 
 
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 @pytest.mark.parametrize(("steps", "due"), [(0, False), (99, False), (100, True), (250, True)])
 def test_a_main_is_copied_by_steps_alone_and_never_begins_anew(rate, steps, due):
     found = judged(ME, live=(rival(OTHER, rate),), past=(rival(P0, rate),), steps=steps)
-    assert found == (Verdict(True, False, "steps") if due else NOT_YET)
+    assert found == ((True, False, "steps") if due else NOT_YET)
 
 
 @pytest.mark.parametrize(
     ("rates", "steps", "expected"),
     [
-        ((0.71, 0.71), 1, Verdict(True, True, "beat all")),
+        ((0.71, 0.71), 1, (True, True, "beat all")),
         ((0.71, 0.70), 1, NOT_YET),  # more than 70 % against each of them
         ((0.99, 0.10), 199, NOT_YET),
-        ((0.10, 0.10), 200, Verdict(True, True, "steps")),
+        ((0.10, 0.10), 200, (True, True, "steps")),
         ((nan, 1.00), 1, NOT_YET),
     ],
 )
@@ -388,38 +485,38 @@ def test_a_main_exploiter_that_beat_all_mains_or_took_twice_as_long_always_begin
 @pytest.mark.parametrize(
     ("rates", "steps", "number", "expected"),
     [
-        ((0.71, 0.71), 1, 0.2499, Verdict(True, True, "beat all")),
-        ((0.71, 0.71), 1, 0.25, Verdict(True, False, "beat all")),
+        ((0.71, 0.71), 1, 0.2499, (True, True, "beat all")),
+        ((0.71, 0.71), 1, 0.25, (True, False, "beat all")),
         ((0.71, 0.70), 99, 0.0, NOT_YET),
-        ((0.10, 0.10), 100, 0.2499, Verdict(True, True, "steps")),
-        ((0.10, 0.10), 100, 0.25, Verdict(True, False, "steps")),
+        ((0.10, 0.10), 100, 0.2499, (True, True, "steps")),
+        ((0.10, 0.10), 100, 0.25, (True, False, "steps")),
         ((), 99, 0.0, NOT_YET),  # nobody to beat is no victory
-        ((), 100, 0.0, Verdict(True, True, "steps")),
+        ((), 100, 0.0, (True, True, "steps")),
     ],
 )
 def test_a_league_exploiter_that_beat_all_past_players_or_took_as_long_begins_anew_at_times(
     rates, steps, number, expected
 ):
-    past = tuple(rival(PAST + place, rate, parent=place) for place, rate in enumerate(rates))
+    past = tuple(rival(NUMBERED[place], rate, parent=LEARNERS[place]) for place, rate in enumerate(rates))
     assert judged(RAIDER, live=(rival(ME, 0.0),), past=past, steps=steps, number=number) == expected
 
 
 def test_a_main_exploiter_without_mains_waits_for_its_steps():
     assert judged(HUNTER, steps=199) == NOT_YET
-    assert judged(HUNTER, steps=200) == Verdict(True, True, "steps")
+    assert judged(HUNTER, steps=200) == (True, True, "steps")
 
 
 def test_the_chance_to_begin_anew_can_be_set():
     never, always = RolesConfig(reset_share=0.0), RolesConfig(reset_share=1.0)
-    assert judged(RAIDER, steps=100, number=0.0, config=never).deeds == ("snapshot",)
-    assert judged(RAIDER, steps=100, number=1 - 2**-53, config=always).deeds == ("snapshot", "reset")
+    assert deeds(judged(RAIDER, steps=100, number=0.0, config=never)) == ("snapshot",)
+    assert deeds(judged(RAIDER, steps=100, number=1 - 2**-53, config=always)) == ("snapshot", "reset")
 
 
-@pytest.mark.parametrize("me", ROLES)
+@pytest.mark.parametrize("me", LEARNERS)
 def test_a_learner_is_copied_before_it_begins_anew_and_never_begins_anew_without(me):
     """Reset first, and the league would be given untrained weights: what the published pseudocode does."""
     seen = {
-        judged(me, live=(rival(ME, rate),) * (me != ME), past=(rival(P0, rate),), steps=steps, number=number).deeds
+        deeds(judged(me, live=(rival(ME, rate),) * (me != ME), past=(rival(P0, rate),), steps=steps, number=number))
         for rate in (0.1, 0.9)
         for steps in (0, 99, 100, 199, 200)
         for number in (0.0, 0.5)
@@ -450,8 +547,8 @@ def decisions(config, games):
         "strong exploiter": "exploiter" in branches(view(past=(met(P0, 0.1, HUNTER),)), config),
         "forgotten": "forgotten" in branches(view(past=(met(P0, 0.5), met(P1, 0.9))), config),
         "below the floor": "history" in branches(view(HUNTER, live=(met(ME, 0.1),), past=past), config),
-        "main exploiter done": judged(HUNTER, live=(met(ME, 0.8),), config=config).snapshot,
-        "league exploiter done": judged(RAIDER, past=(met(P0, 0.8),), config=config).snapshot,
+        "main exploiter done": judged(HUNTER, live=(met(ME, 0.8),), config=config)[0],
+        "league exploiter done": judged(RAIDER, past=(met(P0, 0.8),), config=config)[0],
     }
 
 
@@ -464,35 +561,33 @@ def test_with_many_games_a_bound_decides_as_the_rate_does():
     assert set(decisions(CONFIG, 1000).values()) == set(decisions(BOUND, 1000).values()) == {True}
 
 
-def test_a_bound_is_of_all_games_and_a_rate_of_the_last_ones():
-    """A rate that rose to 0.9 while the interval remembers 0.5, and the other way round."""
-    risen = rival(P0, 0.5)._replace(rate=0.9)
-    fallen = rival(P0, 0.9)._replace(rate=0.5)
-    assert judged(RAIDER, past=(risen,)).snapshot and not judged(RAIDER, past=(fallen,)).snapshot
-    assert judged(RAIDER, past=(fallen,), config=BOUND).snapshot
-    assert not judged(RAIDER, past=(risen,), config=BOUND).snapshot
+def test_rates_and_bounds_are_of_the_last_games_and_not_of_all():
+    """1000 games at 0.9 or at 0.5 count; what was before, the other way round, does not."""
+    for config in (CONFIG, BOUND):
+        for rate, done in ((0.9, True), (0.5, False)):
+            outlook = outlook_of(view(RAIDER, past=(rival(P0, rate),)), config)
+            outlook.book.count_LM3[RAIDER.number, -1] = (5000, 0, 5000) if done else (9000, 0, 1000)
+            assert outlook.beaten(0.7, outlook.columns(Among(("past",)))) == done
 
 
-def test_to_win_the_lower_bound_counts_and_to_lose_the_upper_one():
-    def between(low, high):
-        return rival(ME, 0.5)._replace(interval=Interval(0.5, low, high, 100))
-
-    past = (rival(P0, 0.5),)
-    for low, high, done, losing in (
-        (0.69, 0.99, False, False),
-        (0.71, 0.99, True, False),
-        (0.01, 0.21, False, False),
-        (0.01, 0.19, False, True),
-        (nan, nan, False, False),
-    ):
-        seen = view(HUNTER, live=(between(low, high),), past=past)
-        assert verdict(seen, BOUND, steps=0, base=BASE, number=0.0).snapshot == done
-        assert ("history" in branches(seen, BOUND)) == losing
+@pytest.mark.parametrize(
+    ("won", "done", "losing"),
+    [
+        (79, False, False),  # of 100 games: from 0.697 to 0.865
+        (80, True, False),  # from 0.708 to 0.873
+        (12, False, False),  # from 0.064 to 0.2002
+        (11, False, True),  # from 0.056 to 0.188
+    ],
+)
+def test_to_win_the_lower_bound_counts_and_to_lose_the_upper_one(won, done, losing):
+    live, past = (rival(ME, won / 100, games=100),), (rival(P0, 0.5),)
+    assert judged(HUNTER, live=live, past=past, config=BOUND)[0] == done
+    assert ("history" in branches(view(HUNTER, live=live, past=past), BOUND)) == losing
 
 
 def test_without_a_game_no_bound_passes_any_mark():
     unknown = {"rate": 0.5, "games": 0}
-    assert not judged(HUNTER, live=(rival(ME, **unknown),), config=BOUND).snapshot
+    assert not judged(HUNTER, live=(rival(ME, **unknown),), config=BOUND)[0]
     past = (rival(P0, 0.4, games=0), rival(P1, 0.5, games=0), rival(P2, 0.0, parent=HUNTER, games=0))
     assert branches(view(past=past), BOUND) == pytest.approx({"self-play": 0.5, "pfsp": 0.5})
 
@@ -503,8 +598,8 @@ def test_without_a_game_no_bound_passes_any_mark():
 def test_mains_come_first_then_main_exploiters_then_league_exploiters():
     config = RolesConfig(mains=1, main_exploiters=1, league_exploiters=2)
     assert roles(config) == ("main", "main_exploiter", "league_exploiter", "league_exploiter")
-    assert [role_of(config, learner) for learner in range(4)] == list(roles(config))
-    assert roles(CONFIG) == ()
+    assert role_names(config) == ("main", "main_exploiter", "league_exploiter_0", "league_exploiter_1")
+    assert roles(CONFIG) == role_names(CONFIG) == ()
 
 
 @pytest.mark.parametrize(("config", "total", "steps"), [({}, 5_009, 500), ({}, 3, 1), ({"role_steps": 7}, 5_000, 7)])
@@ -531,6 +626,7 @@ def test_the_defaults_are_allowed_and_are_those_of_the_paper_and_its_pseudocode(
         "exploiter_share": 0.5,
         "beaten_above": 0.7,
         "reset_share": 0.25,
+        "reset_to": "origin",
         "league_rule": "pfsp_hard",
         "judge": "rate",
         "oracles": 0,
@@ -565,19 +661,17 @@ def test_settings_that_make_no_sense_are_refused(settings, says):
 
 
 def test_a_choice_says_who_how_likely_and_why():
-    assert choose(view(RAIDER, past=(rival(P0, 0.9),)), CONFIG, np.zeros(2)) == (Chosen(P0, 1.0, "pfsp"),) * 2
+    assert prospects(view(RAIDER, past=(rival(P0, 0.9),))) == (Chosen(P0, 1.0, "pfsp"),)
 
 
 def test_by_rating_a_main_meets_anybody_present_or_past_whose_rating_promises_an_even_game():
-    ids = (RIVAL, RIVAL + 1, PAST, PAST + 1)
-    ratings = (0.0, 400.0, -400.0, 20.0)
-    rivals = [
-        Rival(Player(id=i, name=str(i), kind="rival", role="main"), 0.5, Interval(0.5, 0.0, 1.0, 0), rating)
-        for i, rating in zip(ids, ratings, strict=True)
-    ]
-    view = View(RIVAL, "main", tuple(rivals[:2]), tuple(rivals[2:]))
-    table = prospects(view, RolesConfig(mains=2, main_rule="elo_gaussian"))
-    # Expected points 0.5, 1/11, 10/11 and 0.4713: exp(-18 (x - 0.5)^2) = 1, 0.0493, 0.0493, 0.9853.
+    seen = view(live=(rival(OTHER),), past=(rival(P0), rival(P1)))
+    outlook = outlook_of(seen, RolesConfig(mains=2, main_rule="elo_gaussian"))
+    outlook.book.rating_M[:] = (100.0, 500.0, 0.0, 0.0, -300.0, 120.0)
+    table = prospects_of(outlook, share_of(outlook))
+    # 400 above, 400 below and 20 above: expected points 0.5, 1/11, 10/11 and 0.4713: exp(-18 (x - 0.5)^2) = 1, 0.0493,
+    # 0.0493, 0.9853.
     weight = np.array([1.0, 0.0493, 0.0493, 0.9853])
-    assert [chosen.player for chosen in table] == list(ids) and {chosen.branch for chosen in table} == {"rated"}
-    assert [chosen.probability for chosen in table] == pytest.approx(weight / weight.sum(), abs=2e-4)
+    assert {one.player for one in table} == {ME, OTHER, P0, P1} and {one.branch for one in table} == {"rated"}
+    found = {one.player: one.probability for one in table}
+    assert [found[player] for player in (ME, OTHER, P0, P1)] == pytest.approx(weight / weight.sum(), abs=2e-4)
