@@ -1,6 +1,7 @@
 """Worlds that go wrong are left out, begin anew and spoil nobody else's numbers."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import equinox as eqx
@@ -195,10 +196,6 @@ def test_winners_are_not_imitated_beyond_a_fault():
     )  # fmt: skip
     pairing = Pairing(jnp.ones((2, 1), int), jnp.full((2, 1), 7, jnp.uint32), jnp.zeros(1, bool))
 
-    class Home:
-        @staticmethod
-        def at_home(array):
-            return array[..., 0]
-
-    found = before_defeat(games, Home, pairing, jnp.asarray(9))
+    seating = SimpleNamespace(at_home=lambda x: x[..., 0], blocks=1, away=1, away_lanes=np.array([[0, 1]]))
+    found = before_defeat(games, seating, pairing, jnp.asarray(9))
     np.testing.assert_array_equal(found.ravel(), [False, False, True, True])

@@ -1,4 +1,5 @@
-"""Opponents that change in a game of three sides: one player drives both others, and only the learner learns."""
+"""Opponents that change in a game of three sides: self, shadow and past may sit at one table, and only the learner
+learns."""
 
 import jax
 import jax.numpy as jnp
@@ -25,45 +26,59 @@ def test_the_learner_is_at_home_on_every_side_in_turn_and_others_drive_all_the_r
     assert SEATING.home_B == (0, 1, 2)
     learner, old, new = SEATING.groups
     assert learner.lanes == (((0, 0), (1, 1), (2, 2), (0, 1), (0, 2)),)
-    assert old.lanes == new.lanes == (((0, 1), (0, 2)), ((1, 0), (1, 2)), ((2, 0), (2, 1)))
-    assert old.blocks == (0, 1, 2)
+    assert old.lanes == new.lanes == (((0, 1),), ((0, 2),), ((1, 0),), ((1, 2),), ((2, 0),), ((2, 1),))
+    assert old.blocks == (0, 0, 1, 1, 2, 2)
+    assert SEATING.chair_PX(old).tolist() == [[0], [1], [2], [3], [4], [5]]
 
 
 @pytest.fixture(scope="module")
 def played():
-    """Two rollouts. In block 0 the learner meets itself, or a player of 0s; in block 1 a player of 0s; in block 2 one
-    of 0s before and 1s after the first restart of each world. The learner always chooses 1."""
+    """Two rollouts. In block 0 the learner meets itself twice, or itself and a player of 0s; in block 1 two players of
+    0s; in block 2 the same before the first restart of each world, and then one of 1s and one of 0s. The learner always
+    chooses 1."""
     learner = learners_of(GAME, NetConfig(hidden=(4,)), [0])
     own = driver_of(learner)._replace(policy=stack([Always.make(GAME, 1)]))
-    old, new = ([Always.make(GAME, choice) for choice in choices] for choices in ((0, 0, 0), (0, 0, 1)))
-    ids = jnp.asarray([5, 6, 7], jnp.uint32)
+    old, new = ([Always.make(GAME, choice) for choice in choices] for choices in ((0,) * 6, (0, 0, 0, 0, 1, 0)))
+    ids = jnp.arange(5, 11, dtype=jnp.uint32)
     drivers = [own, Driver(stack(old), None, ids), Driver(stack(new), None, ids)]
 
     @quick
-    def play(key, first):
-        family_2B = jnp.broadcast_to(jnp.stack([first, 1, 1]), (2, 3))
-        pairing = Pairing(family_2B, family_2B.astype(jnp.uint32), jnp.asarray([False, False, True]))
+    def play(key, second):
+        family_2X = jnp.broadcast_to(jnp.stack([0, second, 1, 1, 1, 1]), (2, 6))
+        pairing = Pairing(family_2X, family_2X.astype(jnp.uint32), jnp.asarray([False, False, True]))
         cursor = begin(GAME, SEATING, drivers, key)
         cursor = cursor._replace(start_BW=jnp.zeros_like(cursor.start_BW))  # as if games were running
         (rollout,), cursor, games = collect(GAME, SEATING, drivers, cursor, key, steps=STEPS, pairing=pairing)
         assert cursor.fresh_BW is not None
         return rollout, games, duels(games, SEATING, cursor.fresh_BW)
 
-    return [jax.device_get(play(jax.random.key(0), jnp.asarray(first))) for first in (0, 1)]
+    return [jax.device_get(play(jax.random.key(0), jnp.asarray(second))) for second in (0, 1)]
 
 
-def test_both_others_are_driven_by_one_player_and_the_home_side_is_judged(played):
+EVERY, LATER = STEPS * WORLDS, (STEPS - 1) * WORLDS
+
+
+def test_each_of_the_others_is_a_player_of_its_own_and_is_judged_by_itself(played):
+    """The odd choice wins: among three alike all draw, and two who lost to the third have drawn with each other."""
     _, games, found = played[0]
-    assert (games.outcome_TBWK[:, 0] == 0).all()  # three times the same choice
+    assert (games.outcome_TBWK[:, 0] == 0).all()
     np.testing.assert_array_equal(games.outcome_TBWK[:, 1, 0], [[-1, 1, -1]] * STEPS)
-    np.testing.assert_array_equal(found.games_2B, [[0, 0, WORLDS], [STEPS * WORLDS] * 2 + [(STEPS - 1) * WORLDS]])
-    np.testing.assert_array_equal(found.won_2B, [[0, 0, WORLDS], [0, STEPS * WORLDS, 0]])
-    np.testing.assert_array_equal(found.drawn_2B, [[0, 0, 0], [STEPS * WORLDS, 0, (STEPS - 1) * WORLDS]])
+    np.testing.assert_array_equal(found.games_2X, [[0, 0, 0, 0, WORLDS, WORLDS], [EVERY] * 4 + [LATER] * 2])
+    np.testing.assert_array_equal(found.won_2X, [[0, 0, 0, 0, WORLDS, WORLDS], [0, 0, EVERY, EVERY, 0, 0]])
+    np.testing.assert_array_equal(found.drawn_2X[1], [EVERY, EVERY, 0, 0, LATER, 0])
+    np.testing.assert_array_equal(found.lost_2X[1], [0, 0, 0, 0, 0, LATER])
 
 
-def test_the_learner_learns_at_home_and_on_all_sides_where_it_meets_itself(played):
+def test_the_learner_and_another_player_sit_at_one_table(played):
+    _, games, found = played[1]
+    np.testing.assert_array_equal(games.outcome_TBWK[:, 0, 0], [[-1, -1, 1]] * STEPS)
+    np.testing.assert_array_equal(found.drawn_2X[1, :2], [EVERY, 0])
+    np.testing.assert_array_equal(found.lost_2X[1, :2], [0, EVERY])
+
+
+def test_the_learner_learns_at_home_and_wherever_it_meets_itself(played):
     """Its five lanes: home in three blocks, then both others of the first."""
-    for (rollout, *_), drives in zip(played, ([True] * 5, [True, True, True, False, False]), strict=True):
+    for (rollout, *_), drives in zip(played, ([True] * 5, [True, True, True, True, False]), strict=True):
         acting_TXW = rollout.acting_TWN[:, 0].reshape(STEPS, 5, WORLDS)
         np.testing.assert_array_equal(acting_TXW, np.broadcast_to(np.array(drives)[:, None], acting_TXW.shape))
 

@@ -60,10 +60,16 @@ def empty_archive(game: Game, size: int, steps: int) -> Archive:
 
 
 def lost_to_others(games: Games, seating: Seating, pairing: Pairing) -> tuple[Array, Array]:
-    """Where the home side lost a game to a player that does not learn, [T, B, W]; and that player's id."""
+    """Where the home side lost a game to a player that does not learn, [T, B, W]; and the id of that player, among
+    several the one that came off best."""
     assert games.fresh_TBW is not None
     outcome_TBW = seating.at_home(games.outcome_TBWK)
-    player_TBW = jnp.where(games.fresh_TBW, pairing.player_2B[1][:, None], pairing.player_2B[0][:, None])
+    old_BK1, next_BK1 = pairing.player_2X.reshape(2, seating.blocks, seating.away, 1)
+    player_TBKW = jnp.where(games.fresh_TBW[:, :, None], next_BK1, old_BK1)
+    block_X, side_X = seating.away_lanes.T
+    theirs_XTW = games.outcome_TBWK[:, block_X, :, side_X]
+    theirs_TBKW = theirs_XTW.swapaxes(0, 1).reshape(player_TBKW.shape)
+    player_TBW = jnp.take_along_axis(player_TBKW, jnp.argmax(theirs_TBKW, axis=2, keepdims=True), axis=2)[:, :, 0]
     return games.finished_TBW & (outcome_TBW < 0) & (player_TBW != EMPTY), player_TBW
 
 
@@ -118,7 +124,8 @@ def second_tries(
 ) -> tuple[Any, Array]:
     """Starts [V, ...] of which a share begins before an earlier defeat by the same player; and which do, [V]."""
     worlds, blocks = seating.worlds, seating.blocks
-    mine_BE = (archive.player_E == pairing.player_2B[1][:, None]) & (archive.player_E != EMPTY)
+    there_BKE = archive.player_E == pairing.player_2X[1].reshape(blocks, seating.away, 1)
+    mine_BE = there_BKE.any(1) & (archive.player_E != EMPTY)
     mine_BE &= archive.side_E == jnp.asarray(seating.home_B)[:, None]
     mine_BE &= archive.learner_E == jnp.asarray(seating.learner_B)[:, None]
     luck_BWE = jax.random.uniform(stream(key, "which"), (blocks, worlds, mine_BE.shape[1]), minval=0.5)

@@ -22,12 +22,11 @@ def driving(seating: Seating, group: Group, pairing: Pairing | None, fresh_BW: A
         return None
     if group.slot:
         slot, family = ("old", "next").index(group.slot), seating.families.index(group.family) + 1
-        block_P = jnp.asarray(group.blocks)
-        heard_PW = (pairing.family_2B[slot, block_P] == family)[:, None] & (fresh_BW[block_P] == bool(slot))
-        return jnp.tile(heard_PW, (1, len(group.lanes[0])))
-    learner_BW = jnp.where(fresh_BW, pairing.family_2B[1][:, None], pairing.family_2B[0][:, None]) == 0
+        block_P, chair_P = jnp.asarray(group.blocks), seating.chair_PX(group)[:, 0]
+        return (pairing.family_2X[slot, chair_P] == family)[:, None] & (fresh_BW[block_P] == bool(slot))
+    old_PX1, next_PX1 = pairing.family_2X[:, seating.chair_PX(group), None]
     home_PX = jnp.asarray(seating.at_home_PX(group))
-    return joined_lanes(learner_BW[group.block_PX] | home_PX[..., None])
+    return joined_lanes((jnp.where(fresh_BW[group.block_PX], next_PX1, old_PX1) == 0) | home_PX[..., None])
 
 
 def shifted(seating: Seating, cursor: Cursor, pairing: Pairing) -> Cursor:

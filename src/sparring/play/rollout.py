@@ -25,14 +25,15 @@ class Driver(NamedTuple):
 
 
 class Pairing(NamedTuple):
-    """Who drives the away side of each block, before [0] and after [1] a world's next restart."""
+    """Who drives each away lane, before [0] and after [1] a world's next restart. X are the away lanes of all
+    blocks."""
 
-    family_2B: Array
+    family_2X: Array
     """0: the learner itself; i + 1: family i of the seating."""
-    player_2B: Array
+    player_2X: Array
     """The players' identities, uint32."""
     shift_B: Array
-    """Blocks that are given a new player in this rollout: who was next is old from now on."""
+    """Blocks that are given new players in this rollout: who was next is old from now on."""
 
 
 class Cursor(NamedTuple):
@@ -179,34 +180,39 @@ def tally(games: Games, causes: int = 0) -> Tally:
 
 
 class Duels(NamedTuple):
-    """Completed games of home sides against the players of away sides, old [0] and next [1]; and who has moved on."""
+    """Completed games of home sides against the players of away lanes, old [0] and next [1]; and who has moved on."""
 
-    games_2B: Array
-    won_2B: Array
-    drawn_2B: Array
-    lost_2B: Array
-    length_2B: Array
-    return_2B: Array
+    games_2X: Array
+    won_2X: Array
+    drawn_2X: Array
+    lost_2X: Array
+    length_2X: Array
+    return_2X: Array
     """Of a seat of the home side, summed over games; and its square."""
-    return_square_2B: Array
+    return_square_2X: Array
     drained_B: Array
-    """Blocks in which every world is driven by the next player, so that another may be named."""
+    """Blocks in which every world is driven by the next players, so that others may be named."""
 
 
 def duels(games: Games, seating: Seating, fresh_BW: Array) -> Duels:
-    """Results as the learner sees them."""
+    """Results as the learner sees them. Among more than two sides it has beaten those that came off worse than
+    itself."""
     assert games.fresh_TBW is not None
-    outcome_TBW = seating.at_home(games.outcome_TBWK)
+    block_X, side_X = seating.away_lanes.T
+    outcome_TXW = seating.at_home(games.outcome_TBWK)[:, block_X]
+    if seating.away > 1:
+        outcome_TXW = outcome_TXW - games.outcome_TBWK[:, block_X, :, side_X].swapaxes(0, 1)
     own_BS = seating.home_seats_BS()
     return_TBW = jnp.where(own_BS[:, None], games.return_TBWS, 0.0).sum(-1) / own_BS.sum(1)[:, None]
-    ended_2TBW = games.finished_TBW & jnp.stack([~games.fresh_TBW, games.fresh_TBW])
+    ended_2TXW = (games.finished_TBW & jnp.stack([~games.fresh_TBW, games.fresh_TBW]))[:, :, block_X]
 
-    def total(x_TBW: Array) -> Array:
-        return jnp.where(ended_2TBW, x_TBW, 0).sum((1, 3))
+    def total(x_TXW: Array) -> Array:
+        return jnp.where(ended_2TXW, x_TXW, 0).sum((1, 3))
 
+    return_TXW = return_TBW[:, block_X]
     return Duels(
-        ended_2TBW.sum((1, 3)), total(outcome_TBW > 0), total(outcome_TBW == 0), total(outcome_TBW < 0),
-        total(games.length_TBW), total(return_TBW), total(return_TBW**2), fresh_BW.all(1),
+        ended_2TXW.sum((1, 3)), total(outcome_TXW > 0), total(outcome_TXW == 0), total(outcome_TXW < 0),
+        total(games.length_TBW[:, block_X]), total(return_TXW), total(return_TXW**2), fresh_BW.all(1),
     )  # fmt: skip
 
 

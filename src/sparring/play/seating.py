@@ -37,7 +37,7 @@ class Group:
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """Where players change: the block of each row, since one player drives all away sides of a block."""
+        """Where players change: the block of each row, which is one away lane."""
         return tuple(row[0][0] for row in self.lanes)
 
     @cached_property
@@ -71,6 +71,22 @@ class Seating:
     def changing(self) -> tuple[int, ...]:
         """Blocks in which the player of the other sides changes."""
         return tuple(sorted({block for group in self.groups if group.slot for block in group.blocks}))
+
+    @property
+    def away(self) -> int:
+        """Where players change: how many sides of a block others drive, each a player of its own."""
+        return len(self.seats_of_side) - 1
+
+    def chair_PX(self, group: Group) -> np.ndarray:
+        """The place of each lane among the away lanes of all blocks, one block after another; of a home lane any."""
+        after_home_PX = group.side_PX > np.asarray(self.home_B)[group.block_PX]
+        return group.block_PX * self.away + np.minimum(group.side_PX - after_home_PX, self.away - 1)
+
+    @property
+    def away_lanes(self) -> np.ndarray:
+        """(block, side) of the away lanes of all blocks: [B * away, 2]."""
+        sides = range(len(self.seats_of_side))
+        return np.asarray([(b, side) for b, home in enumerate(self.home_B) for side in sides if side != home])
 
     @property
     def learner_B(self) -> np.ndarray:
@@ -242,7 +258,7 @@ def seat_changing(
     worlds: int,
     learners: int = 1,
 ) -> Seating:
-    """Blocks with a home side, whose other sides change players: one player at a time drives all of a block's.
+    """Blocks with a home side, whose other sides change players, all of a block at a time and each for itself.
 
     mirror_B: the learner itself may drive the away sides, and then learns from them. face_B: a player of one of the
     families may; where sides are unlike, those whose names end in the number of the away side's seats. Each block
@@ -270,7 +286,7 @@ def seat_changing(
         own = net_family(sides[lanes[0][1]])
         fits = families if alike else [f for f in families if f.endswith(own.removeprefix("net"))]
         for family in fits if face_B[block % each] else ():
-            facing[family].append(lanes)
+            facing[family] += [(lane,) for lane in lanes]
     groups = [Group(family, tuple(rows), learns=True) for family, rows in learning.items()]
     groups += [
         Group(family, tuple(facing[family]), learns=False, slot=slot)

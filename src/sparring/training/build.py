@@ -85,7 +85,8 @@ class Built:
             return tuple(filled(value, kind, group.players) for group in groups)
 
         weak, defeats, none = weakens(config), config.defeats, (None,) * len(groups)
-        pairing = Pairing(filled(0, np.int32, 2, blocks), filled(0, np.uint32, 2, blocks), filled(0, bool, blocks))
+        lanes = blocks * self.plan.seating.away
+        pairing = Pairing(filled(0, np.int32, 2, lanes), filled(0, np.uint32, 2, lanes), filled(0, bool, blocks))
         return Orders(
             rows=rows(0, np.int32),
             ids=tuple(filled(FIRST["bot"] if g.family.startswith(BOTS) else 0, np.uint32, g.players) for g in groups),

@@ -21,7 +21,7 @@ from sparring.training.config import RunConfig
 from sparring.training.guests import Guest, as_saved, free_name, free_roster_row, plain_name, read_guest, with_row
 from sparring.training.kept import believing
 from sparring.training.line_up import Layout
-from sparring.training.opposition import Opposition
+from sparring.training.opposition import Opposition, per_lane
 from sparring.training.reseat import layout_now, reseated, wide
 
 
@@ -165,7 +165,7 @@ def reseat(opposition: Opposition, built: Built) -> None:
     layout = layout_now(built.plan.seating)
     opposition.built, opposition.standing = built, built.standing
     for league in opposition.leagues:
-        league.reseat(layout.mirror_B, layout.face_B)
+        league.reseat(per_lane(built, layout.mirror_B), per_lane(built, layout.face_B))
 
 
 def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -> list[list[Event]]:

@@ -204,7 +204,8 @@ class Opposition:
             own = Duels(*(np.asarray(x)[r] for x in duels))
             meetings = meetings_of(assignment.blocks, own)
             judged = tuple(self.judged(meeting) for meeting in meetings)
-            league.report(Played(iteration, judged, tuple(own.drained_B.tolist())))
+            drained_X = np.repeat(own.drained_B, self.built.plan.seating.away)
+            league.report(Played(iteration, judged, tuple(drained_X.tolist())))
             faced += [self.faced(int(self.built.seeds_R[r]), league, meeting) for meeting in meetings]
         return faced
 
@@ -217,7 +218,8 @@ class Opposition:
     def faced(self, seed: int, league: League, meeting: Meeting) -> Faced:
         learner, player = league.learner_of(meeting.block), meeting.player
         kind = player.kind if player.kind != "learner" else "self" if player.number == learner else "rival"
-        home = self.built.plan.seating.home_B[meeting.block]
+        seating = self.built.plan.seating
+        home = seating.home_B[meeting.block // seating.away]
         return Faced(seed, self.built.lineup.names[learner], home, kind, meeting)
 
 
@@ -255,8 +257,8 @@ def rules_of(built: Built, seed: int) -> Rules:
         config=config.opponents,
         pool=pool,
         curriculum=config.curriculum,
-        mirror_B=layout.mirror_B,
-        face_B=layout.face_B,
+        mirror_B=per_lane(built, layout.mirror_B),
+        face_B=per_lane(built, layout.face_B),
         seed=Seed.of(seed) / "league",
         total_steps=config.total_steps,
         bots=ladder_of(built.game, config) if has_bots(config) else (),
@@ -266,6 +268,12 @@ def rules_of(built: Built, seed: int) -> Rules:
         archive=config.roles.active,
         meta=config.roles.meta if config.roles.oracles else None,
     )
+
+
+def per_lane(built: Built, flag_B: Sequence[bool]) -> tuple[bool, ...]:
+    """What holds for the blocks of a learner, for each of their away lanes: to a league, every one of those is a block
+    of its own, so that self, shadow and past may sit at one table."""
+    return tuple(flag for flag in flag_B for _ in range(built.plan.seating.away))
 
 
 def roles_of(built: Built) -> tuple[Role, ...]:

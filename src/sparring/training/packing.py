@@ -20,7 +20,7 @@ OWN = 0
 
 
 class Slot(NamedTuple):
-    """Who drives the away sides of every block, in one of its two slots: arrays [B]."""
+    """Who drives the away lanes of all blocks, in one of their two slots: arrays [X]. To a league, each is a block."""
 
     family: np.ndarray
     """OWN, or 1 + the number of the family in the seating."""
@@ -48,10 +48,10 @@ def packed_orders(
         """An array of the slots as each group that does not learn sees it: [R, P]."""
         found = []
         for group in groups:
-            own = [both[group.slot == "next"] for both in slots]
-            part = np.stack([getattr(slot, name)[list(group.blocks)] for slot in own])
+            own, chair_P = [both[group.slot == "next"] for both in slots], seating.chair_PX(group)[:, 0]
+            part = np.stack([getattr(slot, name)[chair_P] for slot in own])
             if name == "row":  # row 0 where others drive the lanes
-                family = np.stack([slot.family[list(group.blocks)] for slot in own])
+                family = np.stack([slot.family[chair_P] for slot in own])
                 part = np.where(family == 1 + seating.families.index(group.family), part, 0)
             found.append(part)
         return tuple(found)
@@ -60,7 +60,7 @@ def packed_orders(
     pairing: list[Any] = [
         np.stack([[slot.family for slot in both] for both in slots]),
         np.stack([[slot.player for slot in both] for both in slots]),
-        np.stack([assignment.changed_B for assignment in assignments]),
+        np.stack([assignment.changed_B[:: seating.away] for assignment in assignments]),
     ]
     weak = any(column is not None for column in orders.temperature)
     return orders._replace(
@@ -75,12 +75,12 @@ def packed_orders(
 def packed_slot(seating: Seating, league: League, draws: Sequence[Draw], guests: Mapping[Player, Guest]) -> Slot:
     mirror_B, each = league.rules.mirror_B, league.rules.blocks_each
     found = []
-    for block, draw in enumerate(draws):
-        player, learner = draw.player, block // each
-        if player.kind == "learner" and player.number == learner and mirror_B[block % each]:
+    for lane, draw in enumerate(draws):
+        player, learner = draw.player, lane // each
+        if player.kind == "learner" and player.number == learner and mirror_B[lane % each]:
             found.append((OWN, MIRROR, 0))
         else:
-            family = 1 + seating.families.index(family_of(seating, block, player, guests))
+            family = 1 + seating.families.index(family_of(seating, lane // seating.away, player, guests))
             found.append((family, packed(player), row_of(league, player, guests)))
     family_B, player_B, row_B = zip(*found, strict=True)
     weakness = np.array([(draw.temperature, draw.epsilon) for draw in draws], np.float32)
