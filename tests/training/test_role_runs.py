@@ -1,28 +1,38 @@
 """A league of roles in training: all learners in one program, copies before resets, past players brought back."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
 from echo_game import echo
-from echo_run import CONFIG, KilledError, left_behind
+from echo_run import CONFIG, KilledError, S, asking, left_behind
 from sparring.core.errors import ConfigError
-from sparring.core.schedules import Schedule
-from sparring.league.config import OpponentsConfig, PoolConfig
+from sparring.core.plain import from_plain
+from sparring.core.seeding import Seed
+from sparring.core.settings import to_dict
+from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
 from sparring.league.events import Recalled, Reset, Snapshot
-from sparring.league.player import RIVAL, Player, past_rival
+from sparring.league.gates import GateConfig
+from sparring.league.player import Player, past_self
 from sparring.league.population import PopulationConfig
 from sparring.league.roles import RolesConfig
+from sparring.league.state import LeagueState
+from sparring.nets.actor_critic import Actor
+from sparring.nets.config import NetConfig
 from sparring.store.checkpoints import load
-from sparring.store.packages import read_package
+from sparring.store.packages import PlayerMeta, read_package, write_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 from sparring.training.apply import applied
 from sparring.training.beginning import first_state
 from sparring.training.build import build
 from sparring.training.config import CheckpointConfig, PlayConfig
+from sparring.training.entrants import entrant
+from sparring.training.guests import invite
 from sparring.training.opposition import Opposition
 from sparring.training.program import live_row, own_family, shadow_row
 from sparring.training.runs import resume, start
@@ -82,7 +92,8 @@ def test_a_main_that_copied_another_takes_over_its_factors_and_exploiters_copy_n
     assert len(saved["population"]["factors"][0]) == 2
     last = max(line["iteration"] for line in copies)
     replaced = {line["member"] for line in copies if line["iteration"] == last}
-    assert replaced <= {place for place, when in enumerate(saved["opposition"]["leagues"][0]["anew"]) if when >= last}
+    careers = from_plain(LeagueState, saved["opposition"]["leagues"][0]["state"]).careers
+    assert replaced <= {place for place, career in enumerate(careers) if career.anew >= last}
 
 
 def test_the_copy_of_a_learner_that_begins_anew_holds_what_it_had_learned(whole):
@@ -109,6 +120,81 @@ def test_results_are_written_under_the_learner_that_earned_them(whole):
     assert met & {"main_0", "main_1"} and all(name.endswith(("main_0", "main_1")) for name in met)
 
 
+# As much as possible at once.
+
+MANY = replace(
+    LEAGUE,
+    opponents=OpponentsConfig(current=S(0.7), shadow=S(0.1), bots=S(0.2), bot_epsilon=S("0.5 -> 0.1")),
+    pool=PoolConfig(pool_size=4),
+    roles=replace(LEAGUE.roles, main_exploiters=1, league_exploiters=1, reset_share=1.0, reset_to="past_main"),
+    curriculum=CurriculumConfig(
+        curriculum=True, curriculum_share=S(0.2), level_games=5, climb_rate=0.2, retreat_rate=0.1
+    ),
+    defeats=DefeatsConfig(defeat_share=0.2, defeat_size=8, defeat_reach=2),
+    gates=GateConfig(gate="rate", gate_games=4, gate_rate=0.3),
+    seeds=2,
+)
+"""Roles and a population of mains beside bots that grow up, shadows, a curriculum, second tries and a gate."""
+WISHES = {9: {"do": "shares", "shares": {"bots": 0.3}}, 13: {"do": "remove", "name": "past-0-main_1"}}
+
+
+def with_guest(path: Path, guest: Path, wishes: dict[int, dict], *, killed_after: int = 0) -> Callable:
+    """A watcher through which a guest of another kind joins after the fifth iteration, and other wishes come."""
+    ask = asking(path, wishes, killed_after=killed_after)
+
+    def watch(moment) -> None:
+        if moment.iteration == 5:
+            invite(RunDir.open(path), entrant(str(guest), echo()), "elsewhere")
+        ask(moment)
+
+    return watch
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory) -> Path:
+    net = NetConfig(hidden=(4,), memory="lstm", memory_size=4)
+    meta = PlayerMeta(game="echo", net=to_dict(net), player="learner")
+    arrays = to_arrays(Actor.make(Seed.of(9), echo().spec, net))
+    return write_package(tmp_path_factory.mktemp("other") / "stranger.safetensors", arrays, meta)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory, guest):
+    path = tmp_path_factory.mktemp("many") / "run"
+    start(MANY, path, game=echo(), on_iteration=with_guest(path, guest, WISHES))
+    return path
+
+
+def test_roles_beside_bots_shadows_guests_a_curriculum_defeats_gates_and_people_are_resumed_bit_for_bit(
+    many, guest, tmp_path
+):
+    path = tmp_path / "run"
+    with pytest.raises(KilledError):
+        start(MANY, path, game=echo(), on_iteration=with_guest(path, guest, WISHES, killed_after=19))
+    assert resume(path, game=echo()).compilations == 0
+    assert left_behind(path) == left_behind(many)
+
+
+def test_all_that_was_asked_for_beside_roles_happened(many):
+    told = {line["event"] for line in events(many)}
+    assert {"snapshot", "reset", "copied", "climbed", "joined", "reseated", "sharesset"} <= told
+    assert told & {"leaving", "evicted"} and "refused" not in told
+    rows = read_results(many / "results.db", "train")
+    assert {"low", "high", "stranger", "main_0.shadow", "past-0-main_0"} <= {row.opponent for row in rows}
+    assert {row.weakened for row in rows if row.opponent in ("low", "high")} == {0, 1}  # those of a level are not weak
+    assert {row.weakened for row in rows if row.opponent == "stranger"} == {0}
+    tries = [line for line in RunDir.open(many).metrics() if line.get("games/second_tries")]
+    assert tries
+    assert next(line["text"] for line in events(many) if line["event"] == "sharesset").endswith("bots 0.3.")
+
+
+def test_an_exploiter_that_begins_anew_is_a_past_main(many):
+    resets = [line for line in events(many) if line["event"] == "reset"]
+    assert resets and all(line["learner"] in (2, 3) for line in resets)
+    assert all(line["parent"]["role"] == "main" and line["parent"]["kind"] == "past" for line in resets)
+    assert all(line["text"] == f"{line['name']} begins anew as {line['parent']['name']}." for line in resets)
+
+
 @pytest.fixture(scope="module")
 def worn():
     """A state in which every weight of learner l and row p differs from its first value."""
@@ -129,11 +215,49 @@ def test_one_who_begins_anew_is_as_at_the_start_and_nobody_else_is_touched(worn)
         np.testing.assert_array_equal(np.delete(now, 2, axis=1), np.delete(before, 2, axis=1))
 
 
+def test_one_who_begins_anew_as_a_past_main_has_its_policy_and_the_critic_and_optimiser_of_the_beginning(worn):
+    built, first, state = worn
+    past = past_self(1, Player("learner", 0, "main_0", 0, role="main"), born=9, alone=False)
+    file = jax.tree.map(lambda x: np.asarray(x)[0, 0] + 9, first.pool)
+    read = []
+
+    def from_file(seed, player):
+        read.append((seed, player))
+        return file
+
+    after = applied(state, [(Reset(2, "main_exploiter", past),)], Opposition.begin(built), from_file)
+    assert read == [(0, past)]
+    one, origin = (jax.tree.map(lambda x: np.asarray(x)[0, 2], part.learners[0]) for part in (after, first))
+    for stack in (one.model.actor, one.shadow):
+        for now, wanted in zip(*map(jax.tree.leaves, (stack, file)), strict=True):
+            np.testing.assert_array_equal(now, wanted)
+    parts = [(own.model.critic, own.optimiser, own.updates) for own in (one, origin)]
+    for now, wanted in zip(*map(jax.tree.leaves, parts), strict=True):
+        np.testing.assert_array_equal(now, wanted)
+    others = [jax.tree.map(lambda x: np.delete(x, 2, axis=1), part.learners[0].model) for part in (after, state)]
+    for now, wanted in zip(*map(jax.tree.leaves, others), strict=True):
+        np.testing.assert_array_equal(now, wanted)
+
+
+def test_one_who_begins_anew_remembers_nothing_of_its_games_and_all_others_do(worn):
+    built, _, state = worn
+    memory = jax.tree.map(lambda x: x + 1, state.cursor.memory)
+    state = state._replace(cursor=state.cursor._replace(memory=memory))
+    after = applied(state, [(Reset(2, "main_exploiter"),)], Opposition.begin(built))
+    (learning,) = built.plan.seating.learning
+    for group, (now, before) in enumerate(zip(after.cursor.memory, memory, strict=True)):
+        for x, y in zip(*map(jax.tree.leaves, (now, before)), strict=True):
+            if group == learning:
+                assert x.size and not np.asarray(x)[0, 2].any()
+                x, y = (np.delete(part, 2, axis=1) for part in (x, y))
+            np.testing.assert_array_equal(x, y)
+
+
 def test_a_snapshot_copies_its_own_learner_and_a_recall_what_the_file_held(worn):
     built, first, state = worn
     shifted = jax.tree.map(lambda x: x.at[0, 3].add(5) if x.dtype.kind == "f" else x, state.learners[0])
     state = state._replace(learners=(shifted,))
-    player = past_rival(7, Player(id=RIVAL + 3, name="league_exploiter", kind="rival"), born=9)
+    player = past_self(7, Player("learner", 3, "league_exploiter", 3), born=9, alone=False)
     file = jax.tree.map(lambda x: np.asarray(x)[0, 0] + 9, first.pool)
     done = (Snapshot(player, 1, learner=3), Recalled(player, 2))
     after = applied(state, [done], Opposition.begin(built), lambda *_: file)
@@ -161,7 +285,12 @@ def test_rows_name_the_pool_the_shadows_and_the_learners_as_they_are_now(worn):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"opponents": OpponentsConfig(bots=Schedule.parse(0.5))}, "Roles say who meets whom"),
+        ({"opponents": OpponentsConfig(history=S(0.5))}, "how often the past is met"),
+        ({"opponents": OpponentsConfig(history_floor=0.1)}, "how often the past is met"),
+        (
+            {"ppo": replace(CONFIG.ppo, imitation=S(0.1)), "defeats": DefeatsConfig(defeat_share=0.1)},
+            "roles never play there",
+        ),
         ({"pool": PoolConfig(pool_size=0)}, "pool_size=0"),
         ({"roles": RolesConfig(league_exploiters=1)}, "mains=0"),
         ({"roles": RolesConfig(mains=3, main_exploiters=1)}, "mains=3 and population=2"),
