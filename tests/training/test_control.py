@@ -191,7 +191,7 @@ def test_shares_by_hand_are_met_in_the_wider_seating():
     mirrored = []
     for iteration in range(1, 61):
         orders, _ = opposition.assign(iteration)
-        mirrored.append(np.asarray(orders.pairing.family_2B)[0, 1] == 0)
+        mirrored.append(np.asarray(orders.pairing.family_2X)[0, 1] == 0)
         opposition.observe(iteration, nothing_happened(opposition.built))
     assert np.mean(mirrored[6:]) == pytest.approx(0.75, abs=0.02)  # three of four; before, one
 

@@ -92,7 +92,7 @@ def test_guests_of_another_kind_share_a_roster_and_sit_where_the_league_puts_the
     orders = jax.tree.map(lambda x: x[0], packed)
     state, knobs = jax.tree.map(lambda x: x[0], first_state(built)), tuple(map(np.asarray, built.knobs(0)))
     drivers = seat_players(built.plan, state.learners, state.pool, built.rosters, orders, knobs)
-    np.testing.assert_array_equal(np.asarray(orders.pairing.family_2B)[:, 1:3], 3)
+    np.testing.assert_array_equal(np.asarray(orders.pairing.family_2X)[:, 1:3], 3)
     for group, driver in zip(built.plan.seating.groups, drivers, strict=True):
         if group.family == family:
             seated = dict(zip((lane for ((lane, _),) in group.lanes), range(3), strict=True))

@@ -250,7 +250,7 @@ def test_the_weights_of_whom_the_league_named_sit_in_the_lane_it_named_them_for(
         for r, decision in enumerate(decisions):
             own = jax.tree.map(lambda x, r=r: x[r], (state.learners, state.pool, orders))
             drivers = seat_players(built.plan, own[0], own[1], built.rosters, own[2], knobs)
-            family_2B = np.asarray(own[2].pairing.family_2B)
+            family_2B = np.asarray(own[2].pairing.family_2X)
             np.testing.assert_array_equal(own[2].pairing.shift_B, decision.changed_B)
             for group, driver in zip(seating.groups, drivers, strict=True):
                 if group.learns:
@@ -310,7 +310,7 @@ def test_the_realised_mixture_is_the_one_that_was_asked_for():
         if number % 3:  # a report is read two iterations later: each draw stands for three
             continue
         for r in range(2):
-            family_B = np.asarray(orders.pairing.family_2B)[r, 1]
+            family_B = np.asarray(orders.pairing.family_2X)[r, 1]
             own = next(i for i, g in enumerate(g for g in built.plan.seating.groups if not g.learns)
                        if (g.family, g.slot) == ("net_1", "next"))  # fmt: skip
             row_P = dict(zip(built.plan.seating.changing, np.asarray(orders.rows[own])[r].tolist(), strict=True))
