@@ -109,7 +109,6 @@ COMPILATIONS = {
     "play/test_starts.py": 130,
     "recipes/test_self_play.py": 140,
     "test_drawings.py": 170,
-    "training/test_abreast_runs.py": 190,
     "training/test_control.py": 250,
     "training/test_entrants.py": 220,
     "training/test_game_speed.py": 150,
@@ -123,6 +122,7 @@ COMPILATIONS = {
     "training/test_psro_runs.py": 220,
     "training/test_resume.py": 300,
     "training/test_role_runs.py": 610,
+    "training/test_unlike_sides.py": 250,
 }
 """Programs that a test file may compile in its own process: a hundred more than twice what it did in three runs, since
 how many small ones earlier files of the same worker left in memory differs from run to run. `tests/compilations.py`

@@ -257,7 +257,7 @@ def rules_of(built: Built, seed: int) -> Rules:
         config=config.opponents,
         pool=pool,
         curriculum=config.curriculum,
-        mirror_B=per_lane(built, layout.mirror_B),
+        mirror_B=per_lane(built, [mirror or not alike for mirror in layout.mirror_B]),  # unlike: its opposite
         face_B=per_lane(built, layout.face_B),
         seed=Seed.of(seed) / "league",
         total_steps=config.total_steps,
