@@ -114,7 +114,7 @@ def with_state(league: League, **changes: Any) -> League:
 def with_member(league: League, player: Player, row: int) -> League:
     """A player joins pool and book, as if it had always been there."""
     state = league.state
-    book = state.book.joined_by(player, (), 0.0)
+    book = state.book.joined_by(player, league.rules.owners, 0.0)
     return with_state(league, book=book, pool=state.pool.joined_by(player, row))
 
 

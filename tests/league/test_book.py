@@ -136,16 +136,16 @@ def test_a_game_between_two_learners_is_a_game_of_both_and_moves_their_ratings_o
 
 
 def test_a_copy_begins_at_the_rating_of_its_learner_and_a_guest_at_nothing():
-    found = told(book(), {(0, PAST): Score(won=1)}).joined_by(past(2), (), 0.0)
+    found = told(book(), {(0, PAST): Score(won=1)}).joined_by(past(2), (0,), 0.0)
     assert rating(found, past(2)) == 8.0
     two = told(Book.blank((learner(0), learner(1), PAST)), {(1, PAST): Score(won=1)})
-    assert rating(two.joined_by(past(3, whose=1), (), 0.0), past(3)) == 8.0
-    assert rating(two.joined_by(past(3, whose=0), (), 0.0), past(3)) == 0.0
+    assert rating(two.joined_by(past(3, whose=1), (0, 1), 0.0), past(3)) == 8.0
+    assert rating(two.joined_by(past(3, whose=0), (0, 1), 0.0), past(3)) == 0.0
 
 
 def test_a_copy_is_known_to_do_against_others_as_its_learner_did():
     """Two wins of three against the first, with two virtual games at one half: 3 of 5. Nothing of the second: 1/2."""
-    found = told(book(), {(0, PAST): Score(won=2, lost=1)}).joined_by(past(2), (PAST, NEXT), 2.0)
+    found = told(book(), {(0, PAST): Score(won=2, lost=1)}).joined_by(past(2), (0,), 2.0)
     payoff_MM = found.payoff([found.roll.column[player] for player in (PAST, NEXT, past(2))])
     np.testing.assert_allclose(payoff_MM, [[0, 0, -0.2], [0, 0, 0], [0.2, 0, 0]], atol=1e-12)
 
@@ -201,7 +201,7 @@ def test_who_begins_anew_is_known_to_nobody_and_knows_nobody():
 
 
 def test_a_book_survives_json_bit_by_bit():
-    found = told(book(), {(0, PAST): Score(3, 1, 2), (0, SHADOW): Score(0, 0, 7)}, 0.97).joined_by(past(2), (PAST,), 0)
+    found = told(book(), {(0, PAST): Score(3, 1, 2), (0, SHADOW): Score(0, 0, 7)}, 0.97).joined_by(past(2), (0,), 0)
     again = from_plain(Book, json.loads(json.dumps(to_plain(found))))
     assert again.players == found.players and [p.born for p in again.players] == [p.born for p in found.players]
     for name in ("count_LM3", "fading_LM3", "quality_LM", "rating_M", "birth_MM"):

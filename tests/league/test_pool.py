@@ -141,7 +141,7 @@ NO_GAME = Score()
 def due(pool: PoolConfig, *, steps: int, last: int, total_steps: int = 1, beaten: Score = NO_GAME) -> bool:
     """Whether a learner is copied that met the newest past self with this score."""
     league = League.begin(rules(mix(history=1), pool=pool, total_steps=total_steps))
-    book = told(league.state.book.joined_by(past(0), (), 0.0), {(0, past(0)): beaten})
+    book = told(league.state.book.joined_by(past(0), (0,), 0.0), {(0, past(0)): beaten})
     with_state(league, book=book, iteration=0, careers=(replace(league.state.careers[0], copied=last),))
     return verdict(league.rules, league.state, league.outlook(0), steps).snapshot
 

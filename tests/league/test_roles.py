@@ -91,7 +91,7 @@ def chosen(seen, branch, numbers, config=CONFIG) -> list[Draw]:
     """The draws of a branch for numbers of [0, 1)."""
     outlook = outlook_of(seen, config)
     (asked,) = (one for one in outlook.role.branches if one.name == branch)
-    return [drawn(outlook.book, ways(outlook, asked), number, 0.0) for number in numbers]
+    return drawn(outlook.book, ways(outlook, asked), np.array(numbers), 0.0)
 
 
 def mix(seen, config=CONFIG):
@@ -333,10 +333,10 @@ def test_blocks_are_given_players_with_these_probabilities():
     outlook, blocks = outlook_of(VIEWS["main"]), 4000
     able = np.ones(blocks, bool)
     table = Table(
-        can_mirror_B=able, can_face_B=able, open_B=able, share_K=share_of(outlook), progress=0.0,
-        curriculum=CurriculumConfig(),
+        can_mirror_B=able, can_face_B=able, open_B=able, number_B=np.random.default_rng(1).random(blocks),
+        share_K=share_of(outlook), progress=0.0, curriculum=CurriculumConfig(),
     )  # fmt: skip
-    draws, counts = draw_players(outlook, table, Seed.of(1))
+    draws, counts = draw_players(outlook, table, np.random.default_rng(0))
     assert not counts and len(draws) == blocks
     expected, found = defaultdict(float), defaultdict(float)
     for one in prospects(VIEWS["main"]):

@@ -110,7 +110,7 @@ def received(inbox: Inbox, played: Played, *, blocks: int, last: int | None) -> 
 def after(blocks: Sequence[Block], played: Played) -> tuple[Block, ...]:
     """Blocks of which it is told that all worlds have moved on are drained."""
     return tuple(
-        replace(block, drained=block.drained or (bool(drained) and played.iteration >= block.since))
+        replace(block, drained=True) if drained and not block.drained and played.iteration >= block.since else block
         for block, drained in zip(blocks, played.drained_B, strict=True)
     )
 

@@ -4,13 +4,13 @@ player; the first columns are the learners themselves, and ratings are common to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from sparring.league.player import NOBODY, Player
+from sparring.league.player import NOBODY, Kind, Player
 from sparring.league.score import TOGETHER, Score, faded, rates
 from sparring.ratings.elo import expected
 from sparring.statistics.intervals import Interval
@@ -18,6 +18,8 @@ from sparring.statistics.intervals import Interval
 K = 16.0
 """The most a rating moves by one game."""
 UNKNOWN = -1.0
+POOLED: tuple[Kind, ...] = ("past", "guest")
+"""Kinds of players that are in a pool."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,27 @@ class Roll:
 
     @cached_property
     def age_M(self) -> np.ndarray:
-        """Columns, the oldest first; of those born together the one that came first."""
-        return np.argsort(self.born_M, kind="stable")
+        """Columns, the oldest first, as in a pool: of those born together guests come last."""
+        number_M = np.array([player.number for player in self.players])
+        return np.lexsort((number_M, self.kind_M == "guest", self.born_M))
+
+    def columns(self, kinds: tuple[Kind, ...], role: str = "", owner: int | None = None) -> np.ndarray:
+        """Of players of these kinds, the oldest first: of learners with a role, if one is named; of an owner, if one is
+        named, and those who are nobody's."""
+        asked = kinds, role, owner
+        if asked not in self._columns:
+            meant_M = np.isin(self.kind_M, kinds)
+            if role:
+                meant_M &= self.role_M == role
+            if owner is not None:
+                meant_M &= (self.learner_M == owner) | (self.learner_M == NOBODY)
+            self._columns[asked] = self.age_M[meant_M[self.age_M]]
+        return self._columns[asked]
+
+    @cached_property
+    def _columns(self) -> dict[tuple[tuple[Kind, ...], str, int | None], np.ndarray]:
+        """What was asked before: all learners ask in every iteration, and a roll seldom changes."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +86,15 @@ class Book:
     """A live trend; a past self begins at its learner's rating, everyone else at 0. Games against oneself are not
     rated."""
     birth_MM: np.ndarray
-    """Rate of the learner that a past self is a copy of against others when it was copied: what the copy would
-    reach."""
+    """Rate of the learner that a past self is a copy of against others when it was copied: what the copy would reach.
+    Empty where nobody asks for it."""
 
     @classmethod
-    def blank(cls, players: Sequence[Player]) -> Book:
-        """Of learners and whoever is there from the start; nothing was played."""
+    def blank(cls, players: Sequence[Player], *, births: bool = True) -> Book:
+        """Of learners and whoever is there from the start; nothing was played. `births`: what a copy would reach is
+        remembered, which takes the square of their number."""
         count, learners = len(players), sum(player.kind == "learner" for player in players)
-        square = np.full((count, count), UNKNOWN)
+        square = np.full((count, count) if births else (0, 0), UNKNOWN)
         counts = np.zeros((learners, count, 3))
         return cls(Roll(tuple(players)), counts.astype(int), counts, counts[..., 0], np.zeros(count), square)
 
@@ -107,18 +129,18 @@ class Book:
         quality_LM[learner, group] -= won_M[group] / max(1, len(group))
         return replace(self, quality_LM=quality_LM)
 
-    def joined_by(self, player: Player, rivals: Iterable[Player], shrink: float) -> Book:
-        """With a new member of a pool. It joins with the highest score of quality among its `rivals` there; a past self
-        with its learner's rating, and its learner's rates against them."""
-        columns = [self.roll.column[other] for other in rivals]
-        quality_L1 = self.quality_LM[:, columns].max(axis=1, keepdims=True, initial=-np.inf)
-        quality_L1 = np.where(np.isfinite(quality_L1), quality_L1, 0.0)
+    def joined_by(self, player: Player, owners: Sequence[int], shrink: float) -> Book:
+        """With a new member of a pool. `owners`: whose past each learner meets; NOBODY: everybody's. It joins with the
+        highest score of quality of all that a learner meets there; a past self with its learner's rating, and its
+        learner's rates against the pool of its own."""
+        quality_L1 = np.array([[self._best_quality(learner, owner)] for learner, owner in enumerate(owners)])
         copied = player.kind == "past" and player.learner != NOBODY
-        birth_M = np.full(len(self.players) + 1, UNKNOWN)
-        if copied:
-            birth_M[columns] = self.rates(player.learner, shrink)[columns]
-        birth_MM = np.pad(self.birth_MM, ((0, 1), (0, 1)), constant_values=UNKNOWN)
-        birth_MM[-1] = birth_M
+        birth_MM = self.birth_MM
+        if birth_MM.size:
+            birth_MM = np.pad(birth_MM, ((0, 1), (0, 1)), constant_values=UNKNOWN)
+        if birth_MM.size and copied:
+            others = self.roll.columns(POOLED, owner=player.learner)
+            birth_MM[-1, others] = self.rates(player.learner, shrink)[others]
         return Book(
             Roll((*self.players, player)),
             np.pad(self.count_LM3, ((0, 0), (0, 1), (0, 0))),
@@ -128,13 +150,17 @@ class Book:
             birth_MM,
         )
 
+    def _best_quality(self, learner: int, owner: int) -> float:
+        met = self.roll.columns(POOLED, owner=None if owner == NOBODY else owner)
+        return self.quality_LM[learner, met].max() if len(met) else 0.0
+
     def without(self, player: Player) -> Book:
         """Forget one who left, so that memory stays flat; the run's results keep the history."""
         stay = np.array([other != player for other in self.players])
         return Book(
             Roll(tuple(other for other in self.players if other != player)),
             self.count_LM3[:, stay], self.fading_LM3[:, stay], self.quality_LM[:, stay], self.rating_M[stay],
-            self.birth_MM[stay][:, stay],
+            self.birth_MM[stay][:, stay] if self.birth_MM.size else self.birth_MM,
         )  # fmt: skip
 
     def begun_anew(self, learner: int, parent: int = NOBODY) -> Book:
@@ -152,7 +178,14 @@ class Book:
 
     def rates(self, learner: int, shrink: float = 0.0) -> np.ndarray:
         """rate_M of a learner against everybody, old games counting less; one half where unknown."""
-        return rates(self.fading_LM3[learner], shrink)
+        if shrink not in self._rates:
+            self._rates[shrink] = rates(self.fading_LM3, shrink)
+        return self._rates[shrink][learner]
+
+    @cached_property
+    def _rates(self) -> dict[float, np.ndarray]:
+        """rate_LM by how much is shrunk: all learners ask in every iteration."""
+        return {}
 
     def score(self, learner: int, player: Player) -> Score:
         return Score(*self.count_LM3[learner, self.roll.column[player]].tolist())
@@ -164,6 +197,8 @@ class Book:
     def payoff(self, columns: Sequence[int]) -> np.ndarray:
         """payoff_MM of past selves among themselves, antisymmetric: twice the rate of row against column, less 1; 0
         where nothing is known. Of two past selves, the younger's learner met the older."""
+        if not self.birth_MM.size:
+            return np.zeros((len(columns), len(columns)))
         rate_MM = self.birth_MM[np.ix_(columns, columns)]
         known_MM = np.where(rate_MM == UNKNOWN, 0.0, 2.0 * rate_MM - 1.0)
         later_MM = (rate_MM != UNKNOWN).astype(float)

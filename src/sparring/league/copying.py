@@ -108,7 +108,7 @@ def copied(
     """A snapshot of a learner, and whoever makes room for it; no events where it must wait."""
     events: list[Event] = []
     if rules.archive:
-        state, row = with_free_row(rules, state, set())
+        state, row = with_free_row(rules, state, playing(state.blocks))
     else:
         state, events = with_room(rules, state, learner, steps)
         if len(state.pool.of(learner)) >= rules.pool.pool_size:
@@ -117,10 +117,9 @@ def copied(
         assert row is not None
     me = state.book.players[learner]
     player = past_self(state.snapshots, me, born=steps, alone=rules.learners == 1)
-    rivals = state.pool.players if rules.archive else state.pool.of(learner)
     state = replace(
         state,
-        book=state.book.joined_by(player, rivals, rules.config.shrink),
+        book=state.book.joined_by(player, rules.owners, rules.config.shrink),
         pool=state.pool.joined_by(player, row, iteration),
         snapshots=state.snapshots + 1,
     )
@@ -172,7 +171,11 @@ def put_back(
     rule = rules.roles[learner].reset
     if number >= rule.chance:
         return state, []
-    mains = [player for player in state.pool.players if player.kind == "past" and player.role == "main"]
+    mains = [
+        player
+        for player in state.pool.players
+        if player.kind == "past" and player.role == "main" and rules.same_side(learner, player.learner)
+    ]
     parent = None
     if rule.to == "past_main" and mains:
         parent = mains[int(number / rule.chance * len(mains))]
@@ -191,12 +194,11 @@ def begun_anew(state: LeagueState, learner: int, iteration: int, parent: int = N
 # Who is in memory.
 
 
-def with_free_row(rules: Rules, state: LeagueState, wanted: set[Player]) -> tuple[LeagueState, int | None]:
-    """An empty row, or that of whoever was drawn longest ago of those that nobody plays or wants."""
+def with_free_row(rules: Rules, state: LeagueState, busy: set[Player]) -> tuple[LeagueState, int | None]:
+    """An empty row, or that of whoever was drawn longest ago of those that are not busy."""
     row = state.pool.free_row(rules.rows)
     if row is not None:
         return state, row
-    busy = playing(state.blocks) | wanted
     idle = [player for player in state.pool.rows if player not in busy and player.kind != "guest"]
     if not idle:
         return state, None

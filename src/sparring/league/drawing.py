@@ -1,4 +1,4 @@
-"""Whom each block of a learner meets. Pure: all it knows is in `Outlook`, all chance in the seed it is given."""
+"""Whom each block of a learner meets. Pure: all it knows is in `Outlook`, all chance in the numbers it is given."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparring.core.seeding import Seed
 from sparring.league.blocks import Draw
 from sparring.league.book import Book
 from sparring.league.config import CurriculumConfig, OpponentsConfig
@@ -52,26 +51,37 @@ class Outlook:
         """The learner's rate against everybody, old games counting less; one half where unknown."""
         return self.book.rates(self.me, self.config.shrink)
 
+    @cached_property
+    def known_M(self) -> np.ndarray:
+        """The same, and one half where a rate is not finite."""
+        return cleaned(self.rate_M)[0]
+
+    @cached_property
+    def flawed(self) -> bool:
+        """Whether a rate is not finite."""
+        return cleaned(self.rate_M)[1] > 0
+
+    @cached_property
+    def _all_here(self) -> bool:
+        return bool(self.here_M.all())
+
     def columns(self, among: Among, target: int = NOBODY) -> np.ndarray:
         """The players that are meant, the oldest first."""
-        roll = self.book.roll
-        meant_M = self.here_M & np.isin(roll.kind_M, among.kinds)
-        if among.role:
-            meant_M &= roll.role_M == among.role
-        if among.whose != "anyone":
-            owner = target if among.whose == "target" else self.me if self.opposite == NOBODY else self.opposite
-            meant_M &= (roll.learner_M == owner) | (roll.learner_M == NOBODY)
+        own = self.me if self.opposite == NOBODY else self.opposite
+        owner = None if among.whose == "anyone" else target if among.whose == "target" else own
+        found = self.book.roll.columns(among.kinds, among.role, owner)
+        if not self._all_here:
+            found = found[self.here_M[found]]
         if among.others:
-            meant_M[self.me] = False
-        found = roll.age_M[meant_M[roll.age_M]]
-        return found[: forgotten(cleaned(self.rate_M[found])[0])] if among.forgotten else found
+            found = found[found != self.me]
+        return found[: forgotten(self.known_M[found])] if among.forgotten else found
 
     def below(self, mark: float, columns: np.ndarray, *, or_equal: bool = False) -> bool:
         """Whether the rate against any of these is below a mark; by the judge of bounds, surely below."""
         if self.role.judge == "bound":
             most = np.array([recent(self.book.fading_LM3[self.me, column]).high for column in columns])
         else:
-            most = cleaned(self.rate_M[columns])[0]
+            most = self.known_M[columns]
         return bool((most <= mark).any() if or_equal else (most < mark).any())
 
     def beaten(self, mark: float, columns: np.ndarray) -> bool:
@@ -80,7 +90,7 @@ class Outlook:
         if self.role.judge == "bound":
             least = np.array([recent(self.book.fading_LM3[self.me, column]).low for column in columns])
         else:
-            least = cleaned(self.rate_M[columns])[0]
+            least = self.known_M[columns]
         return len(columns) > 0 and bool((least > mark).all())
 
 
@@ -158,13 +168,13 @@ def weighed(outlook: Outlook, branch: Branch, columns: np.ndarray) -> tuple[np.n
         return (np.zeros(len(columns)) if outlook.weight_M is None else outlook.weight_M[columns]), ()
     known = Field(
         born_M=book.roll.born_M[columns],
-        rate_M=outlook.rate_M[columns],
+        rate_M=outlook.known_M[columns],
         rating_M=book.rating_M[columns],
         own_rating=float(book.rating_M[outlook.me]),
         quality_M=book.quality_LM[outlook.me, columns],
         payoff_MM=book.payoff(columns.tolist()) if rule == "nash" else None,
     )
-    flaws = (NOT_FINITE,) * cleaned(known.rate_M)[1]
+    flaws = (NOT_FINITE,) * (cleaned(outlook.rate_M[columns])[1] if outlook.flawed else 0)
     try:
         return weights(rule, known, outlook.config), flaws
     except RatingError:
@@ -179,6 +189,8 @@ class Table:
     can_face_B: np.ndarray
     open_B: np.ndarray
     """Those that are given somebody now."""
+    number_B: np.ndarray
+    """Of [0, 1): which player of its branch each is given."""
     share_K: np.ndarray
     progress: float
     curriculum: CurriculumConfig
@@ -186,32 +198,30 @@ class Table:
     standing: Standing = field(default_factory=Standing)
 
 
-def draw_players(outlook: Outlook, table: Table, seed: Seed) -> tuple[dict[int, Draw], Counter[str]]:
+def draw_players(
+    outlook: Outlook, table: Table, generator: np.random.Generator
+) -> tuple[dict[int, Draw], Counter[str]]:
     """A draw for each open block, and how often what happened that should be rare."""
     branches = outlook.role.branches
     current = next((k for k, branch in enumerate(branches) if branch.name == CURRENT), NO_BRANCH)
-    numbers = (seed / "kinds").generator()
     branch_B = branches_of_blocks(
-        table.share_K, table.can_mirror_B, table.can_face_B, numbers, open_B=table.open_B, current=current
+        table.share_K, table.can_mirror_B, table.can_face_B, generator, open_B=table.open_B, current=current
     )
-    governed_B = governed(table, table.open_B & (branch_B != current), (seed / "curriculum").generator())
+    governed_B = governed(table, table.open_B & (branch_B != current), generator)
     free_B = table.open_B & ~governed_B
     found = {k: ways(outlook, branches[k], float(table.share_K[k])) for k in set(branch_B[free_B].tolist()) if k >= 0}
     counts = Counter(flaw for asked in found.values() for way in asked for flaw in way.flaws)
-    empty_B = free_B & np.isin(branch_B, [k for k, asked in found.items() if not asked])
-    if empty_B.any():
+    empty = [k for k, asked in found.items() if not asked]
+    if empty:
+        empty_B = free_B & np.isin(branch_B, empty)
         counts[EMPTY] += int(empty_B.sum())
-        branch_B[empty_B] = refuge(outlook, table, table.can_mirror_B[empty_B], current, numbers)
-    number_B = (seed / "players").generator().random(len(table.open_B))
-    draws = {}
-    for b in np.flatnonzero(table.open_B).tolist():
-        if governed_B[b]:
-            draws[b] = at_level(outlook, table, float(number_B[b]))
-            continue
-        k = int(branch_B[b])
+        branch_B[empty_B] = refuge(outlook, table, table.can_mirror_B[empty_B], current, generator)
+    draws = {b: at_level(outlook, table, float(table.number_B[b])) for b in np.flatnonzero(governed_B).tolist()}
+    for k in set(branch_B[free_B].tolist()):
         if k not in found:
             found[k] = last_resort(outlook) if k == NO_BRANCH else ways(outlook, branches[k], float(table.share_K[k]))
-        draws[b] = drawn(outlook.book, found[k], float(number_B[b]), table.progress)
+        mine = np.flatnonzero(free_B & (branch_B == k))
+        draws |= zip(mine.tolist(), drawn(outlook.book, found[k], table.number_B[mine], table.progress), strict=True)
     return draws, counts
 
 
@@ -248,15 +258,18 @@ def last_resort(outlook: Outlook) -> tuple[Way, ...]:
     return ways(outlook, OWN_SHADOW) or ways(outlook, ALONE)
 
 
-def drawn(book: Book, found: Sequence[Way], number: float, progress: float) -> Draw:
-    """The player on which a number of [0, 1) falls; the ways of a branch have equal parts of its share."""
+def drawn(book: Book, found: Sequence[Way], number_N: np.ndarray, progress: float) -> list[Draw]:
+    """The players on which numbers of [0, 1) fall; the ways of a branch have equal parts of its share."""
     chance_M = np.concatenate([way.chance_M for way in found]) / len(found)
-    place = int(pick(chance_M, np.asarray(number)))
-    way_M = np.repeat(np.arange(len(found)), [len(way.columns) for way in found])
-    branch = found[way_M[place]].branch
-    column = int(np.concatenate([way.columns for way in found])[place])
-    weakness = branch.temperature.at(progress), branch.epsilon.at(progress)
-    return Draw(book.players[column], float(chance_M[place]), *weakness)
+    column_M = np.concatenate([way.columns for way in found])
+    branches = [way.branch for way in found for _ in way.columns]
+
+    def draw(place: int) -> Draw:
+        branch = branches[place]
+        weakness = branch.temperature.at(progress), branch.epsilon.at(progress)
+        return Draw(book.players[column_M[place]], float(chance_M[place]), *weakness)
+
+    return [draw(place) for place in pick(chance_M, number_N).tolist()]
 
 
 def at_level(outlook: Outlook, table: Table, number: float) -> Draw:

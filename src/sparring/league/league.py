@@ -18,9 +18,8 @@ import numpy as np
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.names import checked_name
 from sparring.core.plain import from_plain, to_plain
-from sparring.core.seeding import Seed
 from sparring.league.blocks import NORMAL, Block, Draw, Played, after, due, playing, received
-from sparring.league.book import Book
+from sparring.league.book import POOLED, Book
 from sparring.league.copying import (
     POSTPONED,
     begun_anew,
@@ -38,6 +37,7 @@ from sparring.league.events import Counted, Event, Joined, Own, Recalled, Shares
 from sparring.league.meta_game import MetaGame, MetaStrategy, Pair, meta_strategy, uniform
 from sparring.league.mixture import set_by_hand, shares
 from sparring.league.player import NOBODY, Player
+from sparring.league.pool import by_age
 from sparring.league.score import Score, rates
 from sparring.league.state import Assignment, Career, LeagueState, Rules
 from sparring.ratings.payoff import RatingError
@@ -76,7 +76,9 @@ class League:
     def begin(cls, rules: Rules) -> League:
         mine = [Draw(player) for player in rules.players[: rules.learners] for _ in range(rules.blocks_each)]
         blocks = tuple(Block(draw, draw) for draw in mine)
-        return cls(rules, LeagueState(Book.blank(rules.players), blocks, (Career(),) * rules.learners))
+        # Whom past players would beat is asked for by rules of eviction and of sampling that an archive has not.
+        book = Book.blank(rules.players, births=not rules.archive)
+        return cls(rules, LeagueState(book, blocks, (Career(),) * rules.learners))
 
     # The doors of an iteration.
 
@@ -86,8 +88,8 @@ class League:
         self.state = replace(self.state, inbox=waiting)
         for played in old:
             self._learn_from(played)
-        self._keep_past(iteration, steps)
-        changed_B = self._give(iteration, min(1.0, max(0.0, progress)))
+        progress = min(1.0, max(0.0, progress))
+        changed_B = self._give(iteration, progress, self._keep_past(iteration, progress, steps))
         self.state = replace(self.state, iteration=iteration)
         events, self.news = tuple(self.news), []
         return Assignment(self.state.blocks, changed_B, events)
@@ -112,9 +114,12 @@ class League:
     def outlook(self, learner: int, progress: float = 0.0, *, in_memory: bool = False) -> Outlook:
         """What one learner can see; `in_memory`: of past players only those whose weights are."""
         pool, book = self.state.pool, self.state.book
-        gone = [player for player in pool.players if in_memory and player not in pool.rows]
-        here_M = np.ones(len(book.players), bool)
-        here_M[[book.roll.column[player] for player in (*pool.leaving, *gone)]] = False
+        here_M, column = np.ones(len(book.players), bool), book.roll.column
+        if in_memory:
+            here_M[book.roll.columns(POOLED)] = False
+            here_M[[column[player] for player in pool.rows]] = True
+        if pool.leaving:
+            here_M[[column[player] for player in pool.leaving]] = False
         if self.rules.sides:
             here_M &= [self.rules.opposed(learner, player) for player in book.players]
         return Outlook(
@@ -122,13 +127,15 @@ class League:
             self._weights(), late=progress >= self.rules.config.late_from,
         )  # fmt: skip
 
+    def _outlooks(self, progress: float) -> list[Outlook]:
+        return [self.outlook(learner, progress) for learner in range(self.rules.learners)]
+
     def shares_at(self, progress: float, learner: int = 0) -> np.ndarray:
         """share_K of the branches of a learner's role."""
-        bots = sum(player.kind == "bot" and self.rules.opposed(learner, player) for player in self.rules.players)
         branches, by_hand = self.rules.roles[learner].branches, self.state.careers[learner].by_hand
         if self.rules.config.follow == "rate":
             progress = self._success(learner)
-        return shares(branches, progress, bots=bots, by_hand=by_hand)
+        return shares(branches, progress, bots=self.rules.fitting_bots[learner], by_hand=by_hand)
 
     def _success(self, learner: int) -> float:
         """How far a learner's rate against everybody but learners has come on its way, from 0 to 1."""
@@ -137,23 +144,29 @@ class League:
         return min(1.0, max(0.0, (rate - config.follow_from) / (config.follow_to - config.follow_from)))
 
     def members(self) -> tuple[Member, ...]:
-        """Everybody but a learner that is alone: each as the first learner sees it that can meet it as its own."""
+        """Everybody but a learner that is alone: each as the first learner sees it that can meet it as its own. Bots
+        are shown for each of several learners that have no roles."""
         others, bots = (
             [player for player in self.rules.players if (player.kind == "bot") == scripted]
             for scripted in (False, True)
         )
-        alone = self.rules.learners == 1
+        alone, shared = self.rules.learners == 1, any(role.name for role in self.rules.roles)
         branches = [branch for role in self.rules.roles for branch in role.branches]
         if not alone and not any("shadow" in branch.among.kinds and branch.ever for branch in branches):
             others = others[: self.rules.learners]
-        listed = (*others[alone:], *self.state.pool.players, *bots)
-        return tuple(self._member(player, self._viewer(player)) for player in listed)
+        listed = [(player, self._viewer(player)) for player in (*others[alone:], *self.state.pool.players)]
+        if alone or shared:
+            return tuple(self._member(*one) for one in (*listed, *((bot, self._viewer(bot)) for bot in bots)))
+        for learner, name in enumerate(self.rules.names):
+            met = [bot for bot in bots if self.rules.opposed(learner, bot)]
+            listed += [(replace(bot, name=f"{bot.name} ({name})"), learner) for bot in met]
+        return tuple(self._member(*one) for one in listed)
 
     def _viewer(self, player: Player) -> int:
-        """The learner from whose games a player is described."""
-        shared = any(role.name for role in self.rules.roles)
-        if shared or player.learner == NOBODY:
-            return 0
+        """The learner from whose games a player is described: whose own it is, or the first that can meet it."""
+        if any(role.name for role in self.rules.roles) or player.learner == NOBODY:
+            learners = range(self.rules.learners)
+            return next((learner for learner in learners if self.rules.opposed(learner, player)), 0)
         return player.learner if not self.rules.sides else self.rules.opposite(player.learner)
 
     def _member(self, player: Player, learner: int) -> Member:
@@ -181,7 +194,7 @@ class League:
         state, rules = self.state, self.rules
         score_LM3 = np.zeros((rules.learners, len(state.book.players), 3), int)
         sampled: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-        at_level = [Score()] * rules.learners
+        at_level, level_L = [Score()] * rules.learners, [self._level(one) for one in range(rules.learners)]
         for row in played.meetings:
             learner, block = self.learner_of(row.block), state.blocks[row.block]
             draws = block.draws_of(row.player, played.iteration)
@@ -195,9 +208,10 @@ class League:
             column, score = state.book.roll.column[row.player], Score(row.won, row.drawn, row.lost)
             if not row.weakened:
                 score_LM3[learner, column] += score
-            if row.games and all(draw.level == NORMAL for draw in draws):
+            levels = {draw.level for draw in draws}
+            if row.games and levels == {NORMAL}:
                 sampled[learner][column] += row.won / row.games / row.probability
-            if all(draw.level == self._level(learner) for draw in draws):
+            if levels == {level_L[learner]}:
                 at_level[learner] = at_level[learner].plus(score)
         book = state.book.after(score_LM3, rules.config.forget)
         self.state = replace(state, book=book, blocks=after(state.blocks, played))
@@ -207,8 +221,9 @@ class League:
 
     def _says_something(self, learner: int, player: Player, iteration: int) -> bool:
         """Not games of weights that are gone."""
-        both = [learner] + ([player.number] if player.kind == "learner" else [])
-        return all(iteration >= self.state.careers[one].anew for one in both)
+        careers = self.state.careers
+        rival = careers[player.number].anew if player.kind == "learner" else 0
+        return iteration >= max(careers[learner].anew, rival)
 
     def _level(self, learner: int) -> int:
         level = self.state.careers[learner].standing.level
@@ -234,15 +249,15 @@ class League:
 
     # The past.
 
-    def _keep_past(self, iteration: int, steps: int) -> None:
+    def _keep_past(self, iteration: int, progress: float, steps: int) -> list[Outlook]:
         """Let those go who have played their last games, copy those who are due, then put those back who begin anew:
-        the copy is of what was learned. All verdicts are of what was known before any of it."""
-        busy = playing(self.state.blocks)
-        for player in self.state.pool.players:
-            if player in self.state.pool.leaving - busy:
-                self.state, event = evicted(self.state, player)
-                self.news.append(event)
-        outlooks = [self.outlook(learner) for learner in range(self.rules.learners)]
+        the copy is of what was learned. All verdicts are of what was known before any of it; what every learner sees
+        after it is returned."""
+        gone = self.state.pool.leaving and self.state.pool.leaving - playing(self.state.blocks)
+        for player in by_age(tuple(gone)):
+            self.state, event = evicted(self.state, player)
+            self.news.append(event)
+        judged, outlooks = self.state, self._outlooks(progress)
         verdicts = [verdict(self.rules, self.state, outlook, steps) for outlook in outlooks]
         for learner, (outlook, found) in enumerate(zip(outlooks, verdicts, strict=True)):
             if found.refused:
@@ -257,6 +272,7 @@ class League:
                 number = (self.rules.seed / "resets" / iteration / learner).generator().random()
                 self.state, events = put_back(self.rules, self.state, learner, iteration, number)
                 self.news += events
+        return outlooks if self.state is judged else self._outlooks(progress)
 
     def descended(self, parent_M: np.ndarray, iteration: int) -> None:
         """Learners became copies of others before this iteration was played."""
@@ -265,33 +281,39 @@ class League:
 
     # Who meets whom.
 
-    def _give(self, iteration: int, progress: float) -> np.ndarray:
+    def _give(self, iteration: int, progress: float, outlooks: Sequence[Outlook]) -> np.ndarray:
         """Draw for every drained block that can face others; changed_B."""
         first, each = self.state.iteration is None, self.rules.blocks_each
         face_B = np.tile(np.asarray(self.rules.face_B, bool), self.rules.learners)
         open_B = face_B & np.array([block.drained for block in self.state.blocks])
-        blocks, wanted = list(self.state.blocks), set()
+        seed = self.rules.seed / "league" / iteration
+        generator, number_B = (seed / "kinds").generator(), (seed / "players").generator().random(len(open_B))
+        blocks, busy, drawn = list(self.state.blocks), playing(self.state.blocks), set()
         for learner, mine in groupby(np.flatnonzero(open_B).tolist(), self.learner_of):
-            outlook, begin = self.outlook(learner, progress), learner * each
-            table = self._table(learner, progress, open_B[begin : begin + each])
-            seed = (self.rules.seed / learner if learner else self.rules.seed) / "league" / iteration
-            draws, counts = draw_players(outlook, table, seed)
+            outlook, begin = outlooks[learner], learner * each
+            table = self._table(learner, progress, open_B[begin : begin + each], number_B[begin : begin + each])
+            draws, counts = draw_players(outlook, table, generator)
             for what, times in counts.items():
                 self._count(what, times)
             for b in mine:
-                drawn = self._brought(draws[b - begin], learner, iteration, wanted, table, seed / b)
-                wanted.add(drawn.player)
+                draw = draws[b - begin]
+                if not self._brought(draw.player, iteration, busy):
+                    draw = self._drawn_in_memory(learner, b - begin, table, generator)
+                busy.add(draw.player)
+                drawn.add(draw.player)
                 # Nothing was played before the first: the worlds begin with what is drawn.
-                blocks[b] = Block(drawn if first else blocks[b].next, drawn, iteration, drained=False)
-                self.state = replace(self.state, blocks=tuple(blocks)) if self.rules.archive else self.state
-        self.state = replace(self.state, blocks=tuple(blocks))
+                blocks[b] = Block(draw if first else blocks[b].next, draw, iteration, drained=False)
+        pool = self.state.pool
+        used = {**pool.used, **{player: iteration for player in drawn if player in pool.rows}}
+        self.state = replace(self.state, blocks=tuple(blocks), pool=replace(pool, used=used))
         return open_B & (not first)
 
-    def _table(self, learner: int, progress: float, open_B: np.ndarray) -> Table:
+    def _table(self, learner: int, progress: float, open_B: np.ndarray, number_B: np.ndarray) -> Table:
         return Table(
             can_mirror_B=np.asarray(self.rules.mirror_B, bool),
             can_face_B=np.asarray(self.rules.face_B, bool),
             open_B=open_B,
+            number_B=number_B,
             share_K=self.shares_at(progress, learner),
             progress=progress,
             curriculum=self.rules.curriculum,
@@ -299,23 +321,22 @@ class League:
             standing=self.state.careers[learner].standing,
         )
 
-    def _brought(
-        self, drawn: Draw, learner: int, iteration: int, wanted: set[Player], table: Table, seed: Seed
-    ) -> Draw:
-        """The draw, once the weights of its player are in memory; where all rows are playing, one of those there."""
-        player, pool = drawn.player, self.state.pool
-        if player.kind in ("past", "guest") and player not in pool.rows:
-            self.state, row = with_free_row(self.rules, self.state, wanted)
-            if row is None:
-                self._count(CROWDED, 1)
-                alone = replace(table, open_B=np.arange(len(table.open_B)) == np.flatnonzero(table.open_B)[0])
-                (again,) = draw_players(self.outlook(learner, table.progress, in_memory=True), alone, seed)[0].values()
-                return self._brought(again, learner, iteration, wanted, table, seed)
-            self.state = replace(self.state, pool=self.state.pool.with_row(player, row, iteration))
-            self.news.append(Recalled(player, row))
-        elif player in pool.rows:
-            self.state = replace(self.state, pool=replace(pool, used={**pool.used, player: iteration}))
-        return drawn
+    def _brought(self, player: Player, iteration: int, busy: set[Player]) -> bool:
+        """Whether a player that was drawn can play: one of the pool if its weights are in memory, or fit in."""
+        if player.kind not in POOLED or player in self.state.pool.rows:
+            return True
+        self.state, row = with_free_row(self.rules, self.state, busy)
+        if row is None:
+            return False
+        self.state = replace(self.state, pool=self.state.pool.with_row(player, row, iteration))
+        self.news.append(Recalled(player, row))
+        return True
+
+    def _drawn_in_memory(self, learner: int, place: int, table: Table, generator: np.random.Generator) -> Draw:
+        """Another draw for a learner's block where all rows of the pool are playing."""
+        self._count(CROWDED, 1)
+        alone = replace(table, open_B=np.arange(len(table.open_B)) == place)
+        return draw_players(self.outlook(learner, table.progress, in_memory=True), alone, generator)[0][place]
 
     def _count(self, what: str, times: int) -> None:
         counts = self.state.counts
@@ -375,13 +396,13 @@ class League:
             return f"{name} cannot join as guest {number}: the next is {self.state.guests}."
         if self.room() < 1:
             return f"{name} cannot join: the pool of {size} is full. Remove a member."
-        self.state, row = with_free_row(self.rules, self.state, set())
+        self.state, row = with_free_row(self.rules, self.state, playing(self.state.blocks))
         assert row is not None
         guest = Player("guest", number, name, born=born)
         self.state = replace(
             self.state,
             pool=self.state.pool.joined_by(guest, row, self.state.iteration or 0),
-            book=self.state.book.joined_by(guest, self.state.pool.players, self.rules.config.shrink),
+            book=self.state.book.joined_by(guest, self.rules.owners, self.rules.config.shrink),
             guests=number + 1,
         )
         return Joined(guest, row)

@@ -121,6 +121,8 @@ def branches_of_blocks(
     mirror = np.clip((asked - mirrors) / max(1, both_B.sum()), 0.0, 1.0)
     for group_B, mirrored in ((both_B, mirror), (can_face_B & ~can_mirror_B, 0.0)):
         chosen = np.flatnonzero(group_B & open_B)
+        if not len(chosen):
+            continue
         chance_K = (1.0 - mirrored) * facing_K
         if current >= 0:
             chance_K[current] = mirrored

@@ -48,11 +48,10 @@ class Pool:
         return replace(self, rows={**self.rows, player: row}, used={**self.used, player: iteration}, **more)
 
     def out_of_memory(self, player: Player) -> Pool:
-        return replace(
-            self,
-            rows={other: row for other, row in self.rows.items() if other != player},
-            used={other: when for other, when in self.used.items() if other != player},
-        )
+        rows, used = dict(self.rows), dict(self.used)
+        rows.pop(player, None)
+        used.pop(player, None)
+        return replace(self, rows=rows, used=used)
 
     def without(self, player: Player) -> Pool:
         others = tuple(member for member in self.players if member != player)

@@ -66,7 +66,7 @@ def differences(league: League, rows: Sequence[Row]) -> list[Difference]:
 
 def recounted(league: League, rows: Iterable[Row]) -> Book:
     """Whole and fading counts of the games that count. Ratings, which ask when everybody was born, are left out."""
-    book = Book.blank(league.players)
+    book = Book.blank(league.players, births=False)
     column = {(player.kind, player.number): place for place, player in enumerate(league.players)}
     games: dict[int, np.ndarray] = defaultdict(lambda: np.zeros(book.count_LM3.shape, int))
     for row in rows:

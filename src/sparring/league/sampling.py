@@ -131,7 +131,8 @@ RULES: dict[str, Rule] = {
 def cleaned(rate_M: np.ndarray) -> tuple[np.ndarray, int]:
     """Rates in [0, 1], one half where one is not finite, and how many were not."""
     bad_M = ~np.isfinite(rate_M)
-    return np.clip(np.where(bad_M, 0.5, rate_M), 0.0, 1.0), int(bad_M.sum())
+    bad = int(bad_M.sum())
+    return np.minimum(np.maximum(np.where(bad_M, 0.5, rate_M) if bad else rate_M, 0.0), 1.0), bad
 
 
 def weights(rule: str, field: Field, config: OpponentsConfig) -> np.ndarray:

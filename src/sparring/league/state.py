@@ -68,9 +68,25 @@ class Rules:
         shadows = [shadow_of(one, alone=self.learners == 1) for one in live] if self.shadows else []
         return (*live, *shadows, *bot_players(ladder_of(self.config, self.bots), self.bots))
 
+    @cached_property
+    def owners(self) -> tuple[int, ...]:
+        """Whose past each learner meets; NOBODY: everybody's."""
+        own = range(self.learners)
+        return tuple(NOBODY if self.archive else self.opposite(one) if self.sides else one for one in own)
+
+    @cached_property
+    def fitting_bots(self) -> tuple[int, ...]:
+        """How many bots each learner can meet."""
+        bots = [player for player in self.players if player.kind == "bot"]
+        return tuple(sum(self.opposed(learner, bot) for bot in bots) for learner in range(self.learners))
+
     def opposite(self, learner: int) -> int:
         """Where sides are unlike, the learner of the other side that stands where this one does; else nobody."""
         return (learner + self.learners // 2) % self.learners if self.sides else NOBODY
+
+    def same_side(self, learner: int, other: int) -> bool:
+        """Whether one learner could play in the place of another."""
+        return not self.sides or self.sides[learner] == self.sides[other]
 
     def opposed(self, learner: int, player: Player) -> bool:
         """Whether a player can sit opposite a learner: any where sides are alike, else one that drives the other
@@ -78,15 +94,18 @@ class Rules:
         if not self.sides:
             return True
         if player.learner != NOBODY:
-            return self.sides[player.learner] != self.sides[learner]
+            return not self.same_side(learner, player.learner)
         return player.kind != "bot" or player.name in self.fitting[1 - self.sides[learner]]
 
     def levels(self, learner: int) -> tuple[Level, ...]:
         """Of the curriculum, from the weakest up."""
-        if not self.curriculum.curriculum:
-            return ()
-        ladder = [bot.name for bot in self.players if bot.kind == "bot" and self.opposed(learner, bot)]
-        return levels(ladder, self.curriculum)
+        return self._levels[learner] if self.curriculum.curriculum else ()
+
+    @cached_property
+    def _levels(self) -> tuple[tuple[Level, ...], ...]:
+        bots = [player for player in self.players if player.kind == "bot"]
+        ladders = [[bot.name for bot in bots if self.opposed(one, bot)] for one in range(self.learners)]
+        return tuple(levels(ladder, self.curriculum) for ladder in ladders)
 
 
 @dataclass(frozen=True)
