@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import check_ranges
 from sparring.core.settings import from_dict, to_dict
 from sparring.league.config import OpponentsConfig
 from sparring.league.player import BOT, GUEST, PAST, RIVAL, Player
@@ -561,6 +562,7 @@ def test_the_defaults_are_allowed_and_are_those_of_the_paper_and_its_pseudocode(
 )
 def test_settings_that_make_no_sense_are_refused(settings, says):
     with pytest.raises(ConfigError, match=says):
+        check_ranges(RolesConfig(**settings))
         check_roles(RolesConfig(**settings))
 
 

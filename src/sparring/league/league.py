@@ -16,7 +16,7 @@ import numpy as np
 from sparring.core.errors import ConfigError, RunError
 from sparring.core.seeding import Seed
 from sparring.league import desk
-from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig, check_game, check_opponents, ladder_of
+from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig, ladder_of
 from sparring.league.curriculum import Level, Standing, levels, moved
 from sparring.league.desk import Member
 from sparring.league.drawing import Choice, draw_players
@@ -71,19 +71,11 @@ class League:
     """How often something happened that should be rare."""
 
     def __post_init__(self) -> None:
-        check_opponents(self.opponents, self.pool_config, self.curriculum)
         self.can_mirror_B, self.can_face_B = np.asarray(self.can_mirror_B, bool), np.asarray(self.can_face_B, bool)
         self.blocks = self.blocks or [Block(Draw(LEARNER), Draw(LEARNER)) for _ in self.can_face_B]
         self.ladder: tuple[Player, ...] = bot_players(ladder_of(self.opponents, self.bots), self.bots)
         self.levels: tuple[Level, ...] = levels([bot.name for bot in self.ladder], self.curriculum)
         self._news: list[Event] = []
-        check_game(
-            self.opponents,
-            self.curriculum,
-            bots=len(self.ladder),
-            can_mirror=self.can_mirror_B.tolist(),
-            can_face=self.can_face_B.tolist(),
-        )
 
     @classmethod
     def begin(

@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import RANGE
 from sparring.core.seeding import Seed
 from sparring.core.spec import GameSpec
 from sparring.evaluation.cross_play import half_width
@@ -35,11 +36,10 @@ from sparring.league.population import (
     select,
     steps_between,
 )
-from sparring.learn.config import COEFFICIENTS, INHERITED, coefficient
+from sparring.learn.config import COEFFICIENTS, INHERITED, PPOConfig, coefficient
 from sparring.learn.learner import Learner, while_games_go_on
 from sparring.play.scripted import RANDOM, Scripted
 from sparring.training.build import Built
-from sparring.training.config import HIGHEST
 from sparring.training.program import TrainState
 from sparring.training.snapshot import to_arrays
 
@@ -216,7 +216,7 @@ def coefficients(built: Built) -> list[tuple[int, str]]:
 
 def most(name: str) -> float:
     """The largest value of a coefficient; a policy that only guesses cannot learn."""
-    return 0.99 if name == "epsilon" else HIGHEST.get(name, np.inf)
+    return 0.99 if name == "epsilon" else PPOConfig.__dataclass_fields__[name].metadata[RANGE].most
 
 
 def in_front(state: TrainState, leaders: Sequence[int]) -> TrainState:
