@@ -16,12 +16,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from sparring.league.role_league import RoleLeague
 
 from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.league.events import Recalled
 from sparring.league.player import past_rival, past_self
-from sparring.league.role_league import RoleLeague
 from sparring.league.roles import RolesConfig
 from sparring.nets.config import NetConfig
 from sparring.training.apply import applied

@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import pytest
 
-from sparring.cli.flags import parse
+from sparring.cli.flags import named, parse
 from sparring.cli.machine import MachineConfig
-from sparring.cli.train import Train, opposed, starting_point
+from sparring.cli.train import Train, settled
 from sparring.core.schedules import Schedule
 from sparring.core.spec import ActionSpec
 from sparring.league.config import (
@@ -150,7 +150,7 @@ def test_the_guide_lists_every_preset_once():
 def test_a_command_in_the_guides_to_self_play_is_understood(line):
     words = shlex.split(line, comments=True)
     if "--guests" not in words:  # those would have to be there
-        build(opposed(parse(Train, words, command="train", default=Train(run=starting_point(words))), words)[0])
+        build(settled(parse(Train, words, command="train"), named(words))[0])
 
 
 PAGES = {"ppo": GUIDE, "ppo-details": DETAILS, "self-play": OPPONENTS, "leagues": LEAGUES}

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from inspect import getsource
 from itertools import takewhile
@@ -326,19 +326,18 @@ def why_not(line: str) -> str:
     if "--help" in rest:
         return ""
     module = import_module(f"sparring.cli.{command}")
-    kind, options = getattr(module, command.capitalize()), {}
-    if command == "train":
-        from sparring.cli.train import Train, starting_point
-
-        options = {"default": Train(run=starting_point([word for word in rest if "--config" not in word]))}
     if command == "compare":
         from sparring.cli.compare import game_of, split
 
         rest, shared = split(rest)
-        if "--out" not in rest and not game_of(shared, "naive"):
+        if "--out" not in rest and not game_of(shared):
             return "neither a game nor a folder to go on with"
     try:
-        parse(kind, [word for word in rest if word != "--debug"], command=command, **options)
+        arguments = parse(
+            getattr(module, command.capitalize()), [word for word in rest if word != "--debug"], command=command
+        )
+        if command == "train":
+            module.ready_made(replace(arguments, config=None))  # recipes and presets by names that are there
     except SystemExit:
         return "it does not parse"
     return ""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sparring.cli.flags import parse
+from sparring.cli.flags import named, parse
 from sparring.cli.machine import cache_folder, use_cache
-from sparring.cli.train import Train, starting_point
+from sparring.cli.train import Train, flagged, ready_made
 from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml
 from sparring.recipes.catalogue import spread
@@ -75,8 +75,9 @@ def test_a_preset_wins_over_a_recipe_or_file_and_flags_win_over_the_preset(tmp_p
     (tmp_path / "settings.toml").write_text("[play]\nsteps = 25\n[ppo]\nepochs = 8\n[net]\nhidden = [9]")
     words = ["--recipe", "spread"] if source == "recipe" else ["--config", str(tmp_path / "settings.toml")]
     words += ["--preset", "rmappo", "--sequence", "5", "--entropy", "0.3"]  # 10 would not divide the 25 steps
-    run = parse(Train, words, command="train", default=Train(run=starting_point(words))).run
-    before, chosen = starting_point(words[:2]), preset("rmappo")
+    arguments = parse(Train, words, command="train")
+    run = flagged(ready_made(arguments), arguments, named(words))
+    before, chosen = ready_made(parse(Train, words[:2], command="train")), preset("rmappo")
     assert before.ppo.epochs == 8 and before.play.steps == 25
     ppo = replace(chosen.ppo, sequence=5, entropy=Schedule.parse(0.3))
     assert run == replace(before, net=chosen.net, ppo=ppo)

@@ -5,15 +5,15 @@ import re
 import subprocess
 import sys
 import time
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from sparring.cli import bench, train
-from sparring.cli.flags import parse, value_of
+from sparring.cli.flags import named, parse
 from sparring.cli.main import COMMANDS, FAILED, INTERRUPTED, PIPE_CLOSED, main, sentence
-from sparring.cli.train import Train, starting_point
+from sparring.cli.train import Train, flagged, ready_made
 from sparring.cli.watch import headline
 from sparring.core.schedules import Schedule
 from sparring.recipes.catalogue import RECIPES
@@ -181,7 +181,9 @@ def test_a_reader_that_has_enough_ends_the_command_quietly(launch):
 
 
 def parsed(*words: str) -> Train:
-    return parse(Train, list(words), command="train", default=Train(run=starting_point(list(words))))
+    """With the settings before --self-play in them."""
+    arguments = parse(Train, list(words), command="train")
+    return replace(arguments, run=flagged(ready_made(arguments), arguments, named(words)))
 
 
 def test_flags_of_every_kind_arrive_in_the_config():
@@ -204,7 +206,7 @@ def test_underscores_do_as_well_as_dashes():
 @pytest.mark.parametrize("words", [["kuhn", "--seed", "3"], ["--seed", "3", "kuhn"]])
 def test_a_game_may_stand_before_the_flags_or_after_them(words):
     arguments = parsed(*words)
-    assert (arguments.word, arguments.run.seed) == ("kuhn", 3)
+    assert (arguments.word, arguments.run.game, arguments.run.seed) == ("kuhn", "kuhn", 3)
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -224,7 +226,6 @@ def test_flags_win_over_a_file_and_the_file_over_the_defaults(tmp_path: Path):
 
 
 def test_the_last_of_a_repeated_flag_counts():
-    assert value_of(["--recipe", "tag", "--recipe=kuhn"], "--recipe") == "kuhn"
     assert parsed("--recipe", "tag", "--recipe", "kuhn").run.game == "kuhn"
 
 

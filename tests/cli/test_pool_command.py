@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save
+from sparring.league.ledger import Fading, Score, faded
 
 from sparring.cli.main import main
 from sparring.core.settings import load_toml, to_toml
 from sparring.league.config import OpponentsConfig, PoolConfig
-from sparring.league.ledger import Fading, Score, faded
 from sparring.store.checkpoints import load
 from sparring.store.checkpoints import save as save_checkpoint
 from sparring.store.commands import waiting

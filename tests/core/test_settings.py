@@ -7,6 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import setting
 from sparring.core.schedules import Schedule
 from sparring.core.settings import from_dict, load_toml, to_dict, to_toml
 
@@ -21,15 +22,11 @@ class Shadow:
 
 @dataclass(frozen=True, kw_only=True)
 class Ppo:
-    discount: float = 0.99
+    discount: float = setting(0.99, least=0, most=1)
     epochs: int = 4
     rate: Schedule = RATE
     shadow: Shadow = Shadow()
     anchor: Shadow | None = None
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.discount <= 1:
-            raise ConfigError(f"ppo.discount lies in [0, 1], found {self.discount}. Choose 0.99.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,9 +152,8 @@ def test_a_wrong_type_says_what_was_expected_what_was_found_and_what_to_write(da
     assert all(part in refused(data) for part in parts), refused(data)
 
 
-def test_a_rule_of_the_dataclass_is_checked_and_names_the_file_once():
-    message = refused({"ppo": {"discount": 2.0}})
-    assert message == "my.toml: ppo.discount lies in [0, 1], found 2.0. Choose 0.99."
+def test_a_value_out_of_its_range_is_named_with_its_table_and_the_file():
+    assert refused({"ppo": {"discount": 2}}) == "my.toml: ppo.discount must be in [0, 1], found 2.0."
 
 
 def test_a_setting_without_default_must_be_there():

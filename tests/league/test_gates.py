@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import check_ranges
 from sparring.core.settings import from_dict, to_dict
 from sparring.league.gates import GateConfig, check_gate, promote
 from sparring.league.score import Score
@@ -155,8 +156,8 @@ def test_an_equal_candidate_seldom_passes_and_a_better_one_mostly_does():
     ("settings", "says"),
     [
         ({"gate_games": 0}, "gate_games must be at least 1, found 0"),
-        ({"gate_rate": 1.0}, "gate_rate must lie between 0 and 1, found 1.0"),
-        ({"gate_null": 0.0}, "gate_null must lie between 0 and 1, found 0.0"),
+        ({"gate_rate": 1.0}, "gate_rate must be above 0 and below 1, found 1.0"),
+        ({"gate_null": 0.0}, "gate_null must be above 0 and below 1, found 0.0"),
         ({"gate": "sprt", "gate_null": 0.55}, "gate_null must be below gate_rate, found 0.55 and 0.55"),
         ({"gate": "rate", "gate_floor": 1.0}, "gate_floor must be at least 0 and below 1, found 1.0"),
         ({"gate": "rate", "gate_anchor_floor": -0.1}, "gate_anchor_floor must be at least 0"),
@@ -164,6 +165,7 @@ def test_an_equal_candidate_seldom_passes_and_a_better_one_mostly_does():
 )
 def test_a_setting_that_makes_no_gate_is_refused(settings, says):
     with pytest.raises(ConfigError, match=says):
+        check_ranges(GateConfig(**settings))
         check_gate(GateConfig(**settings))
 
 

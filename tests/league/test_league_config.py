@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import check_ranges
 from sparring.core.schedules import Schedule
 from sparring.core.settings import from_dict, to_dict
 from sparring.league.config import (
@@ -31,7 +32,10 @@ DEFAULTS = {
 def check(opponents=None, pool=None, curriculum=None):
     schedules = {name: Schedule.parse(value) if name in ("current", "shadow", "history", "bots") else value
                  for name, value in (opponents or {}).items()}  # fmt: skip
-    check_opponents(OpponentsConfig(**schedules), PoolConfig(**(pool or {})), CurriculumConfig(**(curriculum or {})))
+    parts = OpponentsConfig(**schedules), PoolConfig(**(pool or {})), CurriculumConfig(**(curriculum or {}))
+    for part in parts:
+        check_ranges(part)
+    check_opponents(*parts)
 
 
 def test_the_defaults_are_allowed_and_are_those_of_the_papers():
@@ -49,7 +53,7 @@ def test_settings_survive_plain_data(config):
     [
         ({"opponents": {"current": 0}}, "all 0 at the start"),
         ({"opponents": {"current": "1 -> 0"}}, "all 0 at the end"),
-        ({"opponents": {"history": -0.1}}, "history is a share"),
+        ({"opponents": {"history": -0.1}}, "history must be at least 0, found -0.1"),
         ({"opponents": {"history_floor": 1.5}}, "history_floor must be in"),
         ({"opponents": {"bot_floor": -0.1}}, "bot_floor must be in"),
         ({"opponents": {"late_from": 1.1}}, "late_from"),
@@ -60,7 +64,7 @@ def test_settings_survive_plain_data(config):
         ({"opponents": {"rate_sigma": -1.0}}, "rate_sigma"),
         ({"opponents": {"quality_rate": 0.0}}, "quality_rate"),
         ({"opponents": {"forget": 0.0}}, "forget must be above 0"),
-        ({"opponents": {"forget": 1.01}}, "forget must be in"),
+        ({"opponents": {"forget": 1.01}}, "forget must be above 0 and at most 1, found 1.01"),
         ({"opponents": {"shrink": -1.0}}, "shrink"),
         ({"opponents": {"recency_skip": -1}}, "recency_skip"),
         ({"opponents": {"bot_sampler": "nash"}}, "bot_sampler=nash"),

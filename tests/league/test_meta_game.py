@@ -8,6 +8,7 @@ import pytest
 from making import all_met, given, learner, past, played, revived, role_rules, with_state
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import check_ranges
 from sparring.league.book import Book
 from sparring.league.config import OpponentsConfig
 from sparring.league.copying import put_back, verdict
@@ -108,11 +109,12 @@ def test_an_oracle_is_copied_and_begins_anew_after_its_steps_whatever_chance_say
         (RolesConfig(oracles=1, league_exploiters=1), "mains and exploiters, or oracles"),
         (RolesConfig(oracles=-1), "oracles must be at least 0"),
         (RolesConfig(oracles=1, meta_games=7), "meta_games must be even"),
-        (RolesConfig(oracles=1, meta_games=0), "meta_games must be even"),
+        (RolesConfig(oracles=1, meta_games=0), "meta_games must be at least 2"),
     ],
 )
 def test_leagues_of_oracles_that_cannot_be_are_refused(config, sentence):
     with pytest.raises(ConfigError, match=sentence):
+        check_ranges(config)
         check_roles(config)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import check_ranges
 from sparring.core.seeding import Seed
 from sparring.core.settings import from_dict, to_dict
 from sparring.league.population import (
@@ -59,7 +60,7 @@ def test_the_defaults_are_allowed_and_survive_plain_data():
     ("settings", "says"),
     [
         ({"population": 1}, "population must be 0 .none. or at least 2, found 1"),
-        ({"population": -1}, "population must be 0"),
+        ({"population": -1}, "population must be at least 0, found -1"),
         ({"pbt_every": -1}, "pbt_every must be at least 0, found -1"),
         ({"pbt_games": 0}, "pbt_games must be at least 2, found 0"),
         ({"pbt_resample": 1.1}, r"pbt_resample must be in \[0, 1\], found 1.1"),
@@ -68,7 +69,7 @@ def test_the_defaults_are_allowed_and_survive_plain_data():
         ({"pbt_share": 0.0}, "pbt_share must be above 0 and at most 0.5, found 0.0"),
         ({"pbt_share": 0.6}, "pbt_share"),
         ({"pbt_factors": ()}, "pbt_factors must be numbers above 0"),
-        ({"pbt_factors": (0.8, 0.0)}, "pbt_factors"),
+        ({"pbt_factors": (0.8, 0.0)}, "pbt_factors must be above 0, found 0.0"),
         ({"pbt_factors": (inf,)}, "pbt_factors"),
         ({"pbt_knobs": ()}, "pbt_knobs must name coefficients, each once, found none"),
         ({"pbt_knobs": ("clip", "clip")}, "found clip, clip"),
@@ -76,6 +77,7 @@ def test_the_defaults_are_allowed_and_survive_plain_data():
 )
 def test_a_setting_out_of_range_is_refused_by_name(settings, says):
     with pytest.raises(ConfigError, match=says):
+        check_ranges(replace(EIGHT, **settings))
         check_population(replace(EIGHT, **settings))
 
 

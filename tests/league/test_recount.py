@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sparring.league.abreast import Abreast
+from sparring.league.derived import Difference, Played, derived, differences
+from sparring.league.ledger import Fading, Score
+from sparring.league.orders import Orders, Report, Result
+from sparring.league.role_league import RoleLeague, role_names
 
 from sparring.core.schedules import Schedule
 from sparring.core.seeding import Seed
-from sparring.league.abreast import Abreast
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
-from sparring.league.derived import Difference, Played, derived, differences
 from sparring.league.events import Evicted, Reset
 from sparring.league.league import League
-from sparring.league.ledger import Fading, Score
-from sparring.league.orders import Orders, Report, Result
 from sparring.league.player import BOT, GUEST, LEARNER, PAST, RIVAL, SHADOW, Player, kind_of
-from sparring.league.role_league import RoleLeague, role_names
 from sparring.league.roles import RolesConfig
 
 BLOCKS, ITERATIONS = 8, 50

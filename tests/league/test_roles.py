@@ -10,6 +10,7 @@ import pytest
 from making import GUEST, past, with_state
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import check_ranges
 from sparring.core.seeding import Seed
 from sparring.core.settings import from_dict, to_dict
 from sparring.league.blocks import Draw
@@ -657,6 +658,7 @@ def test_the_defaults_are_allowed_and_are_those_of_the_paper_and_its_pseudocode(
 )
 def test_settings_that_make_no_sense_are_refused(settings, says):
     with pytest.raises(ConfigError, match=says):
+        check_ranges(RolesConfig(**settings))
         check_roles(RolesConfig(**settings))
 
 

@@ -1,22 +1,13 @@
 """A league of roles: what it remembers, whom it copies and puts back, and who is in memory."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from making import (
-    ACE,
-    GUEST,
-    MEEK,
-    NAMES,
-    all_met,
     given,
     learner,
     met,
-    mix,
     past,
     played,
-    quality,
     rating,
     revived,
     role_rules,
@@ -26,13 +17,10 @@ from making import (
     with_state,
 )
 
-from sparring.core.errors import ConfigError, RunError
-from sparring.core.plain import to_plain
+from sparring.core.errors import RunError
 from sparring.league.blocks import Played
-from sparring.league.config import CurriculumConfig, OpponentsConfig
-from sparring.league.curriculum import Standing
-from sparring.league.events import Climbed, Evicted, Joined, Kept, Own, Recalled, Reset, Snapshot
-from sparring.league.gates import GateConfig
+from sparring.league.config import OpponentsConfig
+from sparring.league.events import Recalled, Reset, Snapshot
 from sparring.league.league import CROWDED, League
 from sparring.league.player import packed
 from sparring.league.roles import RolesConfig, role_names

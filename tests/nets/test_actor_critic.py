@@ -246,16 +246,6 @@ def test_stacked_models_share_their_trunks_row_by_row():
     np.testing.assert_allclose(both, [VALUE(model, TWO, memory) for model in models], atol=1e-6)
 
 
-def test_noise_and_a_shared_trunk_are_refused_together():
-    with pytest.raises(ConfigError, match="value_noise"):
-        ActorCritic.make(SEED, SPEC, replace(NET, trunk="shared"), noise_seats=2)
-
-
-def test_a_model_refuses_settings_that_contradict_each_other():
-    with pytest.raises(ConfigError, match="needs critic=local"):
-        ActorCritic.make(SEED, SPEC, replace(NET, trunk="shared", critic="central"))
-
-
 def noisy(noise, **settings) -> Critic:
     config = replace(NET, critic="central", **settings)
     critic = ActorCritic.make(SEED, SPEC, config, noise_seats=3).critic

@@ -1,7 +1,13 @@
 import pytest
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import check_ranges
 from sparring.nets.config import NetConfig, check_net
+
+
+def check(config: NetConfig) -> None:
+    check_ranges(config)
+    check_net(config)
 
 
 @pytest.mark.parametrize(
@@ -12,7 +18,7 @@ from sparring.nets.config import NetConfig, check_net
         ({"convolutions": (8, 0)}, "convolutions must be at least 1, found 0"),
         ({"memory_size": 0}, "memory_size must be at least 1, found 0"),
         ({"policy_gain": -0.1}, "policy_gain must be at least 0, found -0.1"),
-        ({"policy_gain": float("nan")}, "policy_gain must be at least 0, found nan"),
+        ({"policy_gain": float("nan")}, "policy_gain must be at least 0 and finite, found nan"),
         ({"initial_std": 0.0}, "initial_std must be above 0, found 0.0"),
         ({"initial_std": 0.001, "std": "state"}, r"must lie in \[0.0067, 7.4\].*found 0.001"),
         ({"body": "simba", "hidden": (64, 32)}, r"entries of hidden must be one width.*found \(64, 32\)"),
@@ -24,7 +30,7 @@ from sparring.nets.config import NetConfig, check_net
 )
 def test_settings_that_contradict_each_other_are_refused_by_name(settings, said):
     with pytest.raises(ConfigError, match=said):
-        check_net(NetConfig(**settings))
+        check(NetConfig(**settings))
 
 
 @pytest.mark.parametrize(
@@ -39,4 +45,4 @@ def test_settings_that_contradict_each_other_are_refused_by_name(settings, said)
     ],
 )
 def test_settings_that_go_together_pass(settings):
-    check_net(NetConfig(**settings))
+    check(NetConfig(**settings))

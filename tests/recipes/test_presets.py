@@ -99,7 +99,7 @@ def test_a_preset_replaces_networks_and_learning_and_nothing_else():
 
 def test_a_preset_that_does_not_fit_the_rollout_says_what_would():
     with pytest.raises(ConfigError, match=r"sequence=10 does not divide the 25 steps of a rollout\. Nearest .*: 5"):
-        apply(RunConfig(play=PlayConfig(steps=25)), "rmappo")
+        build(apply(RunConfig(play=PlayConfig(steps=25)), "rmappo"))
 
 
 def test_an_unknown_preset_gets_the_nearest_name():

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from sparring.cli.flags import parse
-from sparring.cli.train import Train, opposed, starting_point
+from sparring.cli.flags import named, parse
+from sparring.cli.train import Train, settled
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml, to_toml
@@ -16,7 +16,7 @@ from sparring.nets.config import NetConfig
 from sparring.recipes.self_play import SELF_PLAY, apply, self_play
 from sparring.recipes.settling import SETTLING
 from sparring.training.build import build
-from sparring.training.config import EvalConfig, PlayConfig, RunConfig
+from sparring.training.config import PlayConfig, RunConfig
 
 TINY = RunConfig(game="kuhn", total_steps=64_000, play=PlayConfig(worlds=8, steps=8))
 """4 seats of 8 x 8 / 2 steps: 64 of the home sides, and 32 more for each of the two blocks that always mirrors."""
@@ -160,14 +160,12 @@ def test_a_recipe_that_settles_leaves_opponents_to_a_preset(name):
 # The command line.
 
 
+SHAPE = ("--game=kuhn", "--total-steps=64000", "--worlds=8", "--steps=8")
+
+
 def chosen(*words: str) -> tuple[RunConfig, str]:
-    start = starting_point(list(words))
-    run = replace(start, game="kuhn", total_steps=64_000, play=PlayConfig(worlds=8, steps=8))
-    flags = {"worlds": 7} if "--worlds=7" in words else {}
-    run = replace(run, play=replace(run.play, **flags), evaluation=EvalConfig())
-    name = words[words.index("--self-play") + 1] if "--self-play" in words else "auto"
-    recipe = words[words.index("--recipe") + 1] if "--recipe" in words else ""
-    return opposed(Train(run=run, self_play=name, recipe=recipe), list(words))
+    words = (*SHAPE, *words)
+    return settled(parse(Train, list(words), command="train"), named(words))
 
 
 def test_sparring_is_the_default_where_two_sides_are_alike():
@@ -187,11 +185,7 @@ def test_sparring_is_the_default_where_two_sides_are_alike():
     ],
 )
 def test_whoever_says_something_about_opponents_keeps_what_is_set(words, why):
-    if "--worlds=7" in words:
-        with_seven = replace(TINY, play=PlayConfig(worlds=7, steps=8))
-        config, told = opposed(Train(run=with_seven), list(words))
-    else:
-        config, told = chosen(*words)
+    config, told = chosen(*words)
     assert not config.changing
     assert told == f"Self-play: as set ({why})."
 
@@ -203,9 +197,7 @@ def test_flags_that_need_somebody_to_meet_go_with_a_preset_that_has_them():
 
 def test_a_population_goes_with_a_league_whose_mains_are_its_members_and_with_a_mixture():
     def given(preset: str) -> RunConfig:
-        words = ["--self-play", preset, "--population=2", "--game=kuhn", "--worlds=20"]
-        start = Train(run=starting_point(words))
-        return opposed(parse(Train, words, command="train", default=start), words)[0]
+        return chosen("--self-play", preset, "--population=2", "--worlds=20")[0]
 
     league = given("alphastar")
     assert (league.roles.mains, league.roles.main_exploiters, league.population.population) == (2, 1, 2)
@@ -215,8 +207,7 @@ def test_a_population_goes_with_a_league_whose_mains_are_its_members_and_with_a_
 
 
 def test_flags_may_change_who_is_in_a_league_before_its_blocks_are_counted():
-    words = ["--self-play", "alphastar", "--league-exploiters=3", "--game=kuhn", "--worlds=160", "--blocks=10"]
-    config = opposed(parse(Train, words, command="train", default=Train(run=starting_point(words))), words)[0]
+    config, _ = chosen("--self-play", "alphastar", "--league-exploiters=3", "--worlds=160", "--blocks=10")
     assert len(build(config).lineup.names) == 5
 
 
@@ -229,6 +220,27 @@ def test_flags_win_over_a_preset():
     config = chosen("--self-play", "three_way", "--history=0.9", "--shadow-half-life=7")[0]
     assert (config.opponents.history, config.opponents.shadow) == (Schedule.parse(0.9), Schedule.parse(THIRD))
     assert (config.ppo.shadow_half_life, config.ppo.shadow_tau) == (Schedule.parse(7.0), Schedule.parse(0.0))
+
+
+def test_a_flag_wins_over_a_preset_also_where_it_says_the_default():
+    plain, said = chosen("--self-play", "half_history")[0], chosen("--self-play", "half_history", "--history", "0")[0]
+    assert (plain.opponents.history, said.opponents.history) == (Schedule.parse(0.5), Schedule.parse(0.0))
+    assert not chosen("--self-play", "sparring", "--shadow-half-life=0", "--shadow=0")[0].ppo.has_shadow
+    assert chosen("--recipe", "demo", "--epochs", "4")[0].ppo.epochs == 4, "the recipe has 3"
+
+
+def test_a_flag_for_the_slowness_of_the_shadow_takes_the_place_of_what_a_recipe_or_preset_says_in_the_other_way():
+    for words in (("--recipe", "demo"), ("--self-play", "sparring")):
+        ppo = chosen(*words, "--shadow-tau=0.1")[0].ppo
+        assert (ppo.shadow_tau, ppo.shadow_half_life) == (Schedule.parse(0.1), Schedule.parse(0.0))
+    with pytest.raises(ConfigError, match="say the same in two ways"):
+        build(chosen("--self-play", "sparring", "--shadow-tau=0.1", "--shadow-half-life=3")[0])
+
+
+@pytest.mark.parametrize("flag", ["--worlds=0", "--steps=0", "--total-steps=0"])
+def test_a_preset_computes_with_no_number_that_is_out_of_range(flag):
+    with pytest.raises(ConfigError, match="must be at least 1, found 0"):
+        chosen("--self-play", "sparring", flag)
 
 
 def test_a_wrong_name_on_the_command_line_gets_the_nearest():

@@ -269,9 +269,9 @@ def test_every_coefficient_is_tried():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"epsilon": 1.0}, "epsilon must be below 1"),
+        ({"epsilon": 1.0}, "epsilon must be at least 0 and below 1"),
         ({"temperature": 0.0}, "temperature must be above 0"),
-        ({"advantage_noise": 1.5}, "advantage_noise must lie in"),
+        ({"advantage_noise": 1.5}, "advantage_noise must be in"),
         ({"advantage_noise": 0.1, "normalise_advantage": "minibatch"}, "advantage_noise is a share"),
         ({"kl_min": 0.1}, "kl_min must not exceed kl_max"),
         ({"kl_weight": 0.0}, "kl_weight must be above 0"),
@@ -290,7 +290,7 @@ def test_every_coefficient_is_tried():
 )
 def test_settings_that_make_no_sense_are_refused_with_a_reason(tiny, changes, words):
     with pytest.raises(ConfigError, match=words):
-        config_of(tiny, changes)
+        build(config_of(tiny, changes))
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_opponents_that_the_blocks_cannot_seat_are_refused_when_the_run_is_built
 
 def test_a_burn_in_must_divide_the_sequence(tiny):
     with pytest.raises(ConfigError, match=r"burn_in=3 does not divide the sequence of 4 steps. Nearest that does: 2"):
-        config_of(tiny, {**BASES["gru"], "sequence": 4, "burn_in": 3})
+        build(config_of(tiny, {**BASES["gru"], "sequence": 4, "burn_in": 3}))
 
 
 def test_mixing_in_random_choices_needs_a_discrete_head(tiny):

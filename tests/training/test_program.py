@@ -142,7 +142,7 @@ def test_shapes_that_do_not_divide_name_the_nearest_that_do(tiny, changes, says)
     if "net" in changes:
         changes = {"net": replace(tiny.net, **changes["net"])}
     with pytest.raises(ConfigError, match=says):
-        replace(tiny, ppo=replace(tiny.ppo, minibatches=3, sequence=3), **changes)
+        build(replace(tiny, ppo=replace(tiny.ppo, minibatches=3, sequence=3), **changes))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from sparring.cli.flags import GameWord, parse
 from sparring.cli.machine import MachineConfig, prepare
-from sparring.core.errors import ConfigError
+from sparring.core.fields import check_ranges, setting
 from sparring.training.config import PlayConfig, RunConfig
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Bench:
     machine: MachineConfig = field(default_factory=lambda: MachineConfig(compile_cache=False))
     alone: bool = False
     """Measure the game without training; so always where a name stands for several games."""
-    repeats: int = 5
+    repeats: int = setting(5, least=1)
     """Timed stretches; the median counts."""
     json: bool = False
     """Print the result as one JSON object."""
@@ -50,8 +50,7 @@ class Bench:
 
 def command(words: list[str]) -> None:
     arguments = parse(Bench, words, command="bench", usual=USUAL, examples=EXAMPLES)
-    if arguments.repeats < 1:
-        raise ConfigError(f"repeats must be at least 1, found {arguments.repeats}.")
+    check_ranges(arguments)  # a game alone is measured without building a run
     config = arguments.run if arguments.word is None else replace(arguments.run, game=arguments.word)
     prepare(arguments.machine)
     import jax

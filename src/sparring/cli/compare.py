@@ -20,14 +20,15 @@ from rich.console import Console
 
 from sparring.cli import signals
 from sparring.cli.child import Ended, run_child
-from sparring.cli.flags import parse, value_of
+from sparring.cli.flags import named, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.main import STOPPED
-from sparring.cli.train import Train, starting_point
+from sparring.cli.train import Train, flagged, names_game, ready_made
 from sparring.core.errors import ConfigError, RunError, unknown
+from sparring.core.fields import check_ranges
 from sparring.evaluation.regimes import Comparison, Cost
 from sparring.games.registry import available, overview, parse_options
-from sparring.recipes.self_play import SELF_PLAY
+from sparring.recipes.self_play import SELF_PLAY, alphastar, naive, pbt, pool, shadow
 from sparring.reports.comparison import (
     comparison_json,
     comparison_picture,
@@ -37,8 +38,9 @@ from sparring.reports.comparison import (
     strength_table,
 )
 from sparring.store.durable import replace_file
+from sparring.training.checks import check_rows
 
-USUAL = tuple(name for name in ("naive", "shadow", "pool", "alphastar", "pbt") if name in SELF_PLAY)
+USUAL = tuple(make.__name__ for make in (naive, shadow, pool, alphastar, pbt))
 SEEDS = "3"
 PLAN, COSTS, RESULT, PICTURE = "plan.json", "costs.json", "compare.json", "compare.png"
 OURS = {
@@ -140,8 +142,8 @@ def agreed(arguments: Compare, shared: list[str]) -> Plan:
     if begun is not None:
         shared, out = shared or begun["words"], arguments.out
     else:
-        game = game_of(shared, (arguments.regimes or USUAL)[0])
-        shared = shared if value_of(shared, "--seeds") else [*shared, "--seeds", SEEDS]
+        game = game_of(shared)
+        shared = shared if "seeds" in named(shared) else [*shared, "--seeds", SEEDS]
         out = arguments.out or usual_folder(game, shared)
     assert out is not None
     begun = begun or read(out / PLAN)
@@ -172,17 +174,18 @@ def check_names(regimes: tuple[str, ...], shared: list[str]) -> None:
             raise ConfigError(OURS[flag])
 
 
-def game_of(shared: list[str], regime: str) -> str:
-    """The game, if `sparring train` understands these words."""
-    words = [*shared, "--self-play", regime]
-    arguments = parse(Train, words, command="compare", default=Train(run=starting_point(words)))
-    if arguments.word is None and not any(value_of(shared, flag) for flag in ("--recipe", "--config", "--game")):
+def game_of(shared: list[str]) -> str:
+    """The game, if `sparring train` understands these words and what they say can be, whoever opposes."""
+    arguments, given = parse(Train, shared, command="compare"), named(shared)
+    if not names_game(arguments, given):
         raise ConfigError(
             f"Which game? Name one, for example: sparring compare kuhn. There are {', '.join(overview())}."
         )
-    game = arguments.run.game if arguments.word is None else arguments.word
-    parse_options(game, arguments.run.options)
-    return game
+    config = flagged(ready_made(arguments), arguments, given)
+    check_ranges(config)
+    check_rows(config)
+    parse_options(config.game, config.options)
+    return config.game
 
 
 def usual_folder(game: str, shared: list[str]) -> Path:

@@ -3,9 +3,8 @@
 A command of many flags names the usual ones: --help shows these, --help-all shows all. Both pages come from the fields.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, make_dataclass
-from itertools import zip_longest
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
@@ -94,17 +93,20 @@ def parse(
     words: list[str],
     *,
     command: str,
-    default: Arguments | None = None,
+    shown: Callable[[Arguments], Arguments] | None = None,
     usual: Collection[str] = (),
     examples: Sequence[str] = (),
 ) -> Arguments:
     """The arguments of a command; a wrong flag ends the program with tyro's message and code 2.
 
-    `usual` are the fields that --help shows; none: all of them.
+    `usual` are the fields that --help shows; none: all of them. `shown` makes, of what else was said, the values that
+    help shows as defaults.
     """
     asked = next((word for word in words if word in (*HELP, HELP_ALL)), None)
     if asked is None:
-        return _read(kind, words, command, default)
+        return _read(kind, words, command)
+    others = [word for word in words if word not in (*HELP, HELP_ALL)]
+    default = shown(_read(kind, others, command)) if shown and others else None
     short = bool(usual) and asked != HELP_ALL
     page = _only(kind, default or kind(), usual, kind.__doc__) if short else kind
     try:
@@ -114,6 +116,15 @@ def parse(
             print("\n".join(("examples:", *(f"  {line}" for line in examples))))
         if short:
             print(f"These are the flags most people use. All of them: sparring {command} {HELP_ALL}")
+
+
+def named(words: Sequence[str]) -> frozenset[str]:
+    """The fields whose flags are among words that `parse` understood, where nothing but a flag begins with two dashes.
+
+    A flag may give a value that is the default: only the words tell it from one that was not given.
+    """
+    flags = (word[2:].partition("=")[0].replace("-", "_") for word in words if word.startswith("--"))
+    return frozenset(flag.removeprefix("no_") for flag in flags)
 
 
 def _only(kind: type, values: Any, usual: Collection[str], doc: str | None) -> type:
@@ -127,8 +138,7 @@ def _only(kind: type, values: Any, usual: Collection[str], doc: str | None) -> t
         else:
             seen = hint if one.name in usual else tyro.conf.Suppress[hint]
             specs.append((one.name, seen, field(default_factory=lambda value=value: value)))
-    unchecked = {"__doc__": doc, "__post_init__": lambda _: None}
-    return make_dataclass(kind.__name__, specs, bases=(kind,), namespace=unchecked, frozen=True, kw_only=True)
+    return make_dataclass(kind.__name__, specs, bases=(kind,), namespace={"__doc__": doc}, frozen=True, kw_only=True)
 
 
 def _read(kind: type[Arguments], words: list[str], command: str, default: Arguments | None = None) -> Arguments:
@@ -151,14 +161,3 @@ def check_needs(arguments: Any, needs: Mapping[str, str]) -> None:
         if getattr(arguments, name) != default and not getattr(arguments, switch):
             asked, needed = (f"--{field.strip('_').replace('_', '-')}" for field in (name, switch))
             raise ConfigError(f"{asked} does nothing without {needed}. Add {needed}, or leave {asked} out.")
-
-
-def value_of(words: list[str], flag: str) -> str | None:
-    """The value of a flag that must be known before the others can be read; as with all flags, the last one counts."""
-    found = None
-    for word, following in zip_longest(words, words[1:]):
-        if word == flag:
-            found = following
-        elif word.startswith(f"{flag}="):
-            found = word.partition("=")[2]
-    return found

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Literal
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import check_ranges, setting
 
 
 @dataclass(frozen=True, kw_only=True)
 class MachineConfig:
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """Where programs run; auto takes an accelerator where there is one."""
-    threads: int = 0
+    threads: int = setting(0, least=0)
     """CPU threads that compute; 0: as many as this process has cores."""
     precision: Literal["fast", "exact"] = "fast"
     """Products of matrices on an accelerator: fast rounds to its short format (ratios before the first step are 1
@@ -23,8 +24,7 @@ class MachineConfig:
 
 def prepare(machine: MachineConfig) -> None:
     """Must run before the first JAX computation."""
-    if machine.threads < 0:
-        raise ConfigError(f"threads must be at least 0, found {machine.threads}.")
+    check_ranges(machine)
     if machine.threads:
         os.environ["NPROC"] = str(machine.threads)  # read by XLA when it makes its thread pool
     import jax

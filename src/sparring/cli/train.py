@@ -1,47 +1,29 @@
 """sparring train [GAME]: train by self-play, or against a bot. Ends with a table, a picture and a report."""
 
-from copy import copy
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from sparring.cli.flags import GameWord, check_needs, parse, value_of
+from sparring.cli.flags import GameWord, check_needs, named, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note_damage
 from sparring.cli.signals import heard
 from sparring.cli.watch import Watch
 from sparring.core.errors import ConfigError, unknown
-from sparring.core.schedules import Schedule
+from sparring.core.fields import overlaid
 from sparring.core.settings import load_toml
-from sparring.games.registry import overview
-from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
-from sparring.league.gates import GateConfig
-from sparring.league.population import PopulationConfig
-from sparring.league.roles import RolesConfig
+from sparring.games.registry import make, overview, parse_options
+from sparring.recipes import presets
 from sparring.recipes.catalogue import RECIPES
-from sparring.recipes.presets import PRESETS, preset
-from sparring.recipes.self_play import LEAGUES, SELF_PLAY, apply
-from sparring.training.config import RunConfig, SeatsConfig
+from sparring.recipes.self_play import DEFAULT, SELF_PLAY, apply
+from sparring.training.config import OPPOSING, RunConfig
 
 AUTO = "auto"
-OPPOSING = tuple(
-    f.name
-    for kind in (
-        OpponentsConfig,
-        PoolConfig,
-        CurriculumConfig,
-        DefeatsConfig,
-        SeatsConfig,
-        RolesConfig,
-        PopulationConfig,
-        GateConfig,
-    )
-    for f in fields(kind)
-)
-"""Settings that say who opposes: whoever sets one has decided for himself."""
-
+SLOWNESS = {"shadow_tau", "shadow_half_life"}
+"""One thing said in two ways: a flag for one of them takes the place of the other."""
 USUAL = (
     "word", "recipe", "preset", "self_play", "config", "name", "force", "from_", "options", "total_steps", "seed",
     "seeds", "share", "opponent", "side", "worlds", "steps", "hidden", "memory", "critic", "learning_rate", "json",
@@ -76,7 +58,7 @@ class Train:
             help_behavior_hint="",
         ),
     ] = ""
-    preset: Annotated[str, tyro.conf.arg(metavar="|".join(PRESETS), help_behavior_hint="")] = ""
+    preset: Annotated[str, tyro.conf.arg(metavar="|".join(presets.PRESETS), help_behavior_hint="")] = ""
     """Settings of networks and learning by name, put on top of the recipe or file; flags win over it."""
     self_play: Annotated[str, tyro.conf.arg(metavar="|".join((AUTO, *SELF_PLAY)))] = AUTO
     """Who opposes, by name; flags win over it. Auto: sparring, where two sides are alike and nothing else is said."""
@@ -100,13 +82,14 @@ class Train:
 
 def command(words: list[str]) -> int:
     arguments = parse(
-        Train, words, command="train", default=Train(run=starting_point(words)), usual=USUAL, examples=EXAMPLES
+        Train, words, command="train", shown=lambda said: Train(run=ready_made(said)), usual=USUAL, examples=EXAMPLES
     )
+    given = named(words)
     check_needs(arguments, NEEDS)
-    if arguments.word is None and not (arguments.recipe or arguments.config) and value_of(words, "--game") is None:
+    if not names_game(arguments, given):
         raise ConfigError(f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(overview())}.")
     prepare(arguments.machine)
-    config, told = opposed(arguments, words)
+    config, told = settled(arguments, given)
     from sparring.cli import finish
     from sparring.store.run_dir import RunDir
     from sparring.training.build import build
@@ -136,85 +119,54 @@ def command(words: list[str]) -> int:
     return finish.conclude(path, summary, as_json=arguments.json)
 
 
-def opposed(arguments: Train, words: list[str]) -> tuple[RunConfig, str]:
-    """The settings of the run with those of --self-play in them, and a sentence that says which it took."""
-    game = arguments.run.game if arguments.word is None else arguments.word
-    config = replace(arguments.run, game=game)
-    given = {
-        word.partition("=")[0].strip("-").removeprefix("no-").replace("-", "_") for word in words if word[:2] == "--"
-    }
+def names_game(arguments: Train, given: Collection[str]) -> bool:
+    return arguments.word is not None or bool(arguments.recipe or arguments.config) or "game" in given
+
+
+def settled(arguments: Train, given: Collection[str]) -> tuple[RunConfig, str]:
+    """The settings of the run, and a sentence that says who opposes; `given` are the settings that flags name."""
+    config = flagged(ready_made(arguments), arguments, given)
     name, why = chosen_self_play(arguments, config, given)
-    told = f"Self-play: {name or 'as set'} ({why})."
-    if not name:
-        return config, told
-    # A preset depends on the game and the length of the run, which flags say; and then flags win over it.
-    start = apply(config, name)
-    slowness = {"shadow_tau": "shadow_half_life", "shadow_half_life": "shadow_tau"}  # one thing said in two ways
-    other = {slowness[said]: Schedule.parse(0.0) for said in given & slowness.keys()}
-    other |= {said: Schedule.parse(1.0) for said in given & slowness.keys()}  # until the flag is read
-    start = replace(start, ppo=replace(start.ppo, **other))
-    chosen = parse(Train, words, command="train", default=replace(arguments, run=start)).run
-    return replace(chosen, game=game), told
+    if name:  # a preset depends on the game and the length of the run, which flags say; and then flags win over it
+        config = flagged(apply(config, name), arguments, given)
+    return config, f"Self-play: {name or 'as set'} ({why})."
 
 
-def chosen_self_play(arguments: Train, config: RunConfig, given: set[str]) -> tuple[str, str]:
-    """The preset, or nothing, and why; `given` are the settings that flags name."""
+def ready_made(arguments: Train) -> RunConfig:
+    """What flags then change: the settings of a recipe or of a file, or the defaults, and a preset on top."""
+    recipe, file = arguments.recipe, arguments.config
+    if recipe and file:
+        raise ConfigError("--recipe and --config both give a full configuration. Leave one out.")
+    if recipe and recipe not in RECIPES:
+        raise ConfigError(unknown("recipe", recipe, RECIPES))
+    config = RECIPES[recipe]() if recipe else load_toml(RunConfig, file) if file else RunConfig()
+    return presets.apply(config, arguments.preset) if arguments.preset else config
+
+
+def flagged(config: RunConfig, arguments: Train, given: Collection[str]) -> RunConfig:
+    """The config with all that flags say, also where they say a default."""
+    names = {*given, *SLOWNESS} if SLOWNESS & {*given} else given
+    config = overlaid(config, arguments.run, names)
+    return config if arguments.word is None else replace(config, game=arguments.word)
+
+
+def chosen_self_play(arguments: Train, config: RunConfig, given: Collection[str]) -> tuple[str, str]:
+    """The preset, or nothing, and why."""
     if arguments.self_play != AUTO:
         if arguments.self_play not in SELF_PLAY:
             raise ConfigError(unknown("self-play preset", arguments.self_play, (AUTO, *SELF_PLAY)))
         return arguments.self_play, "by --self-play"
     if arguments.recipe or arguments.config:
         return "", "by the recipe" if arguments.recipe else "by the file"
-    if named := sorted(given & set(OPPOSING)):
-        return "", f"by --{named[0].replace('_', '-')}"
-    from sparring.training.build import build
-
-    spec = build(config).game.spec
+    opposing = {one.name for table in OPPOSING for one in fields(getattr(config, table))}
+    if said := sorted(opposing & {*given}):  # whoever sets one of these has decided for himself
+        return "", f"by --{said[0].replace('_', '-')}"
+    spec = make(config.game, **parse_options(config.game, config.options)).spec
     if spec.sides != 2 or not spec.exchangeable_sides:
         return "", "the game does not have two sides that are alike"
     if config.play.worlds % 2:
         return "", "an odd number of worlds has no equal blocks"
-    return "sparring", "the default where two sides are alike"
-
-
-def starting_point(words: list[str]) -> RunConfig:
-    """The settings that flags then change: a recipe's, a file's, or the defaults, and a preset on top."""
-    recipe, file = value_of(words, "--recipe"), value_of(words, "--config")
-    if recipe and file:
-        raise ConfigError("--recipe and --config both give a full configuration. Leave one out.")
-    if recipe and recipe not in RECIPES:
-        raise ConfigError(unknown("recipe", recipe, RECIPES))
-    config = RECIPES[recipe]() if recipe else load_toml(RunConfig, Path(file)) if file else RunConfig()
-    name = value_of(words, "--preset")
-    config = with_preset(config, name) if name else config
-    preset, members = value_of(words, "--self-play"), value_of(words, "--population")
-    league = LEAGUES.get(preset or "")
-    if league and league.mains and members and members.isdecimal():
-        league = replace(league, mains=int(members))
-    return standing_in(config, league) if preset in SELF_PLAY else config
-
-
-def standing_in(config: RunConfig, league: RolesConfig | None) -> RunConfig:
-    """What stands in until the preset of self-play is put in its place, so that flags which need others to meet, as
-    --defeat-share, --anchor, --gate-floor or --league-exploiters, are not refused before."""
-    half, slow, some = Schedule.parse(0.5), Schedule.parse(1.0), copy(config)
-    parts = {
-        "opponents": OpponentsConfig() if league else OpponentsConfig(current=half, history=half),
-        "gates": GateConfig(),
-        "roles": league or RolesConfig(),
-        "ppo": replace(config.ppo, shadow_half_life=slow, shadow_tau=Schedule.parse(0.0)),
-    }
-    for name, part in parts.items():
-        object.__setattr__(some, name, part)
-    return some
-
-
-def with_preset(config: RunConfig, name: str) -> RunConfig:
-    """Not checked yet: what does not fit together, as sequences of 10 in 25 steps, flags may still make fit."""
-    unchecked, chosen = copy(config), preset(name)
-    object.__setattr__(unchecked, "net", chosen.net)
-    object.__setattr__(unchecked, "ppo", chosen.ppo)
-    return unchecked
+    return DEFAULT, "the default where two sides are alike"
 
 
 def free_name(runs: Path, game: str) -> str:

@@ -1,4 +1,5 @@
-"""Dataclass <-> TOML, strictly: a key that is not a setting and a value of another type are errors, never ignored.
+"""Dataclass <-> TOML, strictly: a key that is not a setting, and a value of another type or out of the setting's range,
+are errors, never ignored. How settings go together is for those who use them to check.
 
 A setting may be int, float, bool, str, a Literal, a Schedule, a tuple of these, any of them `| None`, or a dataclass of
 settings, which becomes a table. TOML has no null: None is left out where it is the default, and else the text "none".
@@ -19,6 +20,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import RANGE, check_range
 from sparring.core.schedules import Schedule
 
 C = TypeVar("C")
@@ -95,15 +97,15 @@ def _read_table(cls: type[C], data: Any, place: _Place, base: C | None) -> C:
         default = _default(field) if base is None else getattr(base, name)
         if name in data:
             values[name] = _read(hints[name], data[name], place.at(name), default)
+            if RANGE in field.metadata:
+                full = ".".join(place.at(name).path)
+                check_range(f"{place.where}: {full}", values[name], field.metadata[RANGE])
         elif default is MISSING:
             missing = ".".join(place.at(name).path)
             raise ConfigError(f"{place.where}: {missing} is missing and has no default. Add it.")
         else:
             values[name] = default
-    try:
-        return cls(**values)
-    except (ConfigError, ValueError) as error:  # raised by the dataclass, which knows its rules but not its file
-        raise ConfigError(f"{place.where}: {error}") from error
+    return cls(**values)
 
 
 def _read(hint: Any, value: Any, place: _Place, default: Any) -> Any:

@@ -1,31 +1,20 @@
 """The settings of self-play: who opposes the learner, which past selves are kept, how a beginner is led upwards."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from math import inf
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from sparring.core.errors import ConfigError, unknown
+from sparring.core.fields import setting
 from sparring.core.schedules import Schedule
 from sparring.core.sizes import LARGEST, MANY
 
-Sampler = Literal[
-    "latest",
-    "uniform",
-    "delta_uniform",
-    "window",
-    "recency_power",
-    "geometric",
-    "pfsp_hard",
-    "pfsp_var",
-    "pfsp_linear",
-    "pfsp_capped",
-    "quality",
-    "elo_gaussian",
-    "nash",
-    "target_rate",
+ByAge = Literal["latest", "uniform", "delta_uniform", "window", "recency_power", "geometric"]
+"""Samplers that ask for age or chance alone."""
+ByResults = Literal[
+    "pfsp_hard", "pfsp_var", "pfsp_linear", "pfsp_capped", "quality", "elo_gaussian", "nash", "target_rate"
 ]
-SHARES = ("current", "shadow", "history", "bots")
+Sampler = Literal[ByAge, ByResults]
 Eviction = Literal["oldest", "log_spaced", "redundant"]
 
 
@@ -33,31 +22,31 @@ Eviction = Literal["oldest", "log_spaced", "redundant"]
 class OpponentsConfig:
     """Shares count blocks of worlds; the four are scaled to sum 1."""
 
-    current: Schedule = Schedule.parse(1.0)
+    current: Schedule = setting(Schedule.parse(1.0), least=0)
     """Share of blocks in which the learner meets its current self; both sides learn there."""
-    shadow: Schedule = Schedule.parse(0.0)
+    shadow: Schedule = setting(Schedule.parse(0.0), least=0)
     """Share of blocks against the shadow, the slow average of the learner."""
-    history: Schedule = Schedule.parse(0.0)
+    history: Schedule = setting(Schedule.parse(0.0), least=0)
     """Share of blocks against past selves and guests."""
-    bots: Schedule = Schedule.parse(0.0)
+    bots: Schedule = setting(Schedule.parse(0.0), least=0)
     """Share of blocks against the game's bots."""
     follow: Literal["time", "rate"] = "time"
     """What carries shares from their first to their last value: the time of the run, or how well the learner does."""
-    follow_from: float = 0.5
+    follow_from: float = setting(0.5, least=0, most=1)
     """With follow=rate: the rate of winning, against everybody but learners, up to which the first values hold."""
-    follow_to: float = 0.8
+    follow_to: float = setting(0.8, least=0, most=1)
     """With follow=rate: the rate from which the last values hold; above follow_from."""
-    history_floor: float = 0.0
+    history_floor: float = setting(0.0, least=0, most=1)
     """Least share of past selves and guests, whatever the schedules say. Usual: 0.1 to 0.2."""
-    bot_floor: float = 0.0
+    bot_floor: float = setting(0.0, least=0, most=1)
     """Least share of each bot, whatever the schedules say. Usual: 0.02."""
-    history_temperature: Schedule = Schedule.parse(1.0)
+    history_temperature: Schedule = setting(Schedule.parse(1.0), above=0)
     """Past selves and guests play weakened: above 1 their choices are flatter."""
-    history_epsilon: Schedule = Schedule.parse(0.0)
+    history_epsilon: Schedule = setting(Schedule.parse(0.0), least=0, most=1)
     """Past selves and guests play weakened: share of their actions that is random."""
-    bot_temperature: Schedule = Schedule.parse(1.0)
+    bot_temperature: Schedule = setting(Schedule.parse(1.0), above=0)
     """The same of bots."""
-    bot_epsilon: Schedule = Schedule.parse(0.0)
+    bot_epsilon: Schedule = setting(Schedule.parse(0.0), least=0, most=1)
     """The same of bots."""
     ladder: tuple[str, ...] = ()
     """The bots used, weakest first; empty: all of the game but random, in its order."""
@@ -66,34 +55,34 @@ class OpponentsConfig:
     """How past selves and guests are drawn."""
     late_sampler: Literal["", Sampler] = ""
     """How they are drawn late in the run; empty: as before."""
-    late_from: float = 0.5
+    late_from: float = setting(0.5, least=0, most=1)
     """Share of the run after which late_sampler takes over."""
     bot_sampler: Sampler = "uniform"
     """How bots are drawn; rules of age take the order of the ladder, the last bot as the newest."""
 
-    pfsp_power: float = 2.0
+    pfsp_power: float = setting(2.0, above=0)
     """pfsp_hard: power of the rate of not winning; larger looks more at the strongest."""
-    delta: float = 0.5
+    delta: float = setting(0.5, least=0, most=1)
     """delta_uniform: the oldest share that is left out; 0 draws from all, 1 the newest alone."""
-    window: int = 10
+    window: int = setting(10, least=1)
     """window: how many of the newest are drawn from."""
-    recency_power: float = 0.5
+    recency_power: float = setting(0.5, least=0)
     """recency_power: power of the rank, the oldest having rank 1."""
-    recency_skip: int = 5
+    recency_skip: int = setting(5, least=0)
     """recency_power: how many of the newest are left out."""
-    recency_half_life: float = 0.0
+    recency_half_life: float = setting(0.0, least=0)
     """geometric: snapshots after which the weight has halved; 0: a quarter of the pool."""
-    quality_rate: float = 0.01
+    quality_rate: float = setting(0.01, above=0)
     """quality: how fast an opponent that was beaten loses its score."""
-    elo_sigma: float = 1 / 6
+    elo_sigma: float = setting(1 / 6, above=0)
     """elo_gaussian: width around an expected rate of one half."""
-    rate_target: float = 0.6
+    rate_target: float = setting(0.6, least=0, most=1)
     """target_rate: the learner's rate of winning that is aimed at."""
-    rate_sigma: float = 0.15
+    rate_sigma: float = setting(0.15, above=0)
     """target_rate: width around it."""
-    shrink: float = 0.0
+    shrink: float = setting(0.0, least=0)
     """Virtual games at one half added to every rate; 2 keeps a single game from giving 0 or 1."""
-    forget: float = 0.99
+    forget: float = setting(0.99, above=0, most=1)
     """What earlier games count after each new one, in (0, 1]: 0.99 remembers about 100 games, 1 all."""
 
     @property
@@ -103,13 +92,17 @@ class OpponentsConfig:
         return any(share != Schedule.parse(0.0) for share in others) or self.history_floor + self.bot_floor > 0
 
 
+SHARES = tuple(field.name for field in fields(OpponentsConfig) if field.type is Schedule)
+"""Who has a share of the blocks."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PoolConfig:
-    pool_size: int = 30
+    pool_size: int = setting(30, least=0, most=MANY)
     """Most past selves and guests kept; 0: none."""
-    snapshot_every: int = 0
+    snapshot_every: int = setting(0, least=0)
     """Steps between two snapshots of the learner; 0: a fiftieth of the run."""
-    snapshot_mark: float = 0.0
+    snapshot_mark: float = setting(0.0, least=0, most=1)
     """Also take one when the rate against the newest member surely exceeds this; 0: never. Usual: 0.7."""
     eviction: Eviction = "log_spaced"
     """Who leaves a full pool: the oldest, the one least missed among ages on a log scale, or the most redundant."""
@@ -123,71 +116,39 @@ class PoolConfig:
 class CurriculumConfig:
     curriculum: bool = False
     """Lead a beginner upwards: the bots of the ladder in order, then weakened selves, then the normal mixture."""
-    curriculum_share: Schedule = Schedule.parse(1.0)
+    curriculum_share: Schedule = setting(Schedule.parse(1.0), least=0, most=1)
     """Share of the blocks against others than the current self that the curriculum governs."""
-    climb_rate: float = 0.6
+    climb_rate: float = setting(0.6, least=0, most=1)
     """Climb when the lower bound of the rate at this level exceeds this."""
-    retreat_rate: float = 0.3
+    retreat_rate: float = setting(0.3, least=0, most=1)
     """Retreat when its upper bound is below this."""
-    level_games: int = 40
+    level_games: int = setting(40, least=1)
     """Games at a level before it is judged."""
     weaken: Literal["epsilon", "temperature"] = "epsilon"
     """How a self is weakened: by random actions, or by a flatter choice."""
-    weakest: float = 0.75
+    weakest: float = setting(0.75, least=0, most=1)
     """Share of random actions of the weakest self; by temperature it plays at 1 + 3 times this."""
-    weaken_levels: int = 4
+    weaken_levels: int = setting(4, least=0)
     """Levels of weakened selves."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DefeatsConfig:
-    defeat_share: float = 0.0
+    defeat_share: float = setting(0.0, least=0, most=0.2)
     """Largest share of games that start before an earlier defeat, against the same opponent; 0: none. Usual: 0.1."""
-    defeat_size: int = 64
+    defeat_size: int = setting(64, least=1, most=LARGEST)
     """Defeats that are kept."""
-    defeat_reach: int = 16
+    defeat_reach: int = setting(16, least=1, most=LARGEST)
     """Steps before the defeat from which it is tried again at first; as the learner copes, it is from farther back."""
-    defeat_coped: float = 0.6
+    defeat_coped: float = setting(0.6, least=0, most=1)
     """Go farther back when the lower bound of the points in such games exceeds this."""
 
 
-def check_defeats(defeats: DefeatsConfig) -> None:
-    _check_ranges(
-        defeats, ("defeat_share", 0.0, 0.2), ("defeat_size", 1, LARGEST), ("defeat_reach", 1, LARGEST),
-        ("defeat_coped", 0.0, 1.0),
-    )  # fmt: skip
-
-
 def check_opponents(opponents: OpponentsConfig, pool: PoolConfig, curriculum: CurriculumConfig) -> None:
-    """Ranges, and settings that need each other; the league checks the bots, which the game knows."""
-    _check_ranges(
-        opponents,
-        ("history_floor", 0.0, 1.0),
-        ("bot_floor", 0.0, 1.0),
-        ("late_from", 0.0, 1.0),
-        ("follow_from", 0.0, 1.0),
-        ("follow_to", 0.0, 1.0),
-        ("delta", 0.0, 1.0),
-        ("window", 1, inf),
-        ("recency_power", 0.0, inf),
-        ("recency_skip", 0, inf),
-        ("recency_half_life", 0.0, inf),
-        ("rate_target", 0.0, 1.0),
-        ("shrink", 0.0, inf),
-        ("forget", 0.0, 1.0),
-        above_zero=("pfsp_power", "quality_rate", "elo_sigma", "rate_sigma", "forget"),
-    )
-    _check_ranges(pool, ("pool_size", 0, MANY), ("snapshot_every", 0, inf), ("snapshot_mark", 0.0, 1.0))
-    _check_ranges(
-        curriculum,
-        ("climb_rate", 0.0, 1.0),
-        ("retreat_rate", 0.0, 1.0),
-        ("level_games", 1, inf),
-        ("weakest", 0.0, 1.0),
-        ("weaken_levels", 0, inf),
-    )
-    _check_shares(opponents, curriculum)
-    _check_weakness(opponents)
+    """Settings that need each other; `check_game` has what the game and its blocks are asked for."""
+    for when in ("start", "end"):
+        if sum(getattr(getattr(opponents, name), when) for name in SHARES) <= 0:
+            raise ConfigError(f"{', '.join(SHARES)} are all 0 at the {when} of the run. Raise one.")
     if opponents.follow_from >= opponents.follow_to:
         raise ConfigError(
             f"follow_from must be below follow_to, found {opponents.follow_from} and {opponents.follow_to}."
@@ -238,39 +199,3 @@ def check_game(
         raise ConfigError("A curriculum governs blocks against others: give shadow, history or bots a share.")
     if not bots and not curriculum.weaken_levels:
         raise ConfigError("A curriculum needs levels, found no bots and weaken_levels=0. Raise weaken_levels.")
-
-
-def _check_shares(opponents: OpponentsConfig, curriculum: CurriculumConfig) -> None:
-    shares = {name: getattr(opponents, name) for name in SHARES}
-    for name, schedule in shares.items():
-        if min(schedule.start, schedule.end) < 0:
-            raise ConfigError(f"{name} is a share and cannot be negative, found {schedule}.")
-    for when, total in (
-        ("start", sum(schedule.start for schedule in shares.values())),
-        ("end", sum(schedule.end for schedule in shares.values())),
-    ):
-        if total <= 0:
-            raise ConfigError(f"current, shadow, history and bots are all 0 at the {when} of the run. Raise one.")
-    governed = curriculum.curriculum_share
-    if not 0 <= min(governed.start, governed.end) <= max(governed.start, governed.end) <= 1:
-        raise ConfigError(f"curriculum_share must lie in [0, 1], found {governed}.")
-
-
-def _check_weakness(opponents: OpponentsConfig) -> None:
-    for who in ("history", "bot"):
-        temperature, epsilon = getattr(opponents, f"{who}_temperature"), getattr(opponents, f"{who}_epsilon")
-        if min(temperature.start, temperature.end) <= 0:
-            raise ConfigError(f"{who}_temperature must be above 0, found {temperature}.")
-        if not 0 <= min(epsilon.start, epsilon.end) <= max(epsilon.start, epsilon.end) <= 1:
-            raise ConfigError(f"{who}_epsilon must lie in [0, 1], found {epsilon}.")
-
-
-def _check_ranges(config: object, *ranges: tuple[str, float, float], above_zero: Iterable[str] = ()) -> None:
-    for name, least, most in ranges:
-        value = getattr(config, name)
-        if not least <= value <= most:
-            bounds = f"at least {least:g}" if most == inf else f"in [{least:g}, {most:g}]"
-            raise ConfigError(f"{name} must be {bounds}, found {value}.")
-    for name in above_zero:
-        if not 0 < getattr(config, name) < inf:
-            raise ConfigError(f"{name} must be above 0 and finite, found {getattr(config, name)}.")

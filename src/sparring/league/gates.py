@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import setting
 from sparring.league.player import Player
 from sparring.league.score import Score
 from sparring.statistics.sequential import sprt
@@ -21,15 +22,15 @@ LONGEST = 10
 class GateConfig:
     gate: Literal["none", "rate", "sprt"] = "none"
     """What a candidate must show against the champion: nothing, a rate after a fixed number of games, or an SPRT."""
-    gate_games: int = 400
+    gate_games: int = setting(400, least=1)
     """rate: games of a trial, 400 in AlphaGo Zero; sprt: a tenth of the most games of a trial, draws counted."""
-    gate_rate: float = 0.55
+    gate_rate: float = setting(0.55, above=0, below=1)
     """rate: points a game that must be exceeded, a draw counting one half; sprt: the rate without draws to show."""
-    gate_null: float = 0.5
+    gate_null: float = setting(0.5, above=0, below=1)
     """sprt: the rate without draws that is not good enough; must be below gate_rate."""
-    gate_floor: float = 0.0
+    gate_floor: float = setting(0.0, least=0, below=1)
     """Refuse a candidate whose points a game against any past member are surely below this; 0: never."""
-    gate_anchor_floor: float = 0.0
+    gate_anchor_floor: float = setting(0.0, least=0, below=1)
     """The same against any bot."""
 
 
@@ -45,17 +46,8 @@ class Verdict:
 
 
 def check_gate(config: GateConfig) -> None:
-    if config.gate_games < 1:
-        raise ConfigError(f"gate_games must be at least 1, found {config.gate_games}.")
-    for name in ("gate_rate", "gate_null"):
-        if not 0.0 < getattr(config, name) < 1.0:
-            raise ConfigError(f"{name} must lie between 0 and 1, found {getattr(config, name)}.")
     if config.gate == "sprt" and config.gate_null >= config.gate_rate:
         raise ConfigError(f"gate_null must be below gate_rate, found {config.gate_null} and {config.gate_rate}.")
-    for name in ("gate_floor", "gate_anchor_floor"):
-        floor = getattr(config, name)
-        if not 0.0 <= floor < 1.0:
-            raise ConfigError(f"{name} must be at least 0 and below 1, found {floor}.")
 
 
 def promote(

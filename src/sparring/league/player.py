@@ -43,9 +43,11 @@ def packed(player: Player) -> int:
 
 def unpacked(number: int) -> tuple[Kind, int] | None:
     """Kind and number of the player that a number of an array stands for; None where it is nobody's."""
-    found = [kind for kind, first in FIRST.items() if number >= first]
-    kind = max(found, key=FIRST.__getitem__, default=None)
-    return None if kind is None else (kind, number - FIRST[kind])
+    reached = [(first, kind) for kind, first in FIRST.items() if number >= first]
+    if not reached:
+        return None
+    first, kind = max(reached)
+    return kind, number - first
 
 
 def learners_named(names: Sequence[str], roles: Sequence[str]) -> tuple[Player, ...]:

@@ -16,8 +16,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import setting
 from sparring.core.seeding import Seed
-from sparring.core.sizes import MANY, check_size
+from sparring.core.sizes import MANY
 from sparring.league.events import Event
 from sparring.league.score import Score
 from sparring.statistics.sequential import welch
@@ -34,27 +35,27 @@ SHAPING = "shaping/"
 
 @dataclass(frozen=True, kw_only=True)
 class PopulationConfig:
-    population: int = 0
+    population: int = setting(0, least=0, most=MANY)
     """Learners that train side by side and copy each other; 0: no population. Usual: 8."""
-    pbt_every: int = 0
+    pbt_every: int = setting(0, least=0)
     """Steps of a learner between two rounds of copying; 0: a twentieth of the run."""
     pbt_select: Literal["truncation", "welch", "tournament"] = "truncation"
     """Who copies: the lowest share, or each who is worse than a random other, by Welch's t test or by the mean."""
-    pbt_share: float = 0.2
+    pbt_share: float = setting(0.2, above=0, most=0.5)
     """truncation: the lowest share, which may be replaced, and the highest share, which is copied; at most 0.5."""
     pbt_sure: bool = True
     """Copy only where the winner's lower bound exceeds the loser's upper bound; welch has its own test instead."""
     pbt_knobs: tuple[str, ...] = ("learning_rate", "entropy", "value_weight")
     """What is explored: coefficients, and weights of shaping terms as shaping/NAME."""
-    pbt_factors: tuple[float, ...] = (0.8, 1.2)
+    pbt_factors: tuple[float, ...] = setting((0.8, 1.2), above=0)
     """A copy's coefficients are each multiplied by one of these, all equally likely."""
-    pbt_resample: float = 0.25
+    pbt_resample: float = setting(0.25, least=0, most=1)
     """Chance that a copy's coefficient is drawn anew from the first range instead."""
-    pbt_spread: float = 3.0
+    pbt_spread: float = setting(3.0, least=1, most=LIMIT)
     """First factors are drawn evenly on a log scale between 1/spread and spread; the first member has the run's own."""
     pbt_against: Literal["each_other", "bots"] = "each_other"
     """Whom members meet to be ranked: each other, or the game's bots. Never what they earned in training."""
-    pbt_games: int = 64
+    pbt_games: int = setting(64, least=2)
     """Games of each pair in a round."""
 
 
@@ -128,23 +129,13 @@ class Copied(Event):
 
 
 def check_population(config: PopulationConfig) -> None:
-    """Ranges; the caller knows which coefficients there are."""
-    if config.population < 0 or config.population == 1:
-        raise ConfigError(f"population must be 0 (none) or at least 2, found {config.population}.")
-    check_size("population", config.population, most=MANY)
-    for name, least, most in (
-        ("pbt_every", 0, inf), ("pbt_games", 2, inf), ("pbt_resample", 0.0, 1.0), ("pbt_spread", 1.0, LIMIT),
-    ):  # fmt: skip
-        value = getattr(config, name)
-        if not least <= value <= most:
-            bounds = f"at least {least:g}" if most == inf else f"in [{least:g}, {most:g}]"
-            raise ConfigError(f"{name} must be {bounds}, found {value}.")
+    """What no range says; the caller knows which coefficients there are."""
+    if config.population == 1:
+        raise ConfigError("population must be 0 (none) or at least 2, found 1.")
     if config.pbt_games % 2:
         raise ConfigError(f"pbt_games must be even: each start is played from both sides, found {config.pbt_games}.")
-    if not 0.0 < config.pbt_share <= 0.5:
-        raise ConfigError(f"pbt_share must be above 0 and at most 0.5, found {config.pbt_share}.")
-    if not config.pbt_factors or not all(0.0 < factor < inf for factor in config.pbt_factors):
-        raise ConfigError(f"pbt_factors must be numbers above 0, found {config.pbt_factors}. Usual: 0.8 and 1.2.")
+    if not config.pbt_factors:
+        raise ConfigError("pbt_factors must be numbers above 0, found none. Usual: 0.8 and 1.2.")
     if not config.pbt_knobs or len(set(config.pbt_knobs)) < len(config.pbt_knobs):
         raise ConfigError(
             f"pbt_knobs must name coefficients, each once, found {', '.join(config.pbt_knobs) or 'none'}."

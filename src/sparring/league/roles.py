@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import setting
 from sparring.core.schedules import Schedule
-from sparring.core.sizes import LARGEST, MANY, check_size
+from sparring.core.sizes import LARGEST, MANY
 from sparring.league.gates import NO_GATE, GateConfig
 from sparring.league.meta_game import MetaSolver
 from sparring.league.role import Among, Below, Branch, ResetRule, Role, SnapshotRule
@@ -25,33 +26,33 @@ PATIENCE = {"main": 1, "main_exploiter": 2, "league_exploiter": 1, "oracle": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class RolesConfig:
-    mains: int = 0
+    mains: int = setting(0, least=0, most=MANY)
     """Learners that shall beat everybody; 0: no league of roles. AlphaStar: 1 for each race."""
-    main_exploiters: int = 0
+    main_exploiters: int = setting(0, least=0, most=MANY)
     """Learners that look for weaknesses of the mains. AlphaStar: 1 for each main."""
-    league_exploiters: int = 0
+    league_exploiters: int = setting(0, least=0, most=MANY)
     """Learners that look for weaknesses of the whole league. AlphaStar: 2 for each main."""
-    role_steps: int = 0
+    role_steps: int = setting(0, least=0, most=LARGEST**2)
     """A learner's steps between two copies of a main or oracle; 0: a tenth of the run. Main exploiters: up to twice."""
     main_rule: Literal["shares", "elo_gaussian"] = "shares"
     """Mains: whom they meet: by the shares below, or anybody of the league, present or past, of a similar rating."""
-    league_self_play: float = 0.35
+    league_self_play: float = setting(0.35, least=0, most=1)
     """Mains: share of games against the current mains, themselves included."""
-    league_pfsp: float = 0.5
+    league_pfsp: float = setting(0.5, least=0, most=1)
     """Mains: share against all past players; what is left goes to forgotten ones and strong exploiters."""
-    struggling_below: float = 0.3
+    struggling_below: float = setting(0.3, least=0, most=1)
     """Mains: at this rate or less against another main, meet its past instead."""
-    exploiters_below: float = 0.3
+    exploiters_below: float = setting(0.3, least=0, most=1)
     """Mains: past main exploiters are strong when the rate against one is below this."""
-    forgotten_below: float = 0.7
+    forgotten_below: float = setting(0.7, least=0, most=1)
     """Mains: past mains are forgotten when the rate against one is below this and a later one is easier."""
-    exploiter_floor: float = 0.2
+    exploiter_floor: float = setting(0.2, least=0, most=1)
     """Main exploiters: below this rate against a main, its past is met as well."""
-    exploiter_share: float = 0.5
+    exploiter_share: float = setting(0.5, least=0, most=1)
     """Main exploiters: share of its past then."""
-    beaten_above: float = 0.7
+    beaten_above: float = setting(0.7, least=0, most=1)
     """Exploiters are done when their rate against everyone they are after is above this."""
-    reset_share: float = 0.25
+    reset_share: float = setting(0.25, least=0, most=1)
     """League exploiters: how likely one that is done begins anew; main exploiters always do."""
     reset_to: Literal["origin", "past_main"] = "origin"
     """Exploiters begin anew as they once began, or with the weights of a past main, drawn at random."""
@@ -59,11 +60,11 @@ class RolesConfig:
     """League exploiters: how past players are drawn."""
     judge: Judge = "rate"
     """What must pass these marks: the rate (AlphaStar; a few lucky games suffice), or a bound of its interval."""
-    oracles: int = 0
+    oracles: int = setting(0, least=0, most=MANY)
     """PSRO: learners that each respond to the meta-strategy over past players, join them and begin anew; 0: none."""
     meta: MetaSolver = "nash"
     """PSRO: how the meta-strategy follows from games between past players."""
-    meta_games: int = 1024
+    meta_games: int = setting(1024, least=2)
     """PSRO: games of each pair of past players, half from each side."""
 
     @property
@@ -73,14 +74,7 @@ class RolesConfig:
 
 
 def check_roles(config: RolesConfig) -> None:
-    for name in ("mains", "main_exploiters", "league_exploiters", "role_steps", "oracles"):
-        check_size(name, getattr(config, name), most=LARGEST**2 if name == "role_steps" else MANY)
-    for name in (
-        "league_self_play", "league_pfsp", "struggling_below", "exploiters_below", "forgotten_below",
-        "exploiter_floor", "exploiter_share", "beaten_above", "reset_share",
-    ):  # fmt: skip
-        if not 0 <= getattr(config, name) <= 1:
-            raise ConfigError(f"{name} must be in [0, 1], found {getattr(config, name)}.")
+    """Settings that need or exclude each other."""
     total = config.league_self_play + config.league_pfsp
     if total > 1:
         raise ConfigError(f"league_self_play and league_pfsp come to {total:g}, more than all. Lower them.")
@@ -90,8 +84,8 @@ def check_roles(config: RolesConfig) -> None:
             f"A league has mains and exploiters, or oracles (PSRO), found oracles={config.oracles} beside {others} "
             "others. Leave one kind out."
         )
-    if config.meta_games < 2 or config.meta_games % 2:
-        raise ConfigError(f"meta_games must be even and at least 2, half from each side, found {config.meta_games}.")
+    if config.meta_games % 2:
+        raise ConfigError(f"meta_games must be even, half from each side, found {config.meta_games}.")
     if not config.mains and (config.main_exploiters or config.league_exploiters):
         raise ConfigError("main_exploiters and league_exploiters need somebody to exploit, found mains=0. Raise it.")
 

@@ -4,11 +4,11 @@ All rules are computed on the host in float64. Members are ordered by birth: ran
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 
-from sparring.league.config import OpponentsConfig
+from sparring.league.config import OpponentsConfig, Sampler
 from sparring.ratings.elo import expected
 
 NOTHING = 1e-10
@@ -107,25 +107,8 @@ def target_rate(field: Field, config: OpponentsConfig) -> np.ndarray:
     return np.exp(-((field.rate_M - config.rate_target) ** 2) / (2.0 * config.rate_sigma**2))
 
 
-RULES: dict[str, Rule] = {
-    rule.__name__: rule
-    for rule in (
-        latest,
-        uniform,
-        delta_uniform,
-        window,
-        recency_power,
-        geometric,
-        pfsp_hard,
-        pfsp_var,
-        pfsp_linear,
-        pfsp_capped,
-        quality,
-        elo_gaussian,
-        nash,
-        target_rate,
-    )
-}
+RULES: dict[str, Rule] = {name: globals()[name] for name in get_args(Sampler)}
+"""Each sampler that settings may name is the function of that name here."""
 
 
 def cleaned(rate_M: np.ndarray) -> tuple[np.ndarray, int]:

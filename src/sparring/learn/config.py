@@ -6,9 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sparring.core.fields import setting
 from sparring.core.schedules import Schedule
+from sparring.core.sizes import LARGEST
 
 Rate = Schedule | None
+schedule = Schedule.parse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,15 +22,15 @@ class PPOConfig:
     """
 
     # How much of a rollout is used, and how.
-    epochs: int = 4
+    epochs: int = setting(4, least=1, most=LARGEST)
     """Passes over a rollout."""
-    minibatches: int = 4
+    minibatches: int = setting(4, least=1, most=LARGEST)
     """Parts a rollout is split into in each pass."""
-    critic_epochs: int = 0
+    critic_epochs: int = setting(0, least=0, most=LARGEST)
     """Further passes in which the critic learns alone while the actor waits."""
-    sequence: int = 20
+    sequence: int = setting(20, least=1, most=LARGEST)
     """Steps in a training sequence of a recurrent policy; must divide the steps of a rollout."""
-    burn_in: int = 0
+    burn_in: int = setting(0, least=0, most=LARGEST)
     """Steps before a sequence that only bring the memory up to date, without a loss; must divide the sequence."""
     recompute_old: bool = False
     """Compute the old log-probabilities once more with the training function, so the first ratio is exactly 1."""
@@ -35,37 +38,37 @@ class PPOConfig:
     # Trust region.
     loss: Literal["clip", "kl", "clip_kl", "spo"] = "clip"
     """What keeps the new policy near the old: PPO2's clip, PPO1's KL penalty, both, or SPO's quadratic penalty."""
-    clip: Schedule = Schedule.parse(0.2)
+    clip: Schedule = setting(schedule(0.2), above=0)
     """How far the ratio of new to old probability may move before it stops paying, 0.05 to 0.3."""
-    kl_weight: float = 1.0
+    kl_weight: float = setting(1.0, above=0)
     """First weight of the KL penalty; it then doubles above kl_max and halves below kl_min, once a rollout."""
-    kl_min: Schedule = Schedule.parse(0.005)
+    kl_min: Schedule = setting(schedule(0.005), least=0)
     """KL of an iteration below which the penalty is halved."""
-    kl_max: Schedule = Schedule.parse(0.015)
+    kl_max: Schedule = setting(schedule(0.015), least=0)
     """KL of an iteration above which the penalty is doubled."""
-    target_kl: Schedule = Schedule.parse(0.0)
+    target_kl: Schedule = setting(schedule(0.0), least=0)
     """Stop the epochs of an iteration when a minibatch's KL exceeds this; 0 never stops. Usual: 0.02."""
 
     # The shadow: a slow average of the policy.
-    shadow_half_life: Schedule = Schedule.parse(0.0)
+    shadow_half_life: Schedule = setting(schedule(0.0), least=0)
     """Updates after which the shadow has forgotten half of what it was; 0: no shadow, unless shadow_tau makes one."""
-    shadow_tau: Schedule = Schedule.parse(0.0)
+    shadow_tau: Schedule = setting(schedule(0.0), least=0, most=1)
     """Share of the newest weights that the shadow takes at each update, in [0, 1]: the other way to say how slow."""
-    anchor: Schedule = Schedule.parse(0.0)
+    anchor: Schedule = setting(schedule(0.0), least=0)
     """Weight of the KL from the policy to its shadow in the loss; 0: none. Needs a shadow."""
-    imitation: Schedule = Schedule.parse(0.0)
+    imitation: Schedule = setting(schedule(0.0), least=0)
     """Weight of imitating the winner in the last steps before a defeat; 0: none. Needs defeat_share above 0."""
 
     # Returns and advantages.
-    discount: Schedule = Schedule.parse(0.99)
+    discount: Schedule = setting(schedule(0.99), least=0, most=1)
     """How much the next step counts, in [0, 1]. Raise it for long games; variance grows with it."""
-    decay: Schedule = Schedule.parse(0.95)
+    decay: Schedule = setting(schedule(0.95), least=0, most=1)
     """GAE's lambda, in [0, 1]: 1 trusts the rewards of the rollout, 0 the critic."""
     time_limit: Literal["bootstrap", "end"] = "bootstrap"
     """What follows a game that a time limit cut: the value of its final observation, or nothing, as after an end."""
     advantage: Literal["gae", "vtrace"] = "gae"
     """GAE, or V-trace: each epoch anew, weighted by how far the policy has moved since the rollout."""
-    trace_clip: Schedule = Schedule.parse(1.0)
+    trace_clip: Schedule = setting(schedule(1.0), least=0)
     """V-trace: the largest weight of a step."""
     critic_target: Literal["gae", "monte_carlo"] = "gae"
     """What the critic learns: GAE's advantage plus the old value, or the discounted return of the rollout."""
@@ -73,55 +76,55 @@ class PPOConfig:
     """When advantages and targets are computed again with the critic as it then is."""
     normalise_advantage: Literal["none", "batch", "side", "minibatch"] = "batch"
     """Scale advantages of acting seats to mean 0 and deviation 1: over the rollout, for each side, or a minibatch."""
-    advantage_noise: Schedule = Schedule.parse(0.0)
+    advantage_noise: Schedule = setting(schedule(0.0), least=0, most=1)
     """Share of Gaussian noise in the scaled advantages, in [0, 1] (Noisy-MAPPO)."""
-    value_noise: Schedule = Schedule.parse(0.0)
+    value_noise: Schedule = setting(schedule(0.0), least=0)
     """Deviation of noise features that the critic sees, new for each seat in each rollout (Noisy-MAPPO); 0: none."""
     reward_scale: bool = False
     """Divide rewards by the running deviation of discounted returns."""
-    reward_clip: Schedule = Schedule.parse(0.0)
+    reward_clip: Schedule = setting(schedule(0.0), least=0)
     """Clip rewards (after scaling) to plus and minus this; 0: not."""
 
     # Critic.
-    value_weight: Schedule = Schedule.parse(0.5)
+    value_weight: Schedule = setting(schedule(0.5), least=0)
     """Weight of the critic's loss."""
     value_loss: Literal["mse", "huber"] = "mse"
     """Squared error, or linear beyond huber_delta."""
-    huber_delta: Schedule = Schedule.parse(10.0)
+    huber_delta: Schedule = setting(schedule(10.0), above=0)
     """Error beyond which Huber's loss is linear, in normalised units where values are normalised."""
-    value_clip: Schedule = Schedule.parse(0.0)
+    value_clip: Schedule = setting(schedule(0.0), least=0)
     """How far a value may move from the old one before it stops paying, in normalised units; 0: any."""
     value_norm: Literal["none", "running", "popart"] = "none"
     """Learn values in units of their running mean and deviation; PopArt also corrects the output layer."""
-    value_norm_rate: Schedule = Schedule.parse(0.05)
+    value_norm_rate: Schedule = setting(schedule(0.05), above=0, most=1)
     """Share of the newest rollout in those statistics, in (0, 1]."""
 
     # Exploration.
-    entropy: Schedule = Schedule.parse(0.01)
+    entropy: Schedule = setting(schedule(0.01), least=0)
     """Weight of the entropy bonus: raise it when the policy settles too early."""
-    temperature: Schedule = Schedule.parse(1.0)
+    temperature: Schedule = setting(schedule(1.0), above=0)
     """Above 0: scores are divided by it in training games; above 1 explores more."""
-    epsilon: Schedule = Schedule.parse(0.0)
+    epsilon: Schedule = setting(schedule(0.0), least=0, below=1)
     """Share of uniformly random choices in training games, in [0, 1): part of the policy, so probabilities are true."""
-    fixed_std: Schedule = Schedule.parse(0.6)
+    fixed_std: Schedule = setting(schedule(0.6), above=0)
     """Above 0: standard deviation of continuous actions with std=fixed, in every iteration."""
 
     # Optimiser.
     optimiser: Literal["adam", "adam_rel", "muon"] = "adam"
     """Adam; Adam with its clock set back at each rollout (Adam-Rel); or Muon for matrices and Adam for the rest."""
-    learning_rate: Schedule = Schedule.parse("7e-4 -> 0")
+    learning_rate: Schedule = setting(schedule("7e-4 -> 0"), least=0)
     """Step size. Lower it when the KL is large or returns collapse."""
-    actor_rate: Rate = None
+    actor_rate: Rate = setting(None, least=0)
     """Step size of the actor; none: learning_rate."""
-    critic_rate: Rate = None
+    critic_rate: Rate = setting(None, least=0)
     """Step size of the critic; none: learning_rate."""
-    adam_eps: Schedule = Schedule.parse(1e-5)
+    adam_eps: Schedule = setting(schedule(1e-5), least=0)
     """Adam's epsilon."""
-    actor_eps: Rate = None
+    actor_eps: Rate = setting(None, least=0)
     """Adam's epsilon for the actor; none: adam_eps."""
-    critic_eps: Rate = None
+    critic_eps: Rate = setting(None, least=0)
     """Adam's epsilon for the critic; none: adam_eps."""
-    max_grad_norm: Schedule = Schedule.parse(10.0)
+    max_grad_norm: Schedule = setting(schedule(10.0), above=0)
     """Gradients longer than this are scaled down to it: 10 in MAPPO's reference, 0.5 in CleanRL."""
     clip_groups: bool = False
     """Clip the gradient of actor, critic and trunk each by its own length instead of all by their common one."""
@@ -145,16 +148,16 @@ INHERITED = {
 }
 """Coefficients that follow another one where they are None."""
 NEUTRAL = {
-    "advantage_noise": Schedule.parse(0.0),
-    "value_noise": Schedule.parse(0.0),
-    "reward_clip": Schedule.parse(0.0),
-    "value_clip": Schedule.parse(0.0),
-    "epsilon": Schedule.parse(0.0),
-    "shadow_half_life": Schedule.parse(0.0),
-    "shadow_tau": Schedule.parse(0.0),
-    "anchor": Schedule.parse(0.0),
-    "imitation": Schedule.parse(0.0),
-    "temperature": Schedule.parse(1.0),
+    "advantage_noise": schedule(0.0),
+    "value_noise": schedule(0.0),
+    "reward_clip": schedule(0.0),
+    "value_clip": schedule(0.0),
+    "epsilon": schedule(0.0),
+    "shadow_half_life": schedule(0.0),
+    "shadow_tau": schedule(0.0),
+    "anchor": schedule(0.0),
+    "imitation": schedule(0.0),
+    "temperature": schedule(1.0),
 }
 """Where a coefficient does nothing, and is therefore left out of the program."""
 COEFFICIENTS = tuple(field.name for field in fields(PPOConfig) if field.type in (Schedule, Rate))

@@ -10,11 +10,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
-from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec, GameSpec
 from sparring.nets.blocks import Dense, filled
-from sparring.nets.config import LOG_STD_RANGE, NetConfig, check_net
+from sparring.nets.config import LOG_STD_RANGE, NetConfig
 from sparring.nets.distributions import Distribution
 from sparring.nets.normalise import Held, Normaliser, ValueScale
 from sparring.nets.trunk import Memory, Trunk
@@ -113,12 +112,6 @@ class ActorCritic(eqx.Module):
         cls, seed: Seed, spec: GameSpec, config: NetConfig, *, value_scale: bool = False, noise_seats: int = 0
     ) -> "ActorCritic":
         """`noise_seats`: the seats of the side, where its critic is to see noise."""
-        check_net(config)
-        if noise_seats and config.trunk == "shared":
-            raise ConfigError(
-                "The critic's noise (value_noise) needs trunk=separate: a shared trunk would show it to the actor. "
-                "Choose trunk=separate or value_noise=0."
-            )
         critic = Critic.make(seed / "critic", spec, config, value_scale=value_scale, noise_seats=noise_seats)
         if config.trunk == "shared":
             critic = eqx.tree_at(lambda c: c.trunk, critic, None)

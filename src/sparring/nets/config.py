@@ -1,11 +1,12 @@
 """The settings of networks, and which of them go together."""
 
 from dataclasses import dataclass
-from math import exp, inf
+from math import exp
 from typing import Literal
 
 from sparring.core.errors import ConfigError
-from sparring.core.sizes import check_size
+from sparring.core.fields import setting
+from sparring.core.sizes import LARGEST
 
 Activation = Literal["tanh", "relu", "gelu", "silu"]
 LOG_STD_RANGE = (-5.0, 2.0)
@@ -14,9 +15,9 @@ LOG_STD_RANGE = (-5.0, 2.0)
 
 @dataclass(frozen=True, kw_only=True)
 class NetConfig:
-    hidden: tuple[int, ...] = (64, 64)
+    hidden: tuple[int, ...] = setting((64, 64), least=1, most=LARGEST)
     """Widths of the hidden layers of actor and critic, each at least 1."""
-    critic_hidden: tuple[int, ...] = ()
+    critic_hidden: tuple[int, ...] = setting((), least=1, most=LARGEST)
     """Widths of the critic's hidden layers, each at least 1; empty: those of hidden."""
     activation: Activation = "tanh"
     """Non-linearity of the hidden layers and convolutions; the residual blocks of simba always use relu."""
@@ -24,11 +25,11 @@ class NetConfig:
     """Plain layers, or SimBa: a layer, then a residual block for each further entry of hidden, all entries equal."""
     layer_norm: bool = False
     """Layer norms as in MAPPO's reference: on the input, after each layer of an mlp, after the recurrent cell."""
-    convolutions: tuple[int, ...] = ()
+    convolutions: tuple[int, ...] = setting((), least=1, most=LARGEST)
     """Channels of 3x3 convolutions over every block of features shaped (rows, columns, planes), each at least 1."""
     memory: Literal["none", "gru", "lstm"] = "none"
     """Recurrent cell after the hidden layers. Use one where a single observation does not tell enough."""
-    memory_size: int = 64
+    memory_size: int = setting(64, least=1, most=LARGEST)
     """Width of the recurrent cell, at least 1."""
     trunk: Literal["separate", "shared"] = "separate"
     """Layers and memory for the critic alone, or those of the actor for both; shared needs a local critic."""
@@ -36,28 +37,16 @@ class NetConfig:
     """What the critic sees: the seat's own observation (IPPO) or the game's central view (MAPPO)."""
     normalise: bool = False
     """Centre and scale observations by running statistics, updated after each rollout."""
-    policy_gain: float = 0.01
+    policy_gain: float = setting(0.01, least=0)
     """Size of the actor's last layer at the start, at least 0: small begins near the uniform policy, 1 is decided."""
     std: Literal["fixed", "independent", "state"] = "independent"
     """Deviation of continuous actions: set by fixed_std, learned and the same in every state, or read off the state."""
-    initial_std: float = 0.6
+    initial_std: float = setting(0.6, above=0)
     """Deviation of continuous actions at the start, above 0; 0.0067 to 7.4 with std=state."""
 
 
 def check_net(config: NetConfig) -> None:
-    """Raise where settings of a network are out of range or contradict each other."""
-    for name, least, values in (
-        ("hidden", 1, config.hidden),
-        ("critic_hidden", 1, config.critic_hidden),
-        ("convolutions", 1, config.convolutions),
-        ("memory_size", 1, (config.memory_size,)),
-        ("policy_gain", 0, (config.policy_gain,)),
-    ):
-        if not all(least <= value < inf for value in values):
-            raise ConfigError(f"{name} must be at least {least}, found {min(values)}.")
-        check_size(name, int(max(values, default=0)))
-    if not 0 < config.initial_std < inf:
-        raise ConfigError(f"initial_std must be above 0, found {config.initial_std}.")
+    """Raise where settings of a network contradict each other."""
     low, high = (exp(end) for end in LOG_STD_RANGE)
     if config.std == "state" and not low <= config.initial_std <= high:
         raise ConfigError(

@@ -148,22 +148,9 @@ def kuhn() -> RunConfig:
 
 
 RECIPES: dict[str, Callable[[], RunConfig]] = {
-    "blotto": blotto,
-    "chase": chase,
-    "debug": debug,
-    "demo": demo,
-    "dogfight": dogfight,
-    "dogfight_gpu": dogfight_gpu,
-    "fast_2s3z": fast_2s3z,
-    "fast_3m": fast_3m,
-    "fast_5m_vs_6m": fast_5m_vs_6m,
-    "fast_corridor": fast_corridor,
-    "five_moves": five_moves,
-    "hunt": hunt,
-    "kuhn": kuhn,
-    "rock_paper_scissors": rock_paper_scissors,
-    "smac_3m": smac_3m,
-    "smac_corridor": smac_corridor,
-    "spread": spread,
-    "tag": tag,
-}
+    make.__name__: make
+    for make in (
+        blotto, chase, debug, demo, dogfight, dogfight_gpu, fast_2s3z, fast_3m, fast_5m_vs_6m, fast_corridor,
+        five_moves, hunt, kuhn, rock_paper_scissors, smac_3m, smac_corridor, spread, tag,
+    )
+}  # fmt: skip

@@ -121,12 +121,7 @@ def grouped() -> Preset:
 
 
 PRESETS: dict[str, Callable[[], Preset]] = {
-    "cleanrl": cleanrl,
-    "grouped": grouped,
-    "ippo": ippo,
-    "mappo": mappo,
-    "puffer": puffer,
-    "rmappo": rmappo,
+    make.__name__: make for make in (cleanrl, grouped, ippo, mappo, puffer, rmappo)
 }
 
 

@@ -7,10 +7,11 @@ opposes nobody there.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 from sparring.core.errors import ConfigError, unknown
+from sparring.core.fields import check_ranges
 from sparring.core.schedules import Schedule
 from sparring.games import registry
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
@@ -55,22 +56,15 @@ class Pace(NamedTuple):
 
 
 def pace(config: RunConfig, opponents: OpponentsConfig, roles: RolesConfig = NO_ROLES) -> Pace:
-    from sparring.training.build import build  # loads JAX, which the list of names does not need
+    from sparring.training.build import lined_up, steps_counted  # load JAX, which the list of names does not need
 
-    if roles.active:  # whose home sides alone learn; flags may yet change who there is, so nothing is built
-        game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+    game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+    if roles.active:  # whose home sides alone learn; flags may yet change who there is, so nobody is seated
         steps = config.play.worlds * config.play.steps * len(game.spec.seats_of_side[0])
-        return Pace(steps, -(-config.total_steps // steps))
-    plain = replace(config.ppo, shadow_half_life=schedule(1.0), shadow_tau=NONE, anchor=NONE)
-    parts = {
-        "opponents": opponents,
-        "pool": PoolConfig(),
-        "curriculum": CurriculumConfig(),
-        "roles": NO_ROLES,
-        "gates": GateConfig(),
-    }
-    built = build(replace(config, **parts, ppo=plain))
-    return Pace(built.steps_per_iteration, built.iterations)
+    else:
+        met = joined(config, SelfPlay(opponents, shadow_half_life=schedule(1.0)))
+        steps = steps_counted(lined_up(game, met).seating, config.play.steps)
+    return Pace(steps, -(-config.total_steps // steps))
 
 
 def memory(pace: Pace) -> Schedule:
@@ -293,30 +287,25 @@ SELF_PLAY: dict[str, Callable[[RunConfig], SelfPlay]] = {
 }  # fmt: skip
 
 
-LEAGUES = {
-    "alphastar": RolesConfig(mains=1),
-    "alphastar_safe": RolesConfig(mains=1),
-    "psro": RolesConfig(oracles=1),
-    "ftw": RolesConfig(mains=1),
-}
-"""Presets of leagues of roles, with the least that each has."""
+DEFAULT = sparring.__name__
 
 
 def self_play(config: RunConfig, name: str) -> SelfPlay:
     """What the preset sets in this run."""
     if name not in SELF_PLAY:
         raise ConfigError(unknown("self-play preset", name, SELF_PLAY))
+    check_ranges(config)  # a preset computes with the worlds and steps of a run that nobody has built yet
     return SELF_PLAY[name](config)
 
 
 def apply(config: RunConfig, name: str) -> RunConfig:
     """The config with the preset's opponents, pool, curriculum, roles and shadow; all else stays."""
-    chosen = self_play(config, name)
-    ppo = replace(
-        config.ppo,
-        shadow_half_life=chosen.shadow_half_life, shadow_tau=chosen.shadow_tau, anchor=chosen.anchor,
-    )  # fmt: skip
-    parts = {name: getattr(chosen, name) for name in ("opponents", "pool", "curriculum", "roles", "gates")}
-    if chosen.population.population:  # else a population is somebody's own, to go with any preset
-        parts["population"] = chosen.population
-    return replace(config, **parts, ppo=ppo)
+    return joined(config, self_play(config, name))
+
+
+def joined(config: RunConfig, chosen: SelfPlay) -> RunConfig:
+    parts = {one.name: getattr(chosen, one.name) for one in fields(chosen)}
+    of_ppo = {name: parts.pop(name) for name in tuple(parts) if name not in RunConfig.__dataclass_fields__}
+    if not chosen.population.population:  # then a population is somebody's own, to go with any preset
+        del parts["population"]
+    return replace(config, **parts, ppo=replace(config.ppo, **of_ppo))

@@ -10,15 +10,11 @@ import jax.numpy as jnp
 from sparring.core.schedules import Schedule
 from sparring.evaluation.best_response import BestResponse, best_response
 from sparring.games.game import Game
-from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
-from sparring.league.gates import GateConfig
-from sparring.league.population import PopulationConfig
-from sparring.league.roles import RolesConfig
 from sparring.play.roster import stack
 from sparring.play.scripted import RANDOM
 from sparring.training.beginning import first_state
 from sparring.training.build import build
-from sparring.training.config import RunConfig, SeatsConfig
+from sparring.training.config import OPPOSING, RunConfig, SeatsConfig
 from sparring.training.examine import players_of_seed
 from sparring.training.line_up import BOTS
 from sparring.training.program import Frozen, compile_program
@@ -57,9 +53,6 @@ def trainer(config: RunConfig, *, game: Game | None = None) -> Callable[[Any], l
 
 def against_one(config: RunConfig) -> RunConfig:
     """The config of a learner with one opponent, whose place a bot keeps."""
-    return replace(
-        config, seats=SeatsConfig(opponent=RANDOM), opponents=OpponentsConfig(), pool=PoolConfig(),
-        curriculum=CurriculumConfig(), defeats=DefeatsConfig(), roles=RolesConfig(), population=PopulationConfig(),
-        gates=GateConfig(), stages=(), each=(),
-        ppo=replace(config.ppo, imitation=Schedule.parse(0.0)),
-    )  # fmt: skip
+    alone = {table: type(getattr(config, table))() for table in OPPOSING}
+    ppo = replace(config.ppo, imitation=Schedule.parse(0.0))
+    return replace(config, **{**alone, "seats": SeatsConfig(opponent=RANDOM)}, stages=(), each=(), ppo=ppo)

@@ -9,10 +9,12 @@ import numpy as np
 from jax import Array
 
 from sparring.core.errors import ConfigError, unknown
+from sparring.core.fields import check_ranges
 from sparring.core.schedules import Schedule
 from sparring.core.spec import GameSpec
 from sparring.games import registry
 from sparring.games.game import Game
+from sparring.league.config import check_game
 from sparring.league.player import FIRST
 from sparring.league.stages import parse_stages
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, knobs_at
@@ -22,12 +24,11 @@ from sparring.play.rollout import Pairing
 from sparring.play.roster import stack
 from sparring.play.scripted import Scripted, bot_names
 from sparring.play.seating import Seating
-from sparring.training.config import RunConfig, check_learning, nearest_divisor
-from sparring.training.line_up import BOTS, LineUp, bots_family, has_bots, line_up, weakens
+from sparring.training.checks import check, check_learning, nearest_divisor
+from sparring.training.config import RunConfig
+from sparring.training.line_up import BOTS, LineUp, bots_family, has_bots, layout_of, line_up, weakens
 from sparring.training.memory import check_memory
-from sparring.training.needs import check_needs
 from sparring.training.program import Frozen, Orders, Plan
-from sparring.training.win_rates import check_win_rates
 
 FILMED = 8
 """Most steps from one state that is kept for defeats to the next."""
@@ -50,19 +51,7 @@ class Built:
     @property
     def steps_per_iteration(self) -> int:
         """Steps of one seed, counted over the seats that learn."""
-        if self.counted_steps:
-            return self.counted_steps
-        seating = self.plan.seating
-        changing = seating.changing  # where others may drive the away side, its steps are not counted
-
-        def counted(block: int, side: int) -> bool:
-            return block not in changing or side == seating.home_B[block]
-
-        seats = sum(
-            seating.seats_in(seating.groups[i]) * sum(counted(*lane) for row in seating.groups[i].lanes for lane in row)
-            for i in seating.learning
-        )
-        return seats * seating.worlds * self.plan.steps
+        return self.counted_steps or steps_counted(self.plan.seating, self.plan.steps)
 
     @property
     def iterations(self) -> int:
@@ -127,13 +116,12 @@ class Built:
 def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -> Built:
     """Without a game, the registered one that the config names. What only looks at a run needs less memory than the
     training, which may have been on a larger machine."""
-    check_needs(config)
     if game is None:
         game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+    check(config, game.spec)
     if trains:
         check_memory(game, config)
-    lineup = line_up(game.spec, config, len(ladder_of(game, config)) if has_bots(config) else 0)
-    check_win_rates(game.spec, config)
+    lineup = lined_up(game, config)
     keep = (config.ppo.burn_in or config.ppo.sequence) if config.recurrent else config.play.steps
     if config.defeats.defeat_share and not config.recurrent:  # states before defeats are kept as often
         keep = next(steps for steps in range(FILMED, 0, -1) if config.play.steps % steps == 0)
@@ -143,10 +131,43 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
     check_minibatches(config, lineup.seating)
+    check_blocks(game, config)
     check_meetings(game.spec, config)
     live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
     plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live)
     return Built(config, game, lineup, plan, rosters_of(game, config), settings)
+
+
+def lined_up(game: Game, config: RunConfig) -> LineUp:
+    return line_up(game.spec, config, bot_count(game, config))
+
+
+def bot_count(game: Game, config: RunConfig) -> int:
+    """Bots that have a share."""
+    return len(ladder_of(game, config)) if has_bots(config) else 0
+
+
+def steps_counted(seating: Seating, steps: int) -> int:
+    """Steps of one iteration, over the seats that learn."""
+    changing = seating.changing  # where others may drive the away side, its steps are not counted
+
+    def counted(block: int, side: int) -> bool:
+        return block not in changing or side == seating.home_B[block]
+
+    seats = sum(
+        seating.seats_in(seating.groups[i]) * sum(counted(*lane) for row in seating.groups[i].lanes for lane in row)
+        for i in seating.learning
+    )
+    return seats * seating.worlds * steps
+
+
+def check_blocks(game: Game, config: RunConfig) -> None:
+    """What shares and a curriculum ask of the bots and the blocks that there are."""
+    if config.changing and not config.roles.active:
+        bots, unlike = bot_count(game, config), not game.spec.exchangeable_sides
+        layout = layout_of(game.spec, config, bots)
+        can_mirror = [unlike or mirror for mirror in layout.mirror_B]  # unlike sides meet, one learning
+        check_game(config.opponents, config.curriculum, bots=bots, can_mirror=can_mirror, can_face=layout.face_B)
 
 
 def check_meetings(spec: GameSpec, config: RunConfig) -> None:
@@ -252,6 +273,7 @@ def settings_of_learners(config: RunConfig, lineup: LineUp) -> tuple[tuple[PPOCo
         settings = [replace(ppo, **{knob: Schedule.parse(part)}) for ppo, part in zip(settings, parts, strict=True)]
     for name, ppo in zip(names, settings, strict=True):
         try:
+            check_ranges(ppo)
             check_learning(ppo, config.net)
         except ConfigError as error:
             raise ConfigError(f"Settings of {name}: {error}") from None

@@ -22,8 +22,8 @@ MOST_CLAIMED = 10_000
 
 def net_of(path: Path, meta: PlayerMeta) -> NetConfig:
     """The settings of a package's network, in the ranges that settings of a run have."""
-    net = from_dict(NetConfig, meta.net, where=path)
     try:
+        net = from_dict(NetConfig, meta.net, where="its network")
         check_net(net)
     except ConfigError as error:
         raise RunError(f"{path} is not a player: {error} Get another copy.") from None

@@ -1,11 +1,10 @@
 """Which settings need another one to mean anything: one that is set without its switch is refused, not ignored."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
 from sparring.core.errors import ConfigError
-from sparring.core.schedules import Schedule
+from sparring.core.fields import leaves
 from sparring.league.config import SHARES
 from sparring.training.config import RunConfig
 from sparring.training.line_up import has_bots
@@ -144,15 +143,9 @@ def idle(what: str, name: str, otherwise: str) -> ConfigError:
     return ConfigError(f"{what} would do nothing: it needs {NEEDS[name].switch}. Set that, or {otherwise}.")
 
 
-def settings(config: Any) -> Iterator[tuple[str, Any, Any]]:
+def settings(config: RunConfig) -> Iterator[tuple[str, Any, Any]]:
     """Name, value and default of every setting, table by table."""
-    usual = type(config)()
-    for field in fields(config):
-        value, default = getattr(config, field.name), getattr(usual, field.name)
-        if is_dataclass(value) and not isinstance(value, Schedule):
-            yield from settings(value)
-        else:
-            yield field.name, value, default
+    return ((field.name, value, field.default) for field, value in leaves(config))
 
 
 def shown(value: Any) -> str:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from sparring.core.errors import ConfigError
+from sparring.core.fields import RANGE
 from sparring.core.seeding import Seed
 from sparring.core.spec import GameSpec
 from sparring.evaluation.cross_play import half_width
@@ -34,11 +35,10 @@ from sparring.league.population import (
     steps_between,
 )
 from sparring.league.score import Score
-from sparring.learn.config import COEFFICIENTS, INHERITED, coefficient
+from sparring.learn.config import COEFFICIENTS, INHERITED, PPOConfig, coefficient
 from sparring.learn.learner import Learner
 from sparring.play.scripted import RANDOM, Scripted
 from sparring.training.build import Built
-from sparring.training.config import HIGHEST
 from sparring.training.program import TrainState
 from sparring.training.rows import descended, with_blank_memory
 from sparring.training.snapshot import to_arrays
@@ -210,7 +210,7 @@ def coefficients(built: Built) -> list[tuple[int, str]]:
 
 def most(name: str) -> float:
     """The largest value of a coefficient; a policy that only guesses cannot learn."""
-    return 0.99 if name == "epsilon" else HIGHEST.get(name, np.inf)
+    return 0.99 if name == "epsilon" else PPOConfig.__dataclass_fields__[name].metadata[RANGE].most
 
 
 def finite(policy: Any) -> bool:

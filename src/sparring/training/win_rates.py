@@ -1,15 +1,15 @@
 """Rules of self-play that read rates of winning, and games that nobody wins: the two do not go together."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from sparring.core.errors import ConfigError
 from sparring.core.spec import GameSpec
+from sparring.league.config import ByAge
 from sparring.league.stages import parse_stages
 from sparring.training.config import RunConfig
 
-BY_AGE = ("latest", "uniform", "delta_uniform", "window", "recency_power", "geometric")
-"""Samplers that ask for age or chance alone; all others read results."""
+BY_AGE: tuple[str, ...] = get_args(ByAge)
 AS_DEFAULT = "as --self-play sparring does here"
 COUNTS_WINS = ("points/", "won/", "drawn/")
 """Metrics that are there only where games are won."""
