@@ -16,12 +16,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from sparring.league.role_league import RoleLeague
 
 from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.league.events import Recalled
-from sparring.league.player import past_rival, past_self
+from sparring.league.player import past_self
 from sparring.league.roles import RolesConfig
 from sparring.nets.config import NetConfig
 from sparring.training.apply import applied
@@ -43,6 +42,8 @@ class Training:
     built: Built
     iteration: int = 0
     state: TrainState = field(init=False)
+    host: list[float] = field(default_factory=list)
+    """Seconds that each decision of the leagues, and each report to them, took."""
 
     def __post_init__(self) -> None:
         self.program, self.state = compile_program(self.built.plan), first_state(self.built)
@@ -51,15 +52,11 @@ class Training:
     def fill(self) -> None:
         """Past players for every row, after the first iteration, which copies the first; all hold untrained weights."""
         (league,) = self.opposition.leagues
-        first = len(league.pool.players)
-        if isinstance(league, RoleLeague):
-            rivals = league.rivals
-            more = [past_rival(n, rivals[n % len(rivals)], born=n) for n in range(first, POOL)]
-            league.past, league.used = (*league.past, *more), league.used | {player.id: 0 for player in more}
-        else:
-            more, league.snapshots = [past_self(n, born=n) for n in range(first, POOL)], POOL
-        for row, player in enumerate(more, first):
-            league.pool = league.pool.joined_by(player, row)
+        pool, book, learners = league.state.pool, league.state.book, league.rules.learners
+        for n in range(len(pool.players), POOL):
+            player = past_self(n, book.players[n % learners], born=n, alone=learners == 1)
+            pool, book = pool.joined_by(player, n), book.joined_by(player, league.rules.owners, 0.0)
+        league.state = replace(league.state, pool=pool, book=book, snapshots=POOL)
 
     def run(self, iterations: int) -> float:
         """Samples a second over a stretch."""
@@ -72,7 +69,9 @@ class Training:
     def step(self, waiting: tuple[int, Any] | None) -> tuple[int, Any]:
         """Start an iteration, then read the one before it, as training does."""
         i, built = self.iteration, self.built
+        began = time.perf_counter()
         orders, events = self.opposition.assign(i)
+        self.host.append(time.perf_counter() - began)
         assert not any(isinstance(event, Recalled) for one in events for event in one), "a larger pool is needed"
         self.state = applied(self.state, events, self.opposition)
         knobs = jax.tree.map(jnp.asarray, built.knobs(0))
@@ -85,7 +84,10 @@ class Training:
         return i, report
 
     def read(self, iteration: int, report: Any) -> None:
-        self.opposition.observe(iteration, jax.device_get(report.duels))
+        duels = jax.device_get(report.duels)
+        began = time.perf_counter()
+        self.opposition.observe(iteration, duels)
+        self.host[-1] += time.perf_counter() - began
 
 
 def main() -> None:
@@ -119,8 +121,11 @@ def main() -> None:
     one, many = (median(speeds[name]) for name in ("one", "sixteen"))
     device = jax.devices()[0]
     print(f"{arguments.game}, {arguments.worlds} worlds x {arguments.steps} steps, {device.platform}")
-    print(f"one learner       {one:12,.0f} samples/s")
-    print(f"sixteen learners  {many:12,.0f} samples/s, {100 * many / one:.0f} % of it")
+    for name, run, speed in (("one learner", runs["one"], one), ("sixteen learners", runs["sixteen"], many)):
+        each = 1000 * run.built.steps_per_iteration / speed
+        host = 1000 * median(run.host)
+        print(f"{name:16}  {speed:12,.0f} samples/s, {each:6.2f} ms an iteration, {host:5.2f} ms of it decisions")
+    print(f"sixteen learners have {100 * many / one:.0f} % of the speed of one")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def packed(player: Player) -> int:
 
 def unpacked(number: int) -> tuple[Kind, int] | None:
     """Kind and number of the player that a number of an array stands for; None where it is nobody's."""
-    reached = [(first, kind) for kind, first in FIRST.items() if number >= first]
+    reached: list[tuple[int, Kind]] = [(first, kind) for kind, first in FIRST.items() if number >= first]
     if not reached:
         return None
     first, kind = max(reached)
