@@ -243,7 +243,7 @@ class RunConfig:
 def check_gated(config: RunConfig) -> None:
     """A gate judges by games of training: whoever it asks about must be met."""
     gates, opponents, none = config.gates, config.opponents, Schedule.parse(0.0)
-    if (opponents.history == none and not config.roles.mains) or config.pool.pool_size < 2:
+    if (opponents.history == none and not config.roles.active) or config.pool.pool_size < 2:
         raise ConfigError(
             "A gate lets the learner into a pool of past champions, which needs a share and two rows or more. "
             "Set --history 1 and a larger --pool-size."
