@@ -25,6 +25,7 @@ from sparring.training.build import build
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.training.control import last_known
 from sparring.training.examine import probabilities_of
+from sparring.training.guests import invited
 from sparring.training.meta_games import of_oracles
 from sparring.training.opposition import Opposition
 from sparring.training.players import read_past
@@ -203,6 +204,11 @@ def test_other_solvers_run(solver, tmp_path):
 def test_runs_that_cannot_be_are_refused(change, sentence):
     with pytest.raises(ConfigError, match=sentence):
         build(replace(PRIZES, **change))
+
+
+def test_a_guest_that_comes_by_hand_is_refused(settled):
+    with pytest.raises(ConfigError, match="takes no guests: its payoffs of a meta-strategy are those of past players"):
+        invited(f"{settled[0]}:oracle", GAME, PRIZES)
 
 
 def test_a_mixture_in_a_game_of_rounds_has_no_exact_exploitability():
