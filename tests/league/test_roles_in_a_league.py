@@ -21,6 +21,7 @@ from making import (
     role_rules,
     scores,
     told,
+    with_block,
     with_member,
     with_state,
 )
@@ -28,7 +29,7 @@ from making import (
 from sparring.core.errors import ConfigError, RunError
 from sparring.core.plain import to_plain
 from sparring.core.schedules import Schedule
-from sparring.league.blocks import Played
+from sparring.league.blocks import Draw, Played
 from sparring.league.config import CurriculumConfig, OpponentsConfig
 from sparring.league.curriculum import Standing
 from sparring.league.events import Climbed, Evicted, Joined, Kept, Own, Recalled, Reset, Snapshot
@@ -166,8 +167,24 @@ def test_a_thousand_past_players_stay_within_the_rows_of_memory():
 
 def test_when_all_rows_are_playing_a_player_in_memory_is_drawn_and_that_is_counted():
     found = league(RolesConfig(mains=1, league_exploiters=1, role_steps=1), pool_size=1)
-    run(found, range(40), pace=2)
+    for iteration in range(40):
+        (assigned,) = run(found, range(iteration, iteration + 1), pace=2)
+        playing = {draw.player for block in assigned.blocks for draw in (block.old, block.next)}
+        assert {player for player in playing if player.kind == "past"} <= set(found.state.pool.rows)
     assert found.state.counts[CROWDED] and len(found.state.pool.rows) == 1
+
+
+def test_who_was_drawn_longest_ago_gives_its_row():
+    """Of three in memory the second was drawn longest ago, but it plays; so the third makes room for the copy."""
+    found = league(RolesConfig(mains=1, role_steps=1), pool_size=3)
+    for number, used in enumerate((7, 2, 5)):
+        with_member(found, past(number, role="main"), number)
+        found.state.pool.used[past(number)] = used
+    with_state(found, iteration=8, snapshots=3)
+    with_block(found, 0, next=Draw(past(1)), drained=False)
+    (event,) = (event for event in found.assign(9, 0.0, 100).events if isinstance(event, Snapshot))
+    assert (event.player, event.row) == (past(3), 2)
+    assert past(2) in found.state.pool.players
 
 
 def test_an_interrupted_league_decides_as_one_that_never_stopped():
@@ -288,10 +305,10 @@ def test_a_past_player_that_is_on_disk_alone_can_be_removed():
 
 
 def test_a_gate_on_a_main_copies_it_only_after_a_won_trial():
-    """The newest past main is the champion: 8 of its 16 games in a trial are not enough, all of the next 16 are."""
+    """The newest past main is the champion: 16 games lost end a trial in vain, 16 games won the next with a copy."""
     gate = GateConfig(gate="rate", gate_games=16, gate_rate=0.55)
     found = league(RolesConfig(mains=1, role_steps=1, league_self_play=0.0, league_pfsp=1.0), gate=gate)
-    assigned, won = [], {0: 0.5}
+    assigned, won = [], {0: 0.0}
     for iteration in range(6):
         assigned.append(found.assign(iteration, 0.0, 100 * iteration))
         found.report(results(found, iteration, assigned[-1], points=lambda *_, i=iteration: won.get(i, 1.0)))
