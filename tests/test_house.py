@@ -117,7 +117,7 @@ COMPILATIONS = {
     "training/test_notices.py": 190,
     "training/test_opposition.py": 360,
     "training/test_options.py": 200,
-    "training/test_population_runs.py": 470,
+    "training/test_population_runs.py": 900,
     "training/test_program.py": 220,
     "training/test_psro_runs.py": 220,
     "training/test_resume.py": 300,

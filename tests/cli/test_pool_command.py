@@ -9,14 +9,15 @@ from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save
-from sparring.league.ledger import Fading, Score, faded
 
 from sparring.cli.main import main
 from sparring.core.settings import load_toml, to_toml
 from sparring.league.config import OpponentsConfig, PoolConfig
+from sparring.league.score import Score, faded, rates
 from sparring.store.checkpoints import load
 from sparring.store.checkpoints import save as save_checkpoint
 from sparring.store.commands import waiting
@@ -65,7 +66,8 @@ def test_the_pool_is_listed_from_the_newest_checkpoint(pooled, sparring, listed)
     assert [members[name]["row"] for name in past] == [0, 1, 2]
     first = members[past[0]]
     assert first["games"] > 0 and 0 <= first["low"] <= first["rate"] <= first["high"] <= 1
-    assert members["shadow"]["row"] is None and members["shadow"]["rate"] is None
+    last = members[past[2]]  # of its games nothing was read yet
+    assert (last["games"], last["rate"]) == (0, None) and "shadow" not in members
     said = sparring("pool", pooled)
     assert said.code == 0 and f"before iteration {ITERATIONS}" in said.out and "past-720" in said.out
 
@@ -75,14 +77,15 @@ def test_the_numbers_of_the_pool_are_those_that_the_results_give(pooled, listed)
     told = {name: one for name, one in listed(pooled).items() if one["games"]}
     assert len(told) >= 2
     for name, one in told.items():
-        total, fading = Score(), Fading()
+        total, fading_3 = Score(), np.zeros(3)
         for iteration in range(ITERATIONS - 2):  # the reports of the last two are not read yet
             met = [row for row in rows if (row.iteration, row.opponent) == (iteration, name)]
             score = Score(*(sum(column) for column in zip(*(row[7:10] for row in met), strict=True)))
-            total, fading = total.plus(score), faded(fading, score, OpponentsConfig().forget)
+            total = total.plus(score)
+            fading_3 = faded(fading_3, np.asarray(score), OpponentsConfig().forget)
         interval = total.interval()
         assert (one["games"], one["low"], one["high"]) == (total.games, interval.low, interval.high)
-        assert one["rate"] == pytest.approx(fading.rate(), abs=1e-9)
+        assert one["rate"] == pytest.approx(float(rates(fading_3)), abs=1e-9)
 
 
 def doctor_a_row(path: Path) -> tuple[int, int, int]:
@@ -158,9 +161,12 @@ def test_packages_without_a_checksum_are_played_with_a_note(mine, sparring):
 
 
 @pytest.mark.parametrize("name", ["../../X", "../X"])
-def test_a_checkpoint_whose_members_have_names_of_paths_writes_nothing(mine, sparring, name):
+@pytest.mark.parametrize("where", ["book", "pool", "row"])
+def test_a_checkpoint_whose_members_have_names_of_paths_writes_nothing(mine, sparring, name, where):
     found = load(mine / "checkpoints")
-    found.meta["opposition"]["leagues"][0]["pool"]["players"][0]["name"] = name
+    state = found.meta["opposition"]["leagues"][0]["state"]
+    book, pool = state["book"]["roll"]["players"], state["pool"]
+    {"book": book[-1], "pool": pool["players"][0], "row": pool["rows"][0][0]}[where]["name"] = name
     save_checkpoint(mine / "checkpoints", found.iteration, found.arrays, found.meta, keep=1)
     before = sorted(mine.parent.rglob("*"))
     for words in (["resume", mine, "--total-steps", 10 * PER_ITERATION], ["pool", mine]):

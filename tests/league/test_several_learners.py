@@ -23,7 +23,7 @@ LADDER = CurriculumConfig(curriculum=True, level_games=20)
 
 
 def several_rules(*, unlike: bool, learners: int = 2, fitting=(BOTS, BOTS), **more) -> Rules:
-    """Members of a population, or the two unlike sides of a game, which meet as one learning side and one that is not."""
+    """Members of a population, or the two unlike sides of a game, each a learner of its own."""
     shares = {name: more.pop(name) for name in ("current", "shadow", "history", "bots") if name in more}
     names = ("predator", "prey") if unlike else tuple(f"member_{m}" for m in range(learners))
     sides = {"sides": (0, 1), "fitting": fitting} if unlike else {}
@@ -93,7 +93,7 @@ def test_the_side_that_is_not_alike_meets_the_present_the_shadow_and_the_past_of
 def test_games_count_for_the_learner_that_played_them_and_games_of_two_learners_for_both():
     league = several(unlike=True, current=0.5, history=0.5)
     first, _ = (league.assign(i, 0.0, 0) for i in range(2))
-    met = [[player for player in given(first)[place * EACH :][:EACH]] for place in range(2)]
+    met = [given(first)[place * EACH :][:EACH] for place in range(2)]
     league.report(results(first, 0, won=3, lost=1))
     league.report(played(1, (), [True] * 2 * EACH))
     league.assign(2, 0.0, 0)
@@ -229,7 +229,7 @@ def test_bots_that_fit_one_side_are_met_by_the_learner_of_the_other_side_alone()
 
 def test_levels_of_a_side_are_the_bots_that_fit_opposite_it():
     league = several(unlike=True, current=0.5, bots=0.5, fitting=((), ("ace",)), curriculum=LADDER)
-    assert [level.name for level in league.rules.levels(0)][0] == "ace"
+    assert league.rules.levels(0)[0].name == "ace"
     assert not any(level.bot for level in league.rules.levels(1))
     league.assign(0, 0.0, 0)
 

@@ -117,6 +117,42 @@ def test_second_tries_need_the_same_player_and_the_same_side():
     assert tried(0, 0) == [0, 0, 0, 0]
 
 
+TWO = seat_changing(GAME.spec, families=("bots",), mirror_B=(False,) * 2, face_B=(True,) * 2, worlds=WORLDS, learners=2)
+"""Two learners with two blocks each, at home on side 0 and on side 1."""
+EACH_HIS_OWN = Pairing(
+    jnp.ones((2, 4), jnp.int32), jnp.asarray([[5, RIVAL, 6, STRANGER]] * 2, jnp.uint32), jnp.zeros(4)
+)
+
+
+def test_a_defeat_is_kept_with_the_learner_that_lost():
+    two = driver_of(learners_of(GAME, NetConfig(hidden=(4,)), [0, 1]))
+    rival = Driver(stack([Always.make(GAME, 2)] * 4), None, EACH_HIS_OWN.player_2X[0])
+
+    @quick
+    def kept(key):
+        archive, seats = empty_archive(GAME, 16, STEPS), [two, rival, rival]
+        cursor = begin(GAME, TWO, seats, key, replaying=True)
+        _, _, games = collect(GAME, TWO, seats, cursor, key, steps=STEPS, sequence=EVERY, pairing=EACH_HIS_OWN,
+                              archive=archive)  # fmt: skip
+        return remembered(archive, games, TWO, EACH_HIS_OWN, jnp.asarray(4), key, jnp.asarray(5))
+
+    archive = kept(jax.random.key(0))
+    found = set(zip(*(np.asarray(x).tolist() for x in (archive.player_E, archive.learner_E)), strict=True))
+    assert found == {(0, 0), (RIVAL, 0), (STRANGER, 1)}
+
+
+def test_second_tries_are_those_of_the_learner_that_lost():
+    """Learner 1 lost to STRANGER from clock 5; it and learner 0, who lost from clock 4, meet him now."""
+    archive = empty_archive(GAME, 2, STEPS)._replace(
+        player_E=jnp.full(2, STRANGER, jnp.uint32), side_E=jnp.ones(2, jnp.int32), learner_E=jnp.asarray([0, 1])
+    )
+    archive = archive._replace(state=archive.state._replace(clock=jnp.asarray([4, 5], jnp.int32)))
+    fresh = jax.tree.map(lambda x: jnp.zeros((8, *x.shape[1:]), x.dtype), archive.state)
+    met = EACH_HIS_OWN._replace(player_2X=jnp.full((2, 4), STRANGER, jnp.uint32))
+    state, _ = second_tries(archive, fresh, TWO, met, jnp.ones(()), jax.random.key(0))
+    np.testing.assert_array_equal(state.clock, [0, 0, 4, 4, 0, 0, 5, 5])
+
+
 def test_a_second_try_stays_with_the_player_that_won_the_first_though_the_block_is_given_another(play):
     *_, cursor, _ = play(share=1.0)[1]
     cursor = jax.tree.map(jnp.asarray, cursor)._replace(

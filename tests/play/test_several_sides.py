@@ -96,5 +96,7 @@ def test_sides_that_are_unlike_need_a_learner_for_each_of_two():
     assert learning == {"net_2": (((0, 0), (1, 0)),), "net_1": (((2, 1), (3, 1)),)}
     met = {group.family: group.lanes for group in seating.groups if group.slot == "next"}
     assert met == {"net_1": (((0, 1),), ((1, 1),)), "net_2": (((2, 0),), ((3, 0),))}
+    more = seat_changing(spec, families=families, mirror_B=(False,), face_B=(True,), worlds=1, learners=4)
+    assert more.home_B == (0, 0, 1, 1)  # half of the learners on each side
     with pytest.raises(ConfigError, match="sides are alike"):
         seat_changing(spec, families=families, mirror_B=never, face_B=always, worlds=1)

@@ -9,11 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from echo_game import FIRST, echo, paid_by
+from echo_game import FIRST, Echo, echo, paid_by
 from echo_run import KilledError, nothing_happened
+from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
 from sparring.league.curriculum import Standing
+from sparring.league.gates import GateConfig
 from sparring.league.player import Player, packed
 from sparring.league.state import Assignment, Career
 from sparring.learn.config import Knobs, PPOConfig
@@ -28,7 +30,7 @@ from sparring.training.apply import applied
 from sparring.training.beginning import first_state
 from sparring.training.build import Built, build
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
-from sparring.training.opposition import Faced, Opposition
+from sparring.training.opposition import Faced, Opposition, meetings_of
 from sparring.training.program import seat_players, shadow_row
 from sparring.training.runs import resume, start
 from toy_players import quick
@@ -299,6 +301,56 @@ def test_weakened_players_are_weakened_by_what_the_league_said_and_nobody_else_i
                 weak |= {(r, block.old.player.kind, block.old.epsilon) for block in decision.blocks}
     assert {one for one in weak if one[2]} == {(1, "shadow", 0.75), (1, "shadow", 0.5625)}
     assert {(0, "bot", 0.0), (1, "past", 0.0)} <= weak
+
+
+def test_opponents_of_a_branch_are_weakened_as_its_settings_say_and_their_games_are_marked():
+    weakness = {"history_epsilon": S("0.2 -> 0.4"), "history_temperature": S(3.0), "bot_temperature": S("1 -> 2")}
+    built = everybody(opponents=replace(EVERYBODY, **weakness), total_steps=8 * BLOCKS * WORLDS * STEPS)
+    shown = set()
+    for iteration, (_, decisions, _) in enumerate(ordered(built, 8)):
+        progress = built.progress(iteration)
+        for block in (block for decision in decisions for block in decision.blocks if block.since == iteration):
+            kind, temperature, epsilon = block.next.player.kind, block.next.temperature, block.next.epsilon
+            assert epsilon == pytest.approx(0.2 + 0.2 * progress if kind == "past" else 0.0)
+            assert temperature == pytest.approx({"past": 3.0, "bot": 1.0 + progress}.get(kind, 1.0))
+            met = meetings_of([block], one_game(1))[0]
+            assert met.weakened == (kind == "past" or (kind == "bot" and progress > 0)) == block.next.weakened
+            shown.add((kind, met.weakened))
+    assert shown == {("learner", False), ("shadow", False), ("past", True), ("bot", False), ("bot", True)}
+
+
+def one_game(blocks: int) -> Duels:
+    """In each block one game against the next player, won in 5 steps for 2 points."""
+    numbers = [1, 1, 0, 0, 5, 2.0, 4.0]
+    return Duels(*(np.stack([np.zeros(blocks), np.full(blocks, x)]) for x in numbers), np.ones(blocks, bool))
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"bot_epsilon": S("0 -> 1.5")}, r"bot_epsilon must lie in \[0, 1\], found"),
+        ({"history_epsilon": S(-0.1)}, r"history_epsilon must lie in \[0, 1\], found -0.1"),
+        ({"history_temperature": S(0.0)}, "history_temperature must be above 0, found 0"),
+        ({"history_epsilon": S(0.1)}, "at full strength. Leave history_epsilon"),
+    ],
+)
+def test_weakness_that_cannot_be_and_champions_that_are_weakened_are_refused(changes, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        everybody(opponents=replace(EVERYBODY, **changes), gates=GateConfig(gate="rate"))
+
+
+class Slow(Echo):
+    """Games are as long as the rules say."""
+
+    def start(self, key):
+        return super().start(key)._replace(length=self.rules.bonus.astype(jnp.int32))
+
+
+def test_the_first_games_of_a_run_follow_the_rules_of_its_first_stage():
+    game = Slow(*(getattr(echo(), name) for name in ("rules", "spec")))
+    built = build(replace(BASE, stages=("bonus=3 until games > 9", "bonus=1")), game=game)
+    assert float(Opposition.begin(built).game.rules.bonus) == 3.0
+    np.testing.assert_array_equal(first_state(built).cursor.state.length, np.full((1, BLOCKS * WORLDS), 3))
 
 
 def test_the_realised_mixture_is_the_one_that_was_asked_for():

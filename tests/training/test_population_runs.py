@@ -8,20 +8,32 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from echo_run import KilledError, left_behind
+from echo_game import echo
+from echo_run import CONFIG as ECHO
+from echo_run import KilledError, S, asking, events, left_behind
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
-from sparring.league.config import DefeatsConfig
-from sparring.league.population import PopulationConfig
-from sparring.learn.config import COEFFICIENTS, PPOConfig
+from sparring.core.seeding import Seed
+from sparring.core.settings import to_dict
+from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
+from sparring.league.gates import GateConfig
+from sparring.league.population import Fitness, PopulationConfig
+from sparring.league.score import Score
+from sparring.learn.config import COEFFICIENTS, PPOConfig, coefficient
+from sparring.nets.actor_critic import Actor
 from sparring.nets.config import NetConfig
 from sparring.store.checkpoints import load
+from sparring.store.packages import PlayerMeta, write_package
+from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 from sparring.training.beginning import first_state
 from sparring.training.build import build
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
-from sparring.training.population import Population, descended
+from sparring.training.opposition import Opposition
+from sparring.training.population import Population
+from sparring.training.rows import descended
 from sparring.training.runs import resume, start
+from sparring.training.snapshot import to_arrays
 
 MEMBERS = 8
 BANDIT = RunConfig(
@@ -114,7 +126,7 @@ def test_a_factor_reaches_the_coefficient_and_those_that_follow_it():
         ({"population": PopulationConfig(population=8, pbt_knobs=("temperature",)), "each": ()}, "change nothing"),
         ({"population": PopulationConfig(population=8, pbt_games=63)}, "must be even"),
         ({"play": PlayConfig(worlds=8, steps=3)}, "minibatches=4 does not divide the 3 rows"),
-        ({"defeats": DefeatsConfig(defeat_share=0.1)}, "replays no defeats"),
+        ({"defeats": DefeatsConfig(defeat_share=0.1)}, "Give others a share"),
         ({"stages": ("a=1 until games > 3", "a=2")}, "stages change those"),
         ({"population": PopulationConfig(population=8, pbt_knobs=("shaping/spin",)), "each": ()}, "shaping/spin"),
     ],
@@ -171,3 +183,135 @@ def test_each_sets_first_factors_also_where_a_value_is_the_runs_own_and_other_sh
     for knob, values in (("learning_rate", "3e-3,3e-3 -> 0"), ("discount", "0.99,1")):
         with pytest.raises(ConfigError, match="no multiple of the run's"):
             first(knob, values)
+
+
+# Members that meet others than themselves.
+
+MEMBERS = RunConfig(
+    game="dogfight",
+    total_steps=10**6,
+    shaping=("posture=0.5 -> 0.1",),
+    play=PlayConfig(worlds=8, steps=2, blocks=8),
+    net=NetConfig(hidden=(4,)),
+    ppo=PPOConfig(minibatches=1, shadow_half_life=S(5.0)),
+    opponents=OpponentsConfig(current=S(0.5), shadow=S(0.25), history=S(0.25)),
+    pool=PoolConfig(pool_size=2),
+    population=PopulationConfig(population=2, pbt_knobs=("learning_rate", "shaping/posture")),
+)
+
+
+def test_every_member_has_its_own_weight_of_a_shaping_term():
+    built = build(MEMBERS)
+    population = Population.begin(built)
+    population.factors = [np.array([[1.0, 2.0], [3.0, 0.25]])]
+    (knobs_RLH,) = population.knobs(0)
+    weights_RLJ = knobs_RLH[:, :, len(COEFFICIENTS) :]
+    place = [term.name for term in sorted(built.game.spec.terms, key=lambda term: term.kind == "potential")].index(
+        "posture"
+    )
+    np.testing.assert_allclose(weights_RLJ[0, :, place], [1.0, 0.125])
+    assert np.count_nonzero(weights_RLJ) == 2
+
+
+def test_members_meet_their_own_shadows_and_pasts():
+    built = build(MEMBERS)
+    opposition = Opposition.begin(built)
+    orders, events = opposition.assign(0)
+    assert built.lineup.names == ("member_0", "member_1")
+    assert [event.player.name for event in events[0]] == ["past-0-member_0", "past-0-member_1"]
+    assert [event.row for event in events[0]] == [0, 1]
+    (league,) = opposition.leagues
+    owner_of_row = {row: player.learner for player, row in league.state.pool.rows.items()}
+    groups = [group for group in built.plan.seating.groups if not group.learns]
+    seen = set()
+    for group, rows_RP, players_RP in zip(groups, orders.rows, orders.ids, strict=True):
+        for block, row, player in zip(group.blocks, np.asarray(rows_RP)[0], np.asarray(players_RP)[0], strict=True):
+            if player and row >= 0:
+                assert owner_of_row[int(row)] == block // 4  # a past self of the member whose block it is
+            elif player:
+                assert row == -1 - 2 * (block // 4)  # its shadow
+            seen.add((block // 4, bool(player), bool(row >= 0)))
+    assert {(0, True, True), (1, True, True), (0, True, False), (1, True, False)} <= seen
+
+
+ITERATIONS, EACH = 16, (2 * 4 + 2) * 3 * 3  # lanes x worlds x steps: one block of four always meets the member itself
+MANY = replace(
+    ECHO,
+    seeds=2,
+    total_steps=ITERATIONS * EACH,
+    play=PlayConfig(worlds=24, steps=3, blocks=8),
+    ppo=replace(ECHO.ppo, learning_rate=S(0.03)),
+    opponents=replace(ECHO.opponents, bot_epsilon=S("0.2 -> 0.1")),
+    pool=PoolConfig(pool_size=4),
+    curriculum=CurriculumConfig(
+        curriculum=True, curriculum_share=S(0.3), level_games=5, climb_rate=0.2, retreat_rate=0.1
+    ),
+    defeats=DefeatsConfig(defeat_share=0.2, defeat_size=8, defeat_reach=2),
+    gates=GateConfig(gate="rate", gate_games=4, gate_rate=0.3),
+    population=PopulationConfig(population=2, pbt_every=EACH, pbt_share=0.5, pbt_sure=False, pbt_games=32),
+    checkpoint=CheckpointConfig(checkpoint_every=6),
+)
+"""Members beside weakened bots, shadows, their pasts, a guest, a curriculum, second tries, a gate, and people."""
+WISHES = {3: {"do": "shares", "shares": {"current": 0.75}}, 9: {"do": "remove", "name": "past-0-member_1"}}
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory):
+    meta = PlayerMeta(game="echo", net=to_dict(ECHO.net), player="learner")
+    arrays = to_arrays(Actor.make(Seed.of(9), echo().spec, ECHO.net))
+    return write_package(tmp_path_factory.mktemp("other") / "stranger.safetensors", arrays, meta)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory, guest):
+    path = tmp_path_factory.mktemp("many") / "run"
+    config = replace(MANY, pool=replace(MANY.pool, guests=(str(guest),)))
+    start(config, path, game=echo(), on_iteration=asking(path, WISHES))
+    return path, config
+
+
+def test_members_beside_all_kinds_of_opponents_and_people_are_resumed_bit_for_bit(many, tmp_path):
+    path = tmp_path / "run"
+    with pytest.raises(KilledError):
+        start(many[1], path, game=echo(), on_iteration=asking(path, WISHES, killed_after=11))
+    assert resume(path, game=echo()).compilations == 0
+    assert left_behind(path) == left_behind(many[0])
+
+
+def test_all_that_was_asked_for_beside_a_population_happened(many):
+    path, _ = many
+    told = {line["event"] for line in events(path, "joined", "sharesset", "reseated", "snapshot", "climbed", "copied")}
+    assert told == {"joined", "sharesset", "reseated", "snapshot", "climbed", "copied"}
+    assert events(path, "leaving", "evicted") and not events(path, "refused")
+    rows = read_results(path / "results.db", "train")
+    for member, other in (("member_0", "member_1"), ("member_1", "member_0")):
+        met = {row.opponent for row in rows if row.player == member}
+        assert {member, f"{member}.shadow", f"past-0-{member}", "low", "high"} <= met
+        assert not any(other in name for name in met)
+    assert "stranger" in {row.opponent for row in rows}
+    weak = {(row.opponent.split("-")[0], row.weakened) for row in rows if "member" not in row.opponent}
+    assert weak == {("stranger", 0), ("low", 0), ("low", 1), ("high", 0), ("high", 1)}  # of a level they are not weak
+    assert any(line.get("games/second_tries") for line in RunDir.open(path).metrics())
+
+
+def test_a_member_that_became_a_copy_remembers_nothing_of_its_games_and_the_others_do(monkeypatch):
+    three = replace(ECHO, opponents=OpponentsConfig(), play=PlayConfig(worlds=18, steps=3), pool=PoolConfig(),
+                    population=PopulationConfig(population=3))  # fmt: skip
+    population = Population.begin(build(three, game=echo()))
+    scores = [Score(0, 0, 64), Score(64, 0, 0), Score(32, 0, 32)]
+    monkeypatch.setattr(Population, "fitness", lambda *_: Fitness.of(scores))
+    state = first_state(population.built)
+    memory = jax.tree.map(lambda x: x + 1, state.cursor.memory)
+    after, ((_, copy),) = population.round(state._replace(cursor=state.cursor._replace(memory=memory)), 1)
+    assert (copy.member, copy.parent) == (0, 1)
+    for now in jax.tree.leaves(after.cursor.memory):
+        assert now.shape[:2] == (1, 3) and not np.asarray(now)[0, 0].any() and (np.asarray(now)[0, 1:] == 1).all()
+
+
+def test_the_weight_of_the_value_loss_is_explored_too_unless_something_else_is_asked_for():
+    population = Population.begin(build(RPS))
+    (knobs_RLH,), factor_MH = population.knobs(0), population.factors[0]
+    assert (factor_MH[0] == 1).all() and (factor_MH[1:] != 1).all()
+    for column, knob in enumerate(("learning_rate", "entropy", "value_weight")):
+        own = coefficient(RPS.ppo, knob).at(0.0) * factor_MH[:, column]
+        np.testing.assert_allclose(knobs_RLH[0, :, COEFFICIENTS.index(knob)], own, rtol=1e-6)

@@ -14,6 +14,7 @@ from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.games import matrix, registry
 from sparring.league.config import OpponentsConfig, PoolConfig
+from sparring.league.gates import GateConfig
 from sparring.league.roles import RolesConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
@@ -24,6 +25,7 @@ from sparring.training.build import build
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.training.control import last_known
 from sparring.training.examine import probabilities_of
+from sparring.training.guests import invited
 from sparring.training.meta_games import of_oracles
 from sparring.training.opposition import Opposition
 from sparring.training.players import read_past
@@ -60,7 +62,8 @@ def test_the_mixture_settles_and_is_harder_to_beat_than_each_of_its_players(sett
     for r, league in of_oracles(opposition):
         found = summary.exploitability["mixture"][r]
         assert found < 0.05
-        policies = [probabilities_of(read_past(run, opposition.built, r, player)) for player in league.past]
+        past = league.state.pool.players
+        policies = [probabilities_of(read_past(run, opposition.built, r, player)) for player in past]
         alone = [matrix.policy_exploitability(GAME, policy) for policy in policies]
         assert alone[0] == pytest.approx(1 / 6, abs=0.02)
         assert found < min(alone) and max(alone) > 0.9
@@ -88,13 +91,13 @@ def test_every_pair_of_past_players_meets_once_from_both_sides(settled):
 def test_the_payoffs_of_the_meta_game_are_those_of_the_games(settled):
     (_, league) = list(of_oracles(last_known(RunDir.open(settled[0])).opposition))[1]
     rows = [row for row in read_results(settled[0] / "results.db", "meta") if row.seed == 1]
-    names = [player.name for player in league.past]
+    names = [player.name for player in league.state.pool.players]
     earned_MM, won_MM = np.zeros((2, 6, 6))
     for row in rows:
         place = names.index(row.player), names.index(row.opponent)
         earned_MM[place] += row.return_sum / 512
         won_MM[place] += (row.wins - row.losses) / 512
-    np.testing.assert_allclose(league.meta.payoff_MM, earned_MM - earned_MM.T)
+    np.testing.assert_allclose(league.state.meta.payoff_MM, earned_MM - earned_MM.T)
     assert abs(earned_MM - won_MM).max() > 0.3  # what is paid is not what is won
 
 
@@ -109,7 +112,7 @@ def test_an_evaluation_and_the_pool_show_the_mixture(settled, capsys):
     members = json.loads(capsys.readouterr().out)["members"]
     weights = [one["weight"] for one in members if one["seed"] == 0 and one["kind"] == "past"]
     assert sum(weights) == pytest.approx(1.0) and all(
-        one["weight"] is None for one in members if one["kind"] == "rival"
+        one["weight"] is None for one in members if one["kind"] == "learner"
     )
     pool.command([str(settled[0])])
     said = capsys.readouterr().out
@@ -167,12 +170,12 @@ def test_oracles_that_were_killed_and_resumed_equal_those_that_never_stopped(who
 def test_what_is_won_counts_where_what_is_paid_is_no_zero_sum(whole):
     rows = read_results(whole / "results.db", "meta")
     league = saved_league(whole)
-    names = [player.name for player in league.past]
-    assert len(names) == 12 == len(league.meta.weight_M)
+    names = [player.name for player in league.state.pool.players]
+    assert len(names) == 12 == len(league.state.meta.weight_M)
     for i, j in combinations(range(len(names)), 2):
         own = [row for row in rows if (row.player, row.opponent) == (names[i], names[j])]
         won, lost = sum(row.wins for row in own), sum(row.losses for row in own)
-        assert league.meta.payoff_MM[i, j] == (won - lost) / 4
+        assert league.state.meta.payoff_MM[i, j] == (won - lost) / 4
     assert any(row.return_sum != row.wins - row.losses for row in rows)
 
 
@@ -192,13 +195,20 @@ def test_other_solvers_run(solver, tmp_path):
     [
         ({"game": "matrix:stag_hunt"}, "oracles=1 goes by games won"),
         ({"stages": ("bonus=1 until games > 9", "bonus=2")}, "stages change those"),
-        ({"opponents": OpponentsConfig(bots=S(0.5))}, "mains and oracles to 0"),
+        ({"opponents": OpponentsConfig(history=S(0.5))}, "mains and oracles to 0"),
+        ({"pool": PoolConfig(pool_size=16, guests=("elsewhere",))}, "guests, whose payoffs nobody measured"),
+        ({"gates": GateConfig(gate="rate")}, "gates have no place there"),
         ({"pool": PoolConfig(pool_size=0)}, "pool_size=0"),
     ],
 )
 def test_runs_that_cannot_be_are_refused(change, sentence):
     with pytest.raises(ConfigError, match=sentence):
         build(replace(PRIZES, **change))
+
+
+def test_a_guest_that_comes_by_hand_is_refused(settled):
+    with pytest.raises(ConfigError, match="takes no guests: its payoffs of a meta-strategy are those of past players"):
+        invited(f"{settled[0]}:oracle", GAME, PRIZES)
 
 
 def test_a_mixture_in_a_game_of_rounds_has_no_exact_exploitability():

@@ -20,6 +20,7 @@ from sparring.store.run_dir import RunDir
 from sparring.training.build import build
 from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.training.entrants import entrant
+from sparring.training.guests import invited
 from sparring.training.opposition import Opposition
 from sparring.training.runs import resume, start
 
@@ -191,6 +192,11 @@ def test_what_would_compare_players_of_one_side_is_refused(change, what):
     }  # fmt: skip
     with pytest.raises(ConfigError, match=what):
         build(replace(PENNIES, **{**plain, **change}))
+
+
+def test_a_guest_that_comes_by_hand_is_refused(pennies):
+    with pytest.raises(ConfigError, match="takes no guests: its sides are not alike"):
+        invited(f"{pennies[0]}:seat_0_main", build(PENNIES).game, PENNIES)
 
 
 def test_where_nobody_wins_roles_have_nothing_to_go_by():

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from math import prod
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 T = TypeVar("T")
-_NUMBERS = {"b": "bool", "i": "int64", "u": "int64", "f": "float64"}
 
 
 def to_plain(value: Any) -> Any:
@@ -49,13 +49,15 @@ def _read(hint: Any, plain: Any, where: str) -> Any:
             return None
         return _read(next(one for one in arguments if one is not NoneType), plain, where)
     if origin is Literal:
-        return _expect(plain in arguments, plain, where, f"one of {arguments}")
+        known = any(type(plain) is type(one) and plain == one for one in arguments)
+        return _expect(known, plain, where, f"one of {arguments}")
     if origin is tuple or hint is tuple:
         return _tuple(arguments, plain, where)
     if origin is frozenset:
         return frozenset(_tuple((arguments[0], ...), plain, where))
     if origin in (dict, Mapping) or (isinstance(origin, type) and issubclass(origin, Mapping)):
-        _expect(isinstance(plain, list), plain, where, "a list of pairs")
+        pairs = isinstance(plain, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in plain)
+        _expect(pairs, plain, where, "a list of pairs")
         return {_read(arguments[0], key, where): _read(arguments[1], item, where) for key, item in plain}
     if hint is np.ndarray:
         return _array(plain, where)
@@ -63,9 +65,10 @@ def _read(hint: Any, plain: Any, where: str) -> Any:
         _expect(isinstance(plain, dict) and set(plain) == set(_hints(hint)), plain, where, f"a {hint.__name__}")
         return hint(**{name: _read(kind, plain[name], f"{where}.{name}") for name, kind in _hints(hint).items()})
     if isinstance(hint, type) and issubclass(hint, tuple):  # a named tuple
-        kinds = tuple(_hints(hint).values())
+        kinds = _hints(hint)
         _expect(isinstance(plain, list) and len(plain) == len(kinds), plain, where, f"{len(kinds)} entries")
-        return hint(*(_read(kind, item, where) for kind, item in zip(kinds, plain, strict=True)))
+        named = zip(kinds.items(), plain, strict=True)
+        return hint(*(_read(kind, item, f"{where}.{name}") for (name, kind), item in named))
     if hint is float and type(plain) is int:
         return float(plain)
     return _expect(type(plain) is hint, plain, where, getattr(hint, "__name__", str(hint)))
@@ -81,11 +84,16 @@ def _tuple(arguments: tuple[Any, ...], plain: Any, where: str) -> tuple[Any, ...
 
 def _array(plain: Any, where: str) -> np.ndarray:
     _expect(isinstance(plain, dict) and set(plain) == {"shape", "values"}, plain, where, "an array")
-    values = np.asarray(plain["values"])
-    if values.size == 0:
-        values = np.zeros(0)
-    _expect(values.ndim == 1 and values.dtype.kind in _NUMBERS, plain, where, "an array of numbers")
-    return values.astype(_NUMBERS[values.dtype.kind]).reshape(plain["shape"])
+    shape, values = _tuple((int, ...), plain["shape"], f"{where}.shape"), plain["values"]
+    _expect(isinstance(values, list), values, where, "a list of numbers")
+    kinds = set(map(type, values))
+    _expect(kinds <= {bool} or kinds <= {int, float}, values, where, "truths alone or numbers alone")
+    _expect(all(size >= 0 for size in shape) and prod(shape) == len(values), plain, where, f"{shape} numbers")
+    kind = bool if kinds == {bool} else int if kinds == {int} else float
+    try:
+        return np.array(values, kind).reshape(shape)
+    except OverflowError:
+        raise ValueError(f"{where}: a number is too large for an array") from None
 
 
 def _expect(holds: bool, plain: Any, where: str, expected: str) -> Any:

@@ -116,7 +116,7 @@ def copied(
         row = state.pool.free_row(rules.rows)
         assert row is not None
     me = state.book.players[learner]
-    player = past_self(state.snapshots, me, born=steps, alone=rules.learners == 1)
+    player = past_self(state.snapshots, me, born=steps, alone=rules.alone)
     state = replace(
         state,
         book=state.book.joined_by(player, rules.owners, rules.config.shrink),

@@ -458,7 +458,7 @@ class League:
     def restored(self, saved: Mapping[str, Any]) -> League:
         """The league that was saved; this one has just begun with the same rules. What is in a file is not believed."""
         state = from_plain(LeagueState, saved["state"])
-        for player in state.book.players:
+        for player in (*state.book.players, *state.pool.players, *state.pool.rows):
             checked_name(player.name)
         for what, known, found in (
             ("learners", saved["names"], list(self.rules.names)),

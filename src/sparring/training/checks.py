@@ -95,6 +95,10 @@ def check_gated(config: RunConfig) -> None:
             "A gate lets the learner into a pool of past champions, which needs a share and two rows or more. "
             "Set --history 1 and a larger --pool-size."
         )
+    if opponents.history_epsilon != NONE or opponents.history_temperature != Schedule.parse(1.0):
+        raise ConfigError(
+            "A gate goes by games against champions at full strength. Leave history_epsilon and history_temperature out."
+        )
     if gates.gate_floor and "latest" in (opponents.sampler, opponents.late_sampler):
         raise ConfigError("gate_floor asks about all past champions, and sampler=latest meets one. Use pfsp_hard.")
     if gates.gate_anchor_floor and opponents.bots == NONE and not opponents.bot_floor:

@@ -177,7 +177,7 @@ def add(opposition: Opposition, run: RunDir, command: Command, iteration: int) -
     if any(league.state.pool.leaving and league.room() < 1 for league in leagues):
         opposition.arriving[command.number] = str(command.wish.get("name"))
         return [[] if waits else [Waiting(opposition.arriving[command.number])] for _ in leagues]
-    names = {member.player.name for league in leagues for member in league.members()} | set(built.lineup.names)
+    names = {player.name for league in leagues for player in league.players}
     name = free_name(plain_name(str(command.wish.get("name"))), names)
     number, born = max(league.state.guests for league in leagues), iteration * built.steps_per_iteration
     own = family == built.plan.seating.groups[0].family

@@ -48,6 +48,9 @@ def invited(text: str, game: Game, config: RunConfig) -> Entrant:
     """The player that a text names, if it can be a guest of such a run. Anything else is refused with a sentence."""
     if not (config.changing and has_pool(config)):
         raise ConfigError("Guests are met as part of history, and this run keeps no history. Train with --history 0.2.")
+    if config.roles.oracles or not game.spec.exchangeable_sides:
+        why = "payoffs of a meta-strategy are those of past players" if config.roles.oracles else "sides are not alike"
+        raise ConfigError(f"This run takes no guests: its {why}. Meet others in games apart: sparring tournament.")
     guest = entrant(text, game, config.game)
     if guest.meta is None:
         raise ConfigError(f"{text} is a bot of the game. Bots have a share of their own: bots and ladder.")
