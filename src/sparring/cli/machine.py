@@ -1,5 +1,6 @@
 """Which device and how many threads, set before JAX starts; and where compiled programs are kept."""
 
+import gc
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ def prepare(machine: MachineConfig) -> None:
         raise ConfigError(f"threads must be at least 0, found {machine.threads}.")
     if machine.threads:
         os.environ["NPROC"] = str(machine.threads)  # read by XLA when it makes its thread pool
+    # Tracing makes objects by the million and hardly a cycle: Python's own marks search them a tenth of a start long.
+    gc.set_threshold(100_000, 20, 50)
     import jax
 
     if machine.device == "cpu":
