@@ -163,7 +163,8 @@ def _check_repeatable(game: Game, sample: Record, *, eager: bool) -> None:
                 raise _broken("Repeatable", "the same result for the same key and state", found, remedy)
         results = {"alone as under vmap": among_many}
         if eager and i == 0:
-            results["under jit as without"] = moment(game, *jax.tree.map(jnp.asarray, (state, action, chance)))
+            state, action, chance = jax.tree.map(jnp.asarray, (state, action, chance))  # as games expect them
+            results["under jit as without"] = moment(game, state, action, chance)
         for name, result in results.items():
             found = difference(one[2], result)
             if found:
@@ -354,7 +355,7 @@ def _check_bots(game: Game, sample: Record) -> None:
             continue
         table_PJ = np.asarray(bots.table_PJ)[np.array([bots.names.index(name) for name in fitting])]
         seen = [x[:, np.array(seats)] for x in (sample.moment.seen.features_SF, sample.moment.seen.legal_SA)]
-        logits, mean, memory = _bot_turns(game, table_PJ, *seen)
+        logits, mean, memory = _bot_turns(game, jnp.asarray(table_PJ), *seen)
         shapes = (logits.shape[2:], mean.shape[2:])
         wanted = ((len(seats), spec.action.entries), (len(seats), spec.action.dimensions))
         if shapes != wanted:
