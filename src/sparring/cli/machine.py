@@ -28,7 +28,8 @@ def prepare(machine: MachineConfig) -> None:
         raise ConfigError(f"threads must be at least 0, found {machine.threads}.")
     if machine.threads:
         os.environ["NPROC"] = str(machine.threads)  # read by XLA when it makes its thread pool
-    # Tracing makes objects by the million and hardly a cycle: Python's own marks search them a tenth of a start long.
+    # Tracing makes objects by the million and hardly a cycle: searching them for garbage as often as Python does by
+    # itself takes a tenth of the time of a short command.
     gc.set_threshold(100_000, 20, 50)
     import jax
 
