@@ -7,8 +7,9 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from importlib import import_module
 from inspect import getsource
 from itertools import takewhile
@@ -133,8 +134,14 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """What a file is made of; several tests look through all of them."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -165,15 +172,14 @@ def dangers(node: ast.AST) -> Iterator[str]:
 
 
 def test_nothing_is_pickled_and_no_text_becomes_code():
-    assert set(dangers_in("import marshal.x; from pickle import load; eval(''); f(allow_pickle=1)")) == {
-        "marshal", "pickle", "eval", "allow_pickle",
-    }  # fmt: skip
-    found = {name(path): dangers_in(path.read_text()) for path in SOURCES}
+    known = ast.walk(ast.parse("import marshal.x; from pickle import load; eval(''); f(allow_pickle=1)"))
+    assert set(dangers_in(known)) == {"marshal", "pickle", "eval", "allow_pickle"}
+    found = {name(path): dangers_in(nodes(path)) for path in SOURCES}
     assert {path: wrong for path, wrong in found.items() if wrong} == {}
 
 
-def dangers_in(text: str) -> list[str]:
-    return [danger for node in ast.walk(ast.parse(text)) for danger in dangers(node)]
+def dangers_in(found: Iterable[ast.AST]) -> list[str]:
+    return [danger for node in found for danger in dangers(node)]
 
 
 def config_kinds(kind: type = RunConfig) -> Iterator[type]:
@@ -251,7 +257,7 @@ def modules_named(*rooms: str) -> set[str]:
     """Top modules that the code of these folders imports, by a statement or by import_module."""
     found = set()
     for path in (path for room in rooms for path in (ROOT / room).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -313,6 +319,7 @@ def command_lines() -> list[tuple[str, str]]:
     ]
 
 
+@cache
 def why_not(line: str) -> str:
     """What is wrong with a command line of a document; empty where it is right."""
     words = list(

@@ -35,6 +35,9 @@ SEEDS = 3
 LAST = 5
 """Rollouts whose games are judged, of 256 steps each."""
 
+LIGHTLY = {"xla_backend_optimization_level": 1}
+"""For the programs that run longest: they repay what the compiler takes."""
+
 Breakage = Callable[[pytest.MonkeyPatch, Array], None]
 """Patches the library while it is traced, so that a feature is broken where the flag says so."""
 
@@ -125,6 +128,7 @@ class Task:
     ppo: PPOConfig = field(default_factory=ppo)
     net: NetConfig = field(default_factory=lambda: NetConfig(hidden=(16,)))
     options: tuple[str, ...] = ()
+    compiler: dict[str, Any] = field(default_factory=lambda: QUICK)
 
     def solved(self, return_R: np.ndarray) -> np.ndarray:
         return (return_R > self.mark) & (return_R <= self.best)
@@ -149,7 +153,7 @@ TASKS = {
         "memory is blank at every step": calling(
             LSTM, ("__call__",), lambda given, memory, x: (given, jax.tree.map(jnp.zeros_like, memory), x)
         ),
-    }, 30, ppo(sequence=8), NetConfig(hidden=(16,), memory="lstm", memory_size=16), ("steps=3",)),
+    }, 30, ppo(sequence=8), NetConfig(hidden=(16,), memory="lstm", memory_size=16), ("steps=3",), LIGHTLY),
     # A cue, then the answer, in sequences of one step: the cue is in the memory with which the second one begins.
     "memory in parts": Task("memory", 0.8, 1.0, {
         "sequences begin with a blank memory": learning_from(
@@ -178,7 +182,7 @@ TASKS = {
     }, 50, ppo(entropy=0.0), NetConfig(hidden=(16,), initial_std=1.2)),
     "grid": Task("grid", 0.95, 1.0, {
         "planes are not told apart": calling(Grids, ("__call__",), one_plane),
-    }, net=NetConfig(hidden=(16,), convolutions=(4,))),
+    }, net=NetConfig(hidden=(16,), convolutions=(4,)), compiler=LIGHTLY),
 }  # fmt: skip
 
 
@@ -210,7 +214,7 @@ def returns(name: str) -> dict[str, np.ndarray]:
         return lax.scan(iterate, program.TrainState(learners, cursor), jnp.arange(task.iterations))[1]
 
     with pytest.MonkeyPatch.context() as patch:
-        run = jax.jit(jax.vmap(train, in_axes=(None, 0, 0, 0)), compiler_options=QUICK)
+        run = jax.jit(jax.vmap(train, in_axes=(None, 0, 0, 0)), compiler_options=task.compiler)
         tally = run(built.game, learners_R, seeds_R, kind_R)
     return_R = tally.return_BS[:, -LAST:].sum((1, 2, 3)) / tally.games_B[:, -LAST:].sum((1, 2))
     return dict(zip(kinds, np.asarray(return_R).reshape(-1, SEEDS), strict=True))

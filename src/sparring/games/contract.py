@@ -31,6 +31,7 @@ from sparring.games.trial import (
     Noise,
     Record,
     difference,
+    is_key,
     moment,
     quick_jit,
     random_action,
@@ -91,10 +92,10 @@ def _check_shapes(game: Game) -> None:
     spec = game.spec
     seats, entries = spec.seats, spec.action.entries
     noise = Noise(np.zeros((seats, entries)), np.zeros((seats, spec.action.dimensions)))
-    action = random_action(noise, spec.action, jnp.ones((seats, entries), bool))
+    action = jax.eval_shape(lambda: random_action(noise, spec.action, jnp.ones((seats, entries), bool)))
     key = jax.random.key(0)
     state, chance = _traced(game, game.start, key), _traced(game, game.chance, key)
-    shown = _traced(game, lambda state, chance: moment(game, state, action, chance), state, chance)
+    shown = _traced(game, partial(moment, game), state, action, chance)
     seen, step = shown.seen, shown.step
     promised: tuple[tuple[str, Any, tuple[int, ...], Any], ...] = (
         ("observe().features_SF", seen.features_SF, (seats, spec.features), jnp.floating),
@@ -152,7 +153,9 @@ def _check_repeatable(game: Game, sample: Record, *, eager: bool) -> None:
     traced = [quick_jit(lambda g, k, s, a, c: _alone(g, k, s, a, c)) for _ in range(2)]
     count, key = sample.played.shape[0], jax.random.key(0)
     for i in (0, count // 2, count - 1):
-        state, action, chance, among_many = jax.tree.map(lambda x, i=i: jnp.asarray(x[i]), sample[:4])
+        state, action, chance, among_many = jax.tree.map(
+            lambda x, i=i: x[i] if is_key(x) else np.array(x[i]), sample[:4]
+        )
         one, again, anew = (run(game, key, state, action, chance) for run in (traced[0], *traced))
         for found in (difference(one, again, exact=True), difference(one, anew, exact=True)):
             if found:
@@ -160,6 +163,7 @@ def _check_repeatable(game: Game, sample: Record, *, eager: bool) -> None:
                 raise _broken("Repeatable", "the same result for the same key and state", found, remedy)
         results = {"alone as under vmap": among_many}
         if eager and i == 0:
+            state, action, chance = jax.tree.map(jnp.asarray, (state, action, chance))  # as games expect them
             results["under jit as without"] = moment(game, state, action, chance)
         for name, result in results.items():
             found = difference(one[2], result)
@@ -349,9 +353,9 @@ def _check_bots(game: Game, sample: Record) -> None:
         fitting = bots.fitting(side)
         if not fitting:
             continue
-        table_PJ = bots.table_PJ[np.array([bots.names.index(name) for name in fitting])]
+        table_PJ = np.asarray(bots.table_PJ)[np.array([bots.names.index(name) for name in fitting])]
         seen = [x[:, np.array(seats)] for x in (sample.moment.seen.features_SF, sample.moment.seen.legal_SA)]
-        logits, mean, memory = _bot_turns(game, table_PJ, *seen)
+        logits, mean, memory = _bot_turns(game, jnp.asarray(table_PJ), *seen)
         shapes = (logits.shape[2:], mean.shape[2:])
         wanted = ((len(seats), spec.action.entries), (len(seats), spec.action.dimensions))
         if shapes != wanted:

@@ -46,7 +46,7 @@ def exchanged(game: Game, sample: Record, order: np.ndarray) -> tuple[Moment, Mo
     found, wanted = _exchanged(game, sample, jnp.asarray(order))
     side_order = [spec.side_of_seat[order[seats[0]]] for seats in spec.seats_of_side]
     return found, wanted._replace(
-        step=wanted.step._replace(outcome_K=wanted.step.outcome_K[:, np.array(side_order)]),
+        step=wanted.step._replace(outcome_K=np.asarray(wanted.step.outcome_K)[:, np.array(side_order)]),
         central=found.central,  # its inner order is the game's own affair
     )
 

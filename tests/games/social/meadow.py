@@ -1,6 +1,7 @@
 """Games on grids played by hand, by scripts, and many times over."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -66,7 +67,7 @@ def play_script(game: Game, row_SJ: Array, state: Any, key: Array) -> tuple[Arra
 scripted_game = quick(play_script)
 
 
-@jax.jit
+@partial(jax.jit, compiler_options={"xla_backend_optimization_level": 3})  # ten thousand games repay it
 def returns(game: Game, row_J: Array, random: Array, keys_W: Array) -> Array:
     """return_WS of games in which every seat plays one bot, or at random."""
     worlds, spec = keys_W.shape[0], game.spec
