@@ -18,7 +18,7 @@ from sparring.store.commands import drop, folder, is_training, obeyed_from, take
 from sparring.store.run_dir import RunDir
 from sparring.training.beginning import first_state
 from sparring.training.build import Built, build
-from sparring.training.control import Control, has_room, set_shares, together
+from sparring.training.control import Control, check_shares, has_room, set_shares, together
 from sparring.training.guests import as_saved
 from sparring.training.line_up import Layout
 from sparring.training.opposition import Opposition
@@ -194,6 +194,12 @@ def test_shares_by_hand_are_met_in_the_wider_seating():
         mirrored.append(np.asarray(orders.pairing.family_2X)[0, 1] == 0)
         opposition.observe(iteration, nothing_happened(opposition.built))
     assert np.mean(mirrored[6:]) == pytest.approx(0.75, abs=0.02)  # three of four; before, one
+
+
+def test_shares_that_are_only_checked_change_nothing():
+    (league,) = built_in_play()[1].leagues
+    check_shares(league, {"bots": 0.7}, 0.0)
+    assert league.shares_at(0.0).tolist() == [0.25] * 4
 
 
 def test_a_checkpoint_is_opened_in_the_seating_it_was_saved_in(whole):

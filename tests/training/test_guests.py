@@ -84,6 +84,8 @@ def test_guests_of_another_kind_share_a_roster_and_sit_where_the_league_puts_the
     (family,) = opposition.kinds
     assert built.plan.seating.families == ("net_1", "bots", family)
     opposition.assign(0)
+    (league,) = opposition.leagues  # rows of the pool, which they have too, are not those of their roster
+    league.state = replace(league.state, pool=replace(league.state.pool, rows={first.player: 1, second.player: 0}))
     (decision,) = opposition.decided[0]
     alone, _, _, last = decision.blocks
     both = [Block(Draw(one.player), Draw(one.player)) for one in (first, second)]
