@@ -1,7 +1,7 @@
 """The settings of self-play: who opposes the learner, which past selves are kept, how a beginner is led upwards."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 from sparring.core.errors import ConfigError, unknown
@@ -92,7 +92,7 @@ class OpponentsConfig:
         return any(share != Schedule.parse(0.0) for share in others) or self.history_floor + self.bot_floor > 0
 
 
-SHARES = tuple(field.name for field in fields(OpponentsConfig) if field.type is Schedule)
+SHARES = ("current", "shadow", "history", "bots")
 """Who has a share of the blocks."""
 
 
