@@ -19,9 +19,9 @@ from typing import Any
 
 from sparring.core.settings import from_dict, to_dict
 from sparring.recipes.catalogue import demo, guns_until
+from sparring.setup.config import RunConfig
 from sparring.statistics.intervals import mean_interval
 from sparring.store.manifest import manifest_facts
-from sparring.training.config import RunConfig
 
 STRONG = "pure"
 LADDER = ("straight", "random_walk", "weave", "gentle_turn", "lag", STRONG)
@@ -52,9 +52,9 @@ def config_of(row: str, *, steps: int, worlds: int, seeds: int) -> RunConfig:
 def measure(config: RunConfig, games: int) -> dict[str, Any]:
     """The learner's rate against the strong bot, seed by seed, and the levels reached."""
     from sparring.evaluation.tournament import play_pairs
+    from sparring.players.named import entrant
+    from sparring.setup.build import build
     from sparring.store.run_dir import RunDir
-    from sparring.training.build import build
-    from sparring.training.entrants import entrant
     from sparring.training.runs import start
 
     built = build(config)

@@ -17,10 +17,10 @@ import jax.numpy as jnp
 
 from sparring.recipes.catalogue import RECIPES
 from sparring.recipes.self_play import apply
-from sparring.training.beginning import first_state
-from sparring.training.build import build
-from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
-from sparring.training.program import compile_program
+from sparring.setup.beginning import first_state
+from sparring.setup.build import build
+from sparring.setup.config import PlayConfig, RunConfig, SeatsConfig
+from sparring.setup.program import compile_program
 
 
 def blocks(count: int) -> RunConfig:

@@ -22,9 +22,9 @@ from sparring.core.seeding import Seed
 from sparring.league.config import OpponentsConfig
 from sparring.recipes.catalogue import demo, guns_until
 from sparring.recipes.self_play import apply, biased_rock_paper_scissors
+from sparring.setup.config import CheckpointConfig, EvalConfig, RunConfig
 from sparring.statistics.intervals import mean_interval
 from sparring.store.manifest import manifest_facts
-from sparring.training.config import CheckpointConfig, EvalConfig, RunConfig
 
 COURSES = {
     "rps": biased_rock_paper_scissors(),
@@ -38,8 +38,8 @@ FINAL = ("latest", "shadow")
 def measure(config: RunConfig, *, past: int, games: int) -> list[dict[str, Any]]:
     """For each seed: rates of the final policies against every past self, oldest first."""
     from sparring.evaluation.tournament import play_pairs
-    from sparring.training.build import build
-    from sparring.training.entrants import entrant
+    from sparring.players.named import entrant
+    from sparring.setup.build import build
     from sparring.training.runs import start
 
     built = build(config)

@@ -23,12 +23,12 @@ from sparring.league.events import Recalled
 from sparring.league.player import past_self
 from sparring.league.roles import RolesConfig
 from sparring.nets.config import NetConfig
+from sparring.setup.beginning import first_state
+from sparring.setup.build import Built, build
+from sparring.setup.config import PlayConfig, RunConfig
+from sparring.setup.program import TrainState, compile_program
 from sparring.training.apply import applied
-from sparring.training.beginning import first_state
-from sparring.training.build import Built, build
-from sparring.training.config import PlayConfig, RunConfig
 from sparring.training.opposition import Opposition
-from sparring.training.program import TrainState, compile_program
 
 ONE = {"opponents": OpponentsConfig(current=Schedule.parse(0.0), history=Schedule.parse(1.0), sampler="pfsp_hard")}
 MANY = {"roles": RolesConfig(mains=4, main_exploiters=4, league_exploiters=8, beaten_above=1.0)}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sparring.evaluation.scoring import SideScore
 from sparring.recipes.catalogue import hunt, spread
-from sparring.training.config import RunConfig
+from sparring.setup.config import RunConfig
 from sparring.training.runs import start
 
 

@@ -25,10 +25,10 @@ from sparring.core.errors import SparringError, unknown
 from sparring.core.settings import from_dict
 from sparring.nets.config import NetConfig
 from sparring.recipes.presets import PRESETS, apply
+from sparring.setup.config import PlayConfig, RunConfig, SeatsConfig
 from sparring.statistics.bootstrap import iqm_interval
 from sparring.statistics.intervals import Interval, mean_interval
 from sparring.store.manifest import manifest_facts
-from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
 
 Change = dict[str, Any]
 """Settings of NetConfig and PPOConfig, and a preset to start from."""
@@ -107,9 +107,9 @@ def measure(config: RunConfig, *, with_bots: bool) -> dict[str, Any]:
     import jax
     import jax.numpy as jnp
 
-    from sparring.training.beginning import first_state
-    from sparring.training.build import build
-    from sparring.training.program import compile_program
+    from sparring.setup.beginning import first_state
+    from sparring.setup.build import build
+    from sparring.setup.program import compile_program
 
     built = build(config)
     if built.iterations < 2:
@@ -135,7 +135,7 @@ def measure(config: RunConfig, *, with_bots: bool) -> dict[str, Any]:
 
 def returns_of_teams(built: Any, state: Any, *, with_bots: bool) -> dict[str, list[float]]:
     """The mean return of a seat of side 0, seed by seed: of the learners and, if wanted, of the bots in their place."""
-    from sparring.training.examine import examination
+    from sparring.training.own_evaluation import examination
 
     config, spec = built.config, built.game.spec
     examine = examination(built, games=config.evaluation.eval_games, deterministic=False, with_bots_alone=with_bots)

@@ -4,7 +4,7 @@
     python benchmarks/settle.py --games kuhn --regimes naive     # some of it
     python benchmarks/settle.py --table benchmarks/results/settle.json
 
-Learning is the same in all regimes of a game (recipes/settling.py), and so is the number of steps; only opponents
+Learning is the same in all regimes of a game (recipes/small_games.py), and so is the number of steps; only opponents
 differ, but for `anchored`: the current self, with a KL to the shadow of weight 0.2 (EMAgnet, arXiv:2606.23995). The
 policy to deploy is the shadow. `naive` has none; the shadow measured there plays no game and changes nothing.
 Exploitability is what a best response would earn per game; 0 is an equilibrium.
@@ -23,9 +23,9 @@ import numpy as np
 
 from sparring.core.schedules import Schedule
 from sparring.recipes.self_play import Pace, apply, memory
-from sparring.recipes.settling import SETTLING
+from sparring.recipes.small_games import SETTLING
+from sparring.setup.config import CheckpointConfig, RunConfig
 from sparring.store.manifest import manifest_facts
-from sparring.training.config import CheckpointConfig, RunConfig
 
 ANCHOR = 0.2
 REGIMES = ("naive", "anchored", "shadow", "pool", "sparring", "small_pool", "half_history", "bansal")
@@ -41,7 +41,7 @@ def regime(config: RunConfig, name: str) -> RunConfig:
         return replace(large, pool=replace(large.pool, pool_size=10, snapshot_every=10_000))
     if name not in ("naive", "anchored"):
         return apply(config, name)
-    from sparring.training.build import build
+    from sparring.setup.build import build
 
     alone = apply(config, "naive")
     built = build(alone)
@@ -52,8 +52,8 @@ def regime(config: RunConfig, name: str) -> RunConfig:
 
 def measure(config: RunConfig, *, points: int = 50) -> Curves:
     """Train into a folder that does not stay, and read the evaluations of the run."""
+    from sparring.setup.build import build
     from sparring.store.run_dir import RunDir
-    from sparring.training.build import build
     from sparring.training.runs import start
 
     evaluation = replace(config.evaluation, eval_every=max(1, build(config).iterations // points))

@@ -9,10 +9,10 @@ from sparring.core.schedules import Schedule
 from sparring.games.registry import make
 from sparring.learn.config import PPOConfig
 from sparring.play.seating import seat
-from sparring.training.bench import RandomPlay, TrainingLoop
-from sparring.training.build import Built, build
-from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
-from sparring.training.line_up import LineUp
+from sparring.setup.build import Built, build
+from sparring.setup.config import PlayConfig, RunConfig, SeatsConfig
+from sparring.setup.line_up import LineUp
+from sparring.studies.bench import RandomPlay, TrainingLoop
 from turns import Answer, serve
 
 

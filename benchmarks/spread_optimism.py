@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from sparring.learn.config import PPOConfig
-from sparring.training.beginning import first_state
-from sparring.training.build import build
-from sparring.training.config import PlayConfig, RunConfig
-from sparring.training.program import compile_program
+from sparring.setup.beginning import first_state
+from sparring.setup.build import build
+from sparring.setup.config import PlayConfig, RunConfig
+from sparring.setup.program import compile_program
 
 DISTANCES = (0.0, 1.0, 2.0, 4.0)
 

@@ -14,7 +14,7 @@ from sparring.core.records import Action, Observation, Step
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.games.contract import check_game
 from sparring.games.game import Game
-from sparring.training.config import RunConfig
+from sparring.setup.config import RunConfig
 from sparring.training.runs import start
 
 

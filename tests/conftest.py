@@ -16,8 +16,8 @@ from compilations import TESTS, Compilations, allowances
 
 if TYPE_CHECKING:  # tests of rooms without JAX do not wait for it
     from sparring.games.game import Game
-    from sparring.training.build import Built
-    from sparring.training.config import RunConfig
+    from sparring.setup.build import Built
+    from sparring.setup.config import RunConfig
 
 # Compiled programs stay here between runs; xdist workers and subprocesses inherit the variables and share them.
 PROGRAMS = Path(__file__).parent.parent / ".cache" / "test-programs"
@@ -58,8 +58,8 @@ def pytest_collection_finish() -> None:
 
 @cache
 def prepared(config: RunConfig, make_game: Callable[[], Game] | None = None) -> tuple[Built, Callable]:
-    from sparring.training.build import build
-    from sparring.training.program import compile_program
+    from sparring.setup.build import build
+    from sparring.setup.program import compile_program
 
     built = build(config, game=make_game() if make_game else None)
     return built, compile_program(built.plan)
@@ -79,7 +79,7 @@ def tiny() -> RunConfig:
     """The canonical small shape: vary it as little as a test allows, for each variation compiles for seconds."""
     from sparring.learn.config import PPOConfig
     from sparring.nets.config import NetConfig
-    from sparring.training.config import PlayConfig, RunConfig
+    from sparring.setup.config import PlayConfig, RunConfig
 
     return RunConfig(
         total_steps=10_000,

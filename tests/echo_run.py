@@ -10,13 +10,13 @@ from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.play.rollout import Duels
+from sparring.setup.build import Built
+from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.store.checkpoints import load
 from sparring.store.commands import drop, folder
 from sparring.store.packages import PlayerMeta, read_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
-from sparring.training.build import Built
-from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 
 BLOCKS, WORLDS, STEPS, ITERATIONS, EVERY = 4, 3, 3, 10, 4
 PER_ITERATION = 5 * WORLDS * STEPS  # one block of four always meets the learner itself, and both sides learn there

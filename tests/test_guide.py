@@ -32,8 +32,8 @@ from sparring.learn.ppo import UpdateStats
 from sparring.nets.config import NetConfig
 from sparring.recipes.presets import PRESETS
 from sparring.recipes.self_play import SELF_PLAY
-from sparring.training.build import build
-from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig, SeatsConfig
+from sparring.setup.build import build
+from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig, SeatsConfig
 from sparring.training.control import Refused
 from sparring.training.notices import ONCE
 

@@ -25,7 +25,7 @@ from sparring.cli.main import COMMANDS, main
 from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml, to_toml
 from sparring.recipes.catalogue import RECIPES
-from sparring.training.config import RunConfig
+from sparring.setup.config import RunConfig
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -111,15 +111,15 @@ COMPILATIONS = {
     "recipes/test_self_play.py": 140,
     "test_drawings.py": 170,
     "training/test_control.py": 250,
-    "training/test_entrants.py": 220,
+    "players/test_named_players.py": 220,
     "training/test_game_speed.py": 150,
-    "training/test_guests.py": 430,
-    "training/test_memory_needed.py": 130,
+    "players/test_guests.py": 430,
+    "setup/test_memory_needed.py": 130,
     "training/test_notices.py": 190,
     "training/test_opposition.py": 360,
-    "training/test_options.py": 200,
+    "setup/test_options.py": 200,
     "training/test_population_runs.py": 900,
-    "training/test_program.py": 220,
+    "setup/test_program.py": 220,
     "training/test_psro_runs.py": 220,
     "training/test_resume.py": 300,
     "training/test_role_runs.py": 610,

@@ -5,9 +5,9 @@ from typing import Any
 
 _PUBLIC = {
     "Game": "sparring.games.game",
-    "RunConfig": "sparring.training.config",
+    "RunConfig": "sparring.setup.config",
     "available": "sparring.games.registry",
-    "build": "sparring.training.build",
+    "build": "sparring.setup.build",
     "check_game": "sparring.games.contract",
     "collect": "sparring.play.collect",
     "make": "sparring.games.registry",

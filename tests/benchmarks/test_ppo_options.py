@@ -8,8 +8,8 @@ from types import ModuleType
 import pytest
 
 from sparring.core.errors import SparringError
+from sparring.setup.build import build
 from sparring.statistics.intervals import Interval
-from sparring.training.build import build
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "ppo_options.py"
 SETUP = {"steps": 1000, "seeds": 3, "eval_games": 8, "device": "any", "shared": False}

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import pytest
 
 from sparring.games.registry import make
-from sparring.training.bench import RandomPlay
-from sparring.training.config import PlayConfig
+from sparring.setup.config import PlayConfig
+from sparring.studies.bench import RandomPlay
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 PLAYER = """

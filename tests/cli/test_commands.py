@@ -14,8 +14,8 @@ from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml
 from sparring.recipes.catalogue import spread
 from sparring.recipes.presets import preset
+from sparring.setup.config import RunConfig
 from sparring.store.run_dir import RunDir
-from sparring.training.config import RunConfig
 
 
 def test_training_leaves_a_run_a_report_and_the_next_step(sparring, train_words, tmp_path):

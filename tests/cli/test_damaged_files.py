@@ -28,8 +28,8 @@ def nothing_is_played(monkeypatch):
 
     for place in (
         "sparring.training.runs.train",
-        "sparring.training.examine.examination",
-        "sparring.training.compare.play_pairs",
+        "sparring.training.own_evaluation.examination",
+        "sparring.studies.compare.play_pairs",
         "sparring.evaluation.tournament.tournament",
     ):
         monkeypatch.setattr(place, reached)
@@ -46,7 +46,7 @@ def answers(run: Path, sparring) -> Iterator[tuple[str, int, str]]:
     ):
         said = sparring(*words)
         yield words[0], said.code, said.err
-    from sparring.training.compare import compared
+    from sparring.studies.compare import compared
 
     for name, read in (
         ("report", lambda: write_report(RunDir.open(run))),

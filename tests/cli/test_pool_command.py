@@ -18,13 +18,13 @@ from sparring.cli.main import main
 from sparring.core.settings import load_toml, to_toml
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.league.score import Score, faded, rates
+from sparring.setup.config import RunConfig
 from sparring.store.checkpoints import load
 from sparring.store.checkpoints import save as save_checkpoint
 from sparring.store.commands import waiting
 from sparring.store.packages import read_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
-from sparring.training.config import RunConfig
 
 GAME = "matrix:rock_paper_scissors"
 PER_ITERATION = 3 * 4 * 10  # of two blocks one meets the learner itself, where both sides learn: 3 lanes of 4 worlds

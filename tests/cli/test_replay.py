@@ -12,13 +12,13 @@ from sparring.cli.replay import driven_by, teams_of
 from sparring.core.errors import ConfigError
 from sparring.core.settings import to_toml
 from sparring.reports.replay import read_replay
+from sparring.setup.beginning import first_state
+from sparring.setup.build import build
+from sparring.setup.config import SeatsConfig
+from sparring.setup.named_arrays import to_arrays
 from sparring.store.checkpoints import save
 from sparring.store.run_dir import RunDir
-from sparring.training.beginning import first_state
-from sparring.training.build import build
-from sparring.training.config import SeatsConfig
 from sparring.training.runs import facts
-from sparring.training.snapshot import to_arrays
 
 STEPS = 6
 

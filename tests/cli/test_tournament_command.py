@@ -131,7 +131,7 @@ def test_bots_meet_and_the_cycle_is_found(sparring, tmp_path):
 
 def test_a_run_its_past_and_a_package_meet(sparring, own_run, tmp_path):
     from sparring.games.registry import make
-    from sparring.training.entrants import entrant, save_entrant
+    from sparring.players.named import entrant, save_entrant
 
     old = save_entrant(entrant(f"{own_run}@4", make(GAME)), own_run / "players" / "old.safetensors")
     said = sparring("tournament", f"{own_run}@all", "always_1", *FEW, "--json")

@@ -9,7 +9,7 @@ import pytest
 from sparring.core.errors import ConfigError
 from sparring.core.fields import RANGE, check_ranges, leaves, overlaid, setting
 from sparring.core.schedules import Schedule
-from sparring.training.config import RunConfig
+from sparring.setup.config import RunConfig
 
 
 @dataclass(frozen=True, kw_only=True)

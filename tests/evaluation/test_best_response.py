@@ -12,8 +12,8 @@ from sparring.games.particles.spread import spread
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.play.scripted import Scripted
+from sparring.setup.config import PlayConfig, RunConfig
 from sparring.training import best_response as training
-from sparring.training.config import PlayConfig, RunConfig
 from toy_players import Always, quick
 
 

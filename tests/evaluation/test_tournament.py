@@ -24,7 +24,7 @@ from sparring.nets.actor_critic import Actor
 from sparring.nets.config import NetConfig
 from sparring.nets.distributions import Distribution
 from sparring.play.scripted import Scripted
-from sparring.training.entrants import entrant
+from sparring.players.named import entrant
 from toy_games import Lottery, lottery
 from toy_players import Always, quick
 

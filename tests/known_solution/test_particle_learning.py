@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sparring.recipes.catalogue import hunt, spread
-from sparring.training.config import RunConfig
+from sparring.setup.config import RunConfig
 from sparring.training.runs import start
 from sparring.training.train import Summary
 

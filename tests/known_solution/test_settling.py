@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sparring.recipes.settling import SETTLING
+from sparring.recipes.small_games import SETTLING
 
 SEEDS = 3
 

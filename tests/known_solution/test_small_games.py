@@ -10,10 +10,10 @@ from sparring.core.schedules import Schedule
 from sparring.evaluation.scoring import score_sides
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
-from sparring.training.bench import TrainingLoop
-from sparring.training.build import build
-from sparring.training.config import PlayConfig, RunConfig, SeatsConfig
-from sparring.training.examine import examination, players_of_seed
+from sparring.setup.build import build
+from sparring.setup.config import PlayConfig, RunConfig, SeatsConfig
+from sparring.studies.bench import TrainingLoop
+from sparring.training.own_evaluation import examination, players_of_seed
 
 SEEDS = 3
 

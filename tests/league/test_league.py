@@ -43,7 +43,7 @@ from sparring.league.blocks import Draw, Played, received
 from sparring.league.config import CurriculumConfig, PoolConfig
 from sparring.league.copying import POSTPONED
 from sparring.league.curriculum import Standing
-from sparring.league.drawing import EMPTY, NOT_FINITE, UNSOLVED
+from sparring.league.draws import EMPTY, NOT_FINITE, UNSOLVED
 from sparring.league.events import Climbed, Counted, Evicted, Joined, Kept, Retreated, SharesSet, Snapshot
 from sparring.league.gates import GateConfig
 from sparring.league.league import League

@@ -10,7 +10,7 @@ from sparring.league.config import (
     CurriculumConfig,
     OpponentsConfig,
     PoolConfig,
-    check_game,
+    check_asked_of_game,
     check_opponents,
     ladder_of,
 )
@@ -110,8 +110,8 @@ LED = CurriculumConfig(curriculum=True)
 )
 def test_what_a_game_or_its_blocks_cannot_do_is_refused(opponents, curriculum, blocks, says):
     with pytest.raises(ConfigError, match=says):
-        check_game(opponents, curriculum, **{"bots": 2, "can_mirror": [True], "can_face": [True], **blocks})
+        check_asked_of_game(opponents, curriculum, **{"bots": 2, "can_mirror": [True], "can_face": [True], **blocks})
 
 
 def test_a_block_that_can_only_face_others_is_enough_for_a_curriculum():
-    check_game(OpponentsConfig(), LED, bots=1, can_mirror=[True, False], can_face=[False, True])
+    check_asked_of_game(OpponentsConfig(), LED, bots=1, can_mirror=[True, False], can_face=[False, True])

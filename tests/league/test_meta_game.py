@@ -12,7 +12,7 @@ from sparring.core.fields import check_ranges
 from sparring.league.book import Book
 from sparring.league.config import OpponentsConfig
 from sparring.league.copying import put_back, verdict
-from sparring.league.drawing import Chosen, Outlook, prospects
+from sparring.league.draws import Chosen, Outlook, prospects
 from sparring.league.events import Counted, Reset, Snapshot
 from sparring.league.league import UNSOLVED, League
 from sparring.league.meta_game import MetaStrategy, meta_strategy

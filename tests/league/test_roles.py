@@ -18,8 +18,8 @@ from sparring.league.book import Book
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
 from sparring.league.copying import put_back
 from sparring.league.copying import verdict as verdict_of
-from sparring.league.drawing import Chosen, Outlook, Table, draw_players, drawn, forgotten, ways
-from sparring.league.drawing import prospects as prospects_of
+from sparring.league.draws import Chosen, Outlook, Table, draw_players, drawn, forgotten, ways
+from sparring.league.draws import prospects as prospects_of
 from sparring.league.league import League
 from sparring.league.mixture import shares
 from sparring.league.player import Player

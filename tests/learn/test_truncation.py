@@ -7,8 +7,8 @@ import pytest
 
 from sparring.core.schedules import Schedule
 from sparring.learn.config import PPOConfig
-from sparring.training.beginning import first_state
-from sparring.training.config import PlayConfig
+from sparring.setup.beginning import first_state
+from sparring.setup.config import PlayConfig
 from toy_games import flip_flop
 
 DISCOUNT = 0.8

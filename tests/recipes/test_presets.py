@@ -11,8 +11,8 @@ from sparring.core.settings import load_toml, to_toml
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.recipes.presets import PRESETS, apply, preset
-from sparring.training.build import build
-from sparring.training.config import PlayConfig, RunConfig
+from sparring.setup.build import build
+from sparring.setup.config import PlayConfig, RunConfig
 
 MAPPO = {  # arXiv:2103.01955 and marlbenchmark/on-policy, onpolicy/config.py
     "hidden": (64, 64), "activation": "relu", "layer_norm": True, "memory": "none", "trunk": "separate",

@@ -14,9 +14,9 @@ from sparring.league.mixture import mixture, shares
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.recipes.self_play import SELF_PLAY, apply, self_play
-from sparring.recipes.settling import SETTLING
-from sparring.training.build import build
-from sparring.training.config import PlayConfig, RunConfig
+from sparring.recipes.small_games import SETTLING
+from sparring.setup.build import build
+from sparring.setup.config import PlayConfig, RunConfig
 
 TINY = RunConfig(game="kuhn", total_steps=64_000, play=PlayConfig(worlds=8, steps=8))
 """4 seats of 8 x 8 / 2 steps: 64 of the home sides, and 32 more for each of the two blocks that always mirrors."""

@@ -9,8 +9,8 @@ from PIL import Image, ImageColor
 
 from sparring.core.scene import Body, Line, Scene, Wall
 from sparring.evaluation.ending import Ending
-from sparring.reports import drawing, gif
-from sparring.reports.drawing import FINE, MAP, NOBODY, PANEL, SIDE, SIDES, View
+from sparring.reports import canvas, gif
+from sparring.reports.canvas import FINE, MAP, NOBODY, PANEL, SIDE, SIDES, View
 from sparring.reports.gif import GAP, HEAD, LAST, PANELS, frame, legend, moments, prepare, wrapped, write_gif
 from sparring.reports.replay import Replay
 
@@ -47,11 +47,11 @@ def test_points_are_where_they_should_be_and_up_is_up():
 
 def test_a_disc_is_as_large_as_its_body_and_of_the_colour_of_its_side():
     seen = view()
-    drawing.disc(seen, Body(name="a", at=(5.0, 5.0), side=1, size=2.0))
+    canvas.disc(seen, Body(name="a", at=(5.0, 5.0), side=1, size=2.0))
     # Ten units are half of 200 pixels, so the disc is 40 pixels wide, about (150, 50).
     rows, columns = np.nonzero(~has(seen.image, PANEL))
     assert (columns.min(), columns.max(), rows.min(), rows.max()) == (130, 170, 30, 70)
-    assert seen.image.getpixel((150, 50)) == ImageColor.getrgb(drawing.blend(BLUE, PANEL, 0.85))
+    assert seen.image.getpixel((150, 50)) == ImageColor.getrgb(canvas.blend(BLUE, PANEL, 0.85))
     assert has(seen.image, BLUE).any(), "its edge"
 
 
@@ -59,18 +59,18 @@ def test_what_belongs_to_nobody_is_grey_and_what_has_gone_is_faint():
     colours = []
     for body in (Body(name="a", at=(0.0, 0.0)), Body(name="a", at=(0.0, 0.0), side=0, gone=True)):
         seen = view()
-        drawing.disc(seen, body)
+        canvas.disc(seen, body)
         colours.append(seen.image.getpixel((100, 100)))
     assert colours == [
-        ImageColor.getrgb(drawing.blend(NOBODY, PANEL, 0.45)), ImageColor.getrgb(drawing.blend(RED, PANEL, 0.25))
+        ImageColor.getrgb(canvas.blend(NOBODY, PANEL, 0.45)), ImageColor.getrgb(canvas.blend(RED, PANEL, 0.25))
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("level", [0.0, 0.25, 1.0])
 def test_as_much_of_a_ring_is_coloured_as_is_left(level):
     seen = view()
-    drawing.ring(seen, plane(level=level), 30)
-    coloured, grey = has(seen.image, RED).sum(), has(seen.image, drawing.GRID).sum()
+    canvas.ring(seen, plane(level=level), 30)
+    coloured, grey = has(seen.image, RED).sum(), has(seen.image, canvas.GRID).sum()
     assert coloured / (coloured + grey) == pytest.approx(level, abs=0.03)
     if level == 0.25:  # from the top clockwise
         rows, columns = np.nonzero(has(seen.image, RED))
@@ -81,7 +81,7 @@ def test_the_bar_above_a_disc_is_as_full_as_what_is_left_of_it():
     def lengths(level: float, gone: bool = False) -> tuple[int, int]:
         """Columns of the bar, whole and coloured: the disc of radius 20 pixels about (100, 100) ends in row 80."""
         seen = view()
-        drawing.disc(seen, Body(name="a", at=(0.0, 0.0), side=0, size=2.0, level=level, gone=gone))
+        canvas.disc(seen, Body(name="a", at=(0.0, 0.0), side=0, size=2.0, level=level, gone=gone))
         above, red = (~has(seen.image, PANEL))[:79], has(seen.image, RED)[:79]
         return int(above.any(axis=0).sum()), int(red.any(axis=0).sum())
 
@@ -92,7 +92,7 @@ def test_the_bar_above_a_disc_is_as_full_as_what_is_left_of_it():
 def middle(**facts: object) -> np.ndarray:
     """The picture of a disc of radius 40 pixels about (40, 40)."""
     seen = view()
-    drawing.disc(seen, Body(**{"name": "a", "at": (0.0, 0.0), "size": 4.0, **facts}))  # type: ignore[arg-type]
+    canvas.disc(seen, Body(**{"name": "a", "at": (0.0, 0.0), "size": 4.0, **facts}))  # type: ignore[arg-type]
     return np.asarray(seen.image)[60:141, 60:141]
 
 
@@ -111,21 +111,21 @@ def test_letters_can_be_read_on_every_disc():
         """What the thick part of a letter is drawn with."""
         return tuple(middle(label="H", **facts)[40, 40].tolist())
 
-    assert [ink(side=0), ink()] == [ImageColor.getrgb(colour) for colour in (drawing.PAPER, drawing.INK)]
+    assert [ink(side=0), ink()] == [ImageColor.getrgb(colour) for colour in (canvas.PAPER, canvas.INK)]
 
 
 def test_what_has_gone_is_a_smaller_spot_without_letters_or_edge():
     spot = middle(side=0, gone=True)
     assert np.array_equal(spot, middle(side=0, gone=True, label="H"))
-    faint = (spot == ImageColor.getrgb(drawing.blend(RED, PANEL, 0.25))).all(axis=-1)
-    whole = (middle(side=0) == ImageColor.getrgb(drawing.blend(RED, PANEL, 0.85))).all(axis=-1)
+    faint = (spot == ImageColor.getrgb(canvas.blend(RED, PANEL, 0.25))).all(axis=-1)
+    whole = (middle(side=0) == ImageColor.getrgb(canvas.blend(RED, PANEL, 0.85))).all(axis=-1)
     assert 0 < faint.sum() < 0.5 * whole.sum()
     assert not (spot == ImageColor.getrgb(RED)).all(axis=-1).any()
 
 
 def test_where_a_disc_with_letters_points_is_drawn_outside_it():
     plain, lettered = middle(side=0, towards=(1.0, 0.0)), middle(side=0, towards=(1.0, 0.0), label="I")
-    ink = ImageColor.getrgb(drawing.INK)
+    ink = ImageColor.getrgb(canvas.INK)
     assert (plain[40, 55:] == ink).all() and not (lettered[40, 55:78] == ink).all(axis=-1).any()
 
 
@@ -140,18 +140,18 @@ def test_a_wall_fills_its_rectangle_beneath_bodies():
         scale = 460 / 2.06
         return picture.getpixel((round(GAP + 230 + x * scale), round(HEAD + 230 - y * scale)))
 
-    dark = ImageColor.getrgb(drawing.WALL)
+    dark = ImageColor.getrgb(canvas.WALL)
     inside, outside = ((-0.97, 0.47), (-0.03, 0.03)), ((0.03, 0.03), (-0.03, -0.03), (-0.03, 0.53))
     assert all(at(x, y) == dark for x, y in inside) and not any(at(x, y) == dark for x, y in outside)
     assert at(0.3, -0.6) == dark, "corners in another order"
-    assert at(-0.5, 0.25) == ImageColor.getrgb(drawing.blend(RED, PANEL, 0.85))
+    assert at(-0.5, 0.25) == ImageColor.getrgb(canvas.blend(RED, PANEL, 0.85))
 
 
 def test_a_burst_leaves_the_disc_that_is_hit_free():
     def painted(clear: float) -> np.ndarray:
         """How far from the end of the shot its rays are, in pixels."""
         seen = view()
-        drawing.burst(seen, Line(start=(-9.0, 0.0), end=(0.0, 0.0), side=0), clear)
+        canvas.burst(seen, Line(start=(-9.0, 0.0), end=(0.0, 0.0), side=0), clear)
         rows, columns = np.nonzero(has(seen.image, RED))
         return np.hypot(rows - 100, columns - 100)
 
@@ -174,7 +174,7 @@ def test_a_shot_passes_beneath_bodies_and_bursts_about_what_it_hits():
 @pytest.mark.parametrize("towards", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (-0.6, 0.8, 0.0)])
 def test_the_nose_of_an_aircraft_points_where_it_flies(towards):
     seen = view()
-    drawing.aircraft(seen, plane(towards=towards), length=30)
+    canvas.aircraft(seen, plane(towards=towards), length=30)
     rows, columns = np.nonzero(~has(seen.image, PANEL))
     along = (columns - 100) * towards[0] - (rows - 100) * towards[1]
     across = (columns - 100) * towards[1] + (rows - 100) * towards[0]
@@ -189,7 +189,7 @@ def test_a_banked_aircraft_is_narrow_from_above_and_wide_from_the_side():
     for name, body in (("level", level), ("banked", banked)):
         for axes in (MAP, SIDE):
             seen = view(axes)
-            drawing.aircraft(seen, body, length=30)
+            canvas.aircraft(seen, body, length=30)
             pictures[name, axes] = width_and_height(seen.image)
     assert pictures["level", MAP][0] == pytest.approx(2 * 0.85 * 30 * FINE, abs=4), "the span of its wings"
     assert pictures["banked", MAP][0] < 0.55 * pictures["level", MAP][0]
@@ -199,8 +199,8 @@ def test_a_banked_aircraft_is_narrow_from_above_and_wide_from_the_side():
 def test_from_below_the_wings_are_pale():
     def pale(up: tuple[float, ...], axes: tuple[int, int], towards: tuple[float, ...] = (1.0, 0.0, 0.0)) -> bool:
         seen = view(axes)
-        drawing.aircraft(seen, plane(towards=towards, up=up), length=30)
-        return bool(has(seen.image, drawing.blend(RED, PANEL, 0.5)).any())
+        canvas.aircraft(seen, plane(towards=towards, up=up), length=30)
+        return bool(has(seen.image, canvas.blend(RED, PANEL, 0.5)).any())
 
     assert not pale((0.0, 0.0, 1.0), MAP) and pale((0.0, 0.0, -1.0), MAP)
     # From the side one looks along the second axis, so a back that leans against it is towards the viewer.
@@ -209,7 +209,7 @@ def test_from_below_the_wings_are_pale():
 
 def test_an_aircraft_can_fly_straight_up():
     for up in (None, (0.0, 0.0, 1.0)):
-        forward, top, right = drawing.frame(plane(towards=(0.0, 0.0, 1.0), up=up))
+        forward, top, right = canvas.frame(plane(towards=(0.0, 0.0, 1.0), up=up))
         np.testing.assert_allclose([forward @ top, forward @ right, top @ right], 0.0)
         np.testing.assert_allclose([top @ top, right @ right], 1.0)
 
@@ -218,20 +218,20 @@ def test_a_trail_fades_with_age_and_breaks_where_the_body_was_not_there():
     seen = view()
     at_TX = np.array([(x, 0.0) for x in range(-8, 9)])
     at_TX[6] = nan
-    drawing.trail(seen, at_TX, RED)
-    row = has(seen.image, RED)[100], has(seen.image, drawing.blend(RED, PANEL, 0.25))[100]
+    canvas.trail(seen, at_TX, RED)
+    row = has(seen.image, RED)[100], has(seen.image, canvas.blend(RED, PANEL, 0.25))[100]
     newest, oldest = (np.flatnonzero(part) for part in row)
     assert oldest.min() == pytest.approx(20, abs=1) and newest.max() == pytest.approx(180, abs=1)
     assert oldest.max() < newest.min()
     assert has(seen.image, PANEL)[100, 72:88].all(), "between the points at -3 and at -1"
     assert not has(seen.image, PANEL)[100, [68, 92]].any()
-    drawing.trail(seen, at_TX[:1], RED)
+    canvas.trail(seen, at_TX[:1], RED)
 
 
 def test_distances_of_a_grid_are_round():
-    assert [drawing.spacing(span, 6) for span in (2.06, 1000.0, 4800.0, 6.0, 30_000.0)] == [0.5, 200, 1000, 1, 5000]
-    assert drawing.whole_steps(view(half=2.5), 0, 1.0) == [-2, -1, 0, 1, 2]
-    assert [drawing.metres(x) for x in (500.0, 1000.0, 2500.0, 0.0)] == ["500 m", "1 km", "2.5 km", "0 km"]
+    assert [canvas.spacing(span, 6) for span in (2.06, 1000.0, 4800.0, 6.0, 30_000.0)] == [0.5, 200, 1000, 1, 5000]
+    assert canvas.whole_steps(view(half=2.5), 0, 1.0) == [-2, -1, 0, 1, 2]
+    assert [canvas.metres(x) for x in (500.0, 1000.0, 2500.0, 0.0)] == ["500 m", "1 km", "2.5 km", "0 km"]
 
 
 def test_scenes_shown_are_evenly_spaced_and_have_the_first_and_the_last():
@@ -272,7 +272,7 @@ def test_a_picture_has_the_frames_and_the_pace_that_were_asked_for(tmp_path):
 def test_frames_come_out_of_the_file_as_they_were_drawn(tmp_path):
     replay = aloft()
     write_gif(replay, tmp_path / "a.gif")
-    film, colours = prepare(replay), drawing.palette()
+    film, colours = prepare(replay), canvas.palette()
     with Image.open(tmp_path / "a.gif") as picture:
         for t in range(2):
             picture.seek(t)
@@ -281,10 +281,10 @@ def test_frames_come_out_of_the_file_as_they_were_drawn(tmp_path):
 
 
 def test_a_table_of_colours_leaves_room_for_what_did_not_change():
-    palette = drawing.palette().getpalette()
+    palette = canvas.palette().getpalette()
     assert palette is not None and len(palette) // 3 <= 63
     colours = {tuple(palette[i : i + 3]) for i in range(0, len(palette), 3)}
-    assert {ImageColor.getrgb(colour) for colour in (*SIDES, PANEL, drawing.INK, NOBODY)} <= colours
+    assert {ImageColor.getrgb(colour) for colour in (*SIDES, PANEL, canvas.INK, NOBODY)} <= colours
 
 
 def test_games_in_the_plane_have_one_panel_and_games_in_the_air_two():
@@ -329,7 +329,7 @@ def test_the_legend_explains_what_occurs_and_nothing_else():
 def test_long_words_are_wrapped_at_the_width():
     lines = list(wrapped("one two three four five six", 60, size=12))
     assert " ".join(lines) == "one two three four five six" and len(lines) > 2
-    assert all(drawing.font(12).getlength(line) <= 60 * FINE for line in lines)
+    assert all(canvas.font(12).getlength(line) <= 60 * FINE for line in lines)
     assert list(wrapped("unbreakable", 5, size=12)) == ["unbreakable"]
 
 

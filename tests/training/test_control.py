@@ -13,16 +13,16 @@ from echo_run import BLOCKS, CONFIG, WORLDS, KilledError, asking, events, left_b
 from sparring.core.errors import RunError
 from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig, PoolConfig
+from sparring.players.guests import as_saved
+from sparring.setup.beginning import first_state
+from sparring.setup.build import Built, build
+from sparring.setup.line_up import Layout
+from sparring.setup.reseat import carried, layout_now, reseated, wide
 from sparring.store.checkpoints import load
 from sparring.store.commands import drop, folder, is_training, obeyed_from, taken, waiting
 from sparring.store.run_dir import RunDir
-from sparring.training.beginning import first_state
-from sparring.training.build import Built, build
 from sparring.training.control import Control, check_shares, has_room, set_shares, together
-from sparring.training.guests import as_saved
-from sparring.training.line_up import Layout
 from sparring.training.opposition import Opposition
-from sparring.training.reseat import carried, layout_now, reseated, wide
 from sparring.training.runs import restored, resume, start
 
 HISTORY = {"do": "shares", "shares": {"current": 0.25, "history": 0.6, "shadow": 0.0}}

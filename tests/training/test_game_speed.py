@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from sparring.games.registry import make
-from sparring.training.bench import RandomPlay, game_speed
-from sparring.training.config import PlayConfig
+from sparring.setup.config import PlayConfig
+from sparring.studies.bench import RandomPlay, game_speed
 
 
 def test_games_per_second_follow_from_games_played_to_the_end():

@@ -3,7 +3,7 @@
 from sparring.evaluation.scoring import LEARNED, SideScore
 from sparring.reports.tables import folded, summary_rows
 from sparring.statistics.intervals import Interval
-from sparring.training.examine import teams_of_alike
+from sparring.training.own_evaluation import teams_of_alike
 
 L = LEARNED
 

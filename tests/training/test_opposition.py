@@ -23,15 +23,15 @@ from sparring.learn.ppo import update
 from sparring.nets.config import NetConfig
 from sparring.play.collect import collect
 from sparring.play.rollout import Duels, Games, Rollout, duels
+from sparring.setup.beginning import first_state
+from sparring.setup.build import Built, build
+from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
+from sparring.setup.program import seat_players, shadow_row
 from sparring.store.checkpoints import load
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 from sparring.training.apply import applied
-from sparring.training.beginning import first_state
-from sparring.training.build import Built, build
-from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.training.opposition import Faced, Opposition, meetings_of
-from sparring.training.program import seat_players, shadow_row
 from sparring.training.runs import resume, start
 from toy_players import quick
 

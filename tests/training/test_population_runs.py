@@ -22,18 +22,18 @@ from sparring.league.score import Score
 from sparring.learn.config import COEFFICIENTS, PPOConfig, coefficient
 from sparring.nets.actor_critic import Actor
 from sparring.nets.config import NetConfig
+from sparring.setup.beginning import first_state
+from sparring.setup.build import build
+from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
+from sparring.setup.named_arrays import to_arrays
+from sparring.setup.rows import descended
 from sparring.store.checkpoints import load
 from sparring.store.packages import PlayerMeta, write_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
-from sparring.training.beginning import first_state
-from sparring.training.build import build
-from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.training.opposition import Opposition
 from sparring.training.population import Population
-from sparring.training.rows import descended
 from sparring.training.runs import resume, start
-from sparring.training.snapshot import to_arrays
 
 MEMBERS = 8
 BANDIT = RunConfig(

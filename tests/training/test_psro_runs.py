@@ -18,17 +18,17 @@ from sparring.league.gates import GateConfig
 from sparring.league.roles import RolesConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
+from sparring.players.guests import invited
+from sparring.setup.build import build
+from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.store.checkpoints import load
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
-from sparring.training.build import build
-from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.training.control import last_known
-from sparring.training.examine import probabilities_of
-from sparring.training.guests import invited
+from sparring.training.keeping import read_past
 from sparring.training.meta_games import of_oracles
 from sparring.training.opposition import Opposition
-from sparring.training.players import read_past
+from sparring.training.own_evaluation import probabilities_of
 from sparring.training.runs import resume, start
 
 S = Schedule.parse

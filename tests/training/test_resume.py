@@ -18,11 +18,11 @@ from sparring.core.schedules import Schedule
 from sparring.core.settings import to_toml
 from sparring.learn.config import COEFFICIENTS
 from sparring.nets.config import NetConfig
+from sparring.setup.build import Built
+from sparring.setup.config import CheckpointConfig, EvalConfig, RunConfig, SeatsConfig
 from sparring.store.checkpoints import load
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
-from sparring.training.build import Built
-from sparring.training.config import CheckpointConfig, EvalConfig, RunConfig, SeatsConfig
 from sparring.training.runs import WarmStart, reopen, resume, start
 from sparring.training.train import due
 

@@ -23,20 +23,20 @@ from sparring.league.roles import RolesConfig
 from sparring.league.state import LeagueState
 from sparring.nets.actor_critic import Actor
 from sparring.nets.config import NetConfig
+from sparring.players.guests import invite
+from sparring.players.named import entrant
+from sparring.setup.beginning import first_state
+from sparring.setup.build import build
+from sparring.setup.config import CheckpointConfig, PlayConfig
+from sparring.setup.named_arrays import to_arrays
+from sparring.setup.program import live_row, own_family, shadow_row
 from sparring.store.checkpoints import load
 from sparring.store.packages import PlayerMeta, read_package, write_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 from sparring.training.apply import applied
-from sparring.training.beginning import first_state
-from sparring.training.build import build
-from sparring.training.config import CheckpointConfig, PlayConfig
-from sparring.training.entrants import entrant
-from sparring.training.guests import invite
 from sparring.training.opposition import Opposition
-from sparring.training.program import live_row, own_family, shadow_row
 from sparring.training.runs import resume, start
-from sparring.training.snapshot import to_arrays
 
 LEARNERS, ITERATIONS = 4, 24
 PER_ITERATION = 8 * 3 * 3  # blocks x worlds x steps: only the home side learns

@@ -14,13 +14,13 @@ from sparring.league.population import PopulationConfig
 from sparring.league.roles import RolesConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
+from sparring.players.guests import invited
+from sparring.players.named import entrant
+from sparring.setup.build import build
+from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.store.packages import read_package
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
-from sparring.training.build import build
-from sparring.training.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
-from sparring.training.entrants import entrant
-from sparring.training.guests import invited
 from sparring.training.opposition import Opposition
 from sparring.training.runs import resume, start
 

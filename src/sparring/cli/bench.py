@@ -10,10 +10,10 @@ from rich.table import Table
 from sparring.cli.flags import GameWord, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.core.fields import check_ranges, setting
-from sparring.training.config import PlayConfig, RunConfig
+from sparring.setup.config import PlayConfig, RunConfig
 
 if TYPE_CHECKING:
-    from sparring.training.bench import Speed
+    from sparring.studies.bench import Speed
 
 SAMPLES = {"skirmish": ("skirmish:3m", "skirmish:8m", "skirmish:2s3z", "skirmish:corridor")}
 """The games that the name of a family stands for."""
@@ -74,8 +74,8 @@ def command(words: list[str]) -> None:
 
 def measured(config: RunConfig, repeats: int, *, alone: bool) -> dict[str, "Speed"]:
     from sparring.games import registry
-    from sparring.training.bench import game_speed, training_speed
-    from sparring.training.build import build
+    from sparring.setup.build import build
+    from sparring.studies.bench import game_speed, training_speed
 
     game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     built = None if alone else build(config, game=game)  # what cannot be trained is refused before anything is timed

@@ -37,8 +37,8 @@ from sparring.reports.comparison import (
     judgement,
     strength_table,
 )
+from sparring.setup.checks import check_rows
 from sparring.store.durable import replace_file
-from sparring.training.checks import check_rows
 
 USUAL = tuple(make.__name__ for make in (naive, shadow, pool, alphastar, pbt))
 SEEDS = "3"
@@ -212,7 +212,7 @@ def settled(words: Sequence[str]) -> list[list[str]]:
 def train_all(plan: Plan, arguments: Compare) -> dict[str, str] | None:
     """Train or go on with every regime that is not finished; those that fail, and why. None: a signal ended it, and the
     training that was under way was saved."""
-    from sparring.training.compare import finished
+    from sparring.studies.compare import finished
 
     machine, failures = machine_words(arguments.machine), {}
     for number, regime in enumerate(plan.regimes, start=1):
@@ -259,7 +259,7 @@ def meet(plan: Plan, arguments: Compare, failures: dict[str, str]) -> Comparison
         raise RunError(f"No regime reached its end. {told}")
     say("all meet", arguments)
     prepare(arguments.machine)  # not before: an accelerator's memory was for those who trained
-    from sparring.training.compare import compared
+    from sparring.studies.compare import compared
 
     costs = {regime: Cost(**cost) for regime, cost in (read(plan.out / COSTS) or {}).items()}
     return compared(runs, games=arguments.games, costs=costs, failures=failures)

@@ -81,10 +81,10 @@ def records(path: Path) -> str:
     """Whether a run's files are as they were written, and what its leagues believe follows from its results; where that
     is not so, it is an error."""
     from sparring.core.settings import load_toml
+    from sparring.players.condition import condition_of
+    from sparring.setup.config import RunConfig
     from sparring.store.run_dir import RunDir
     from sparring.training.audit import audited, lost_before
-    from sparring.training.condition import condition_of
-    from sparring.training.config import RunConfig
     from sparring.training.control import last_known
 
     run = RunDir.open(path)

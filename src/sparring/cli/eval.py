@@ -15,8 +15,8 @@ from sparring.reports.standings import against_table
 from sparring.reports.tables import score_table, scores_json
 
 if TYPE_CHECKING:  # the machine is prepared before JAX starts
-    from sparring.training.build import Built
-    from sparring.training.program import TrainState
+    from sparring.setup.build import Built
+    from sparring.setup.program import TrainState
 
 EXAMPLES = ("sparring eval runs/first --games 500", "sparring eval runs/first --against runs/second runs/third:shadow")
 
@@ -50,8 +50,8 @@ def command(words: list[str]) -> None:
     from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, score_sides
     from sparring.store.run_dir import RunDir
     from sparring.training.control import last_known
-    from sparring.training.examine import examination, exploitability
     from sparring.training.meta_games import mixture_exploitability
+    from sparring.training.own_evaluation import examination, exploitability
     from sparring.training.runs import labels, newest, trained_state
 
     run = RunDir.open(arguments.run)
@@ -77,8 +77,8 @@ def command(words: list[str]) -> None:
 
 
 def play_against(arguments: Eval, built: "Built", state: "TrainState") -> None:
-    from sparring.training.against import against
-    from sparring.training.entrants import entrants
+    from sparring.players.named import entrants
+    from sparring.studies.against import against
 
     opponents = entrants(arguments.against, built.game, built.config.game)
     for remark in (remark for opponent in opponents.values() for remark in opponent.remarks):

@@ -53,9 +53,9 @@ def command(words: list[str]) -> None:
 
 def change(arguments: Pool, run: "RunDir", known: "LastKnown") -> None:
     """Leave commands, after all of them have been found sound."""
+    from sparring.players.guests import invite, invited
     from sparring.store.commands import drop, is_training
     from sparring.training.control import check_by_hand, check_removal
-    from sparring.training.guests import invite, invited
 
     built, leagues = known.opposition.built, known.opposition.leagues
     check_by_hand(known.opposition)

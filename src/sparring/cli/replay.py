@@ -17,7 +17,7 @@ from sparring.reports.replay import Replay as Recording
 from sparring.reports.replay import read_replay, write_replay
 
 if TYPE_CHECKING:  # help answers without jax
-    from sparring.training.build import Built
+    from sparring.setup.build import Built
 
 STEPS_A_SECOND = 10
 """How fast a game goes: ten decisions a second, as in particles and in the air."""
@@ -81,7 +81,7 @@ def record(arguments: Replay) -> Recording:
     from sparring.evaluation.watch import watch
     from sparring.play.scripted import Scripted
     from sparring.store.run_dir import RunDir
-    from sparring.training.examine import players_of_seed
+    from sparring.training.own_evaluation import players_of_seed
     from sparring.training.runs import labels, newest, trained_state
 
     run = RunDir.open(arguments.run)

@@ -12,7 +12,7 @@ from sparring.cli.signals import heard
 from sparring.cli.watch import Watch
 
 if TYPE_CHECKING:  # help answers without jax
-    from sparring.training.build import Built
+    from sparring.setup.build import Built
 
 EXAMPLES = ("sparring resume runs/first", "sparring resume runs/first --total-steps 600000 --schedules keep")
 NEEDS = {"schedules": "total_steps"}

@@ -25,7 +25,7 @@ from sparring.store.durable import replace_file
 
 if TYPE_CHECKING:  # the machine is prepared before JAX starts
     from sparring.games.game import Game
-    from sparring.training.entrants import Entrant
+    from sparring.players.named import Entrant
 
 Players = Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...")]
 PICTURE, TABLE = ".png", ".csv"
@@ -83,10 +83,10 @@ def command(words: list[str]) -> None:
     if arguments.out is not None and arguments.out.suffix not in (PICTURE, TABLE):
         raise ConfigError(f"out must end in {PICTURE} or {TABLE}, found {arguments.out.name}.")
     prepare(arguments.machine)
-    from sparring.evaluation.tournament import check_game
+    from sparring.evaluation.tournament import check_two_sides
 
     name, game = game_for(arguments)
-    check_game(game.spec)
+    check_two_sides(game.spec)
     result = (by_points if game.spec.score == "outcome" else by_returns)(arguments, game, name)
     if arguments.out is not None:
         write(arguments.out, result)
@@ -119,7 +119,7 @@ def by_points(arguments: Tournament, game: "Game", name: str) -> Result:
 
 def by_returns(arguments: Tournament, game: "Game", name: str) -> Result:
     from sparring.evaluation.cross_play import cross_play
-    from sparring.training.entrants import entrants
+    from sparring.players.named import entrants
 
     if arguments.anchor:
         raise ConfigError(f"anchor is the zero of ratings, and {name} is judged by returns. Leave it out.")
@@ -158,7 +158,7 @@ def how(arguments: Tournament) -> dict[str, Any]:
 
 def game_for(arguments: Tournament) -> "tuple[str, Game]":
     from sparring.games import registry
-    from sparring.training.entrants import game_of, no_player
+    from sparring.players.named import game_of, no_player
 
     found = game_of(arguments.players)
     if found is None and not arguments.game:
@@ -172,7 +172,7 @@ def game_for(arguments: Tournament) -> "tuple[str, Game]":
 
 def everybody(arguments: Tournament, game: "Game", name: str) -> "dict[str, Entrant]":
     from sparring.play.scripted import RANDOM, bot_names
-    from sparring.training.entrants import entrants
+    from sparring.players.named import entrants
 
     players = entrants(arguments.players, game, name)
     if arguments.anchor in bot_names(game) and arguments.anchor not in players:

@@ -19,7 +19,7 @@ from sparring.games.registry import make, overview, parse_options
 from sparring.recipes import presets
 from sparring.recipes.catalogue import RECIPES
 from sparring.recipes.self_play import DEFAULT, SELF_PLAY, apply
-from sparring.training.config import OPPOSING, RunConfig
+from sparring.setup.config import OPPOSING, RunConfig
 
 AUTO = "auto"
 SLOWNESS = {"shadow_tau", "shadow_half_life"}
@@ -91,8 +91,8 @@ def command(words: list[str]) -> int:
     prepare(arguments.machine)
     config, told = settled(arguments, given)
     from sparring.cli import finish
+    from sparring.setup.build import build
     from sparring.store.run_dir import RunDir
-    from sparring.training.build import build
     from sparring.training.runs import WarmStart, newest, split_source, start
 
     built = build(config)

@@ -45,7 +45,7 @@ def best_response(game: Game, policy: Any, train: Train, *, games: int = 256, se
 
     The games that choose are not those that measure: the best of several in the same games would look too good.
     """
-    check_game(game.spec)
+    check_answerable(game.spec)
     if games < 2 or games % 2:
         raise ConfigError(f"games must be even, half of them from each side, found {games}.")
     target = ready(TARGET, policy, game.spec)
@@ -73,7 +73,7 @@ def of_response(spec: GameSpec, played: Sequence[MatchGames]) -> tuple[np.ndarra
     return np.concatenate(returns), np.concatenate(outcomes)
 
 
-def check_game(spec: GameSpec) -> None:
+def check_answerable(spec: GameSpec) -> None:
     if spec.sides != 2 or not spec.exchangeable_sides:
         raise ConfigError(
             f"A best response needs a game of two sides that are alike, found {spec.sides} sides"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparring.core.errors import ConfigError
-from sparring.evaluation.tournament import Met, check_game, meetings
+from sparring.evaluation.tournament import Met, check_two_sides, meetings
 from sparring.games.game import Game
 from sparring.ratings.cross_play import CrossPlay
 from sparring.statistics.intervals import mean_interval
@@ -28,7 +28,7 @@ def cross_play(
 
     Games of a player with its own copy are the same from both sides: the mean of the two sides is what it earns.
     """
-    check_game(game.spec)
+    check_two_sides(game.spec)
     if len(entrants) < 2:
         raise ConfigError(
             f"Cross-play needs two players or more, found {len(entrants)}. Name more; RUN#all is every seed of a run."

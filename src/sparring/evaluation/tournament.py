@@ -108,7 +108,7 @@ def play_pairs(
     deterministic: bool = False,
 ) -> Payoff:
     """The games of some pairs of a tournament: the same as they would play in the whole of it, but for how many."""
-    check_game(game.spec)
+    check_two_sides(game.spec)
     check_outcomes(game.spec)
     if precision is not None and not 0 < precision < 0.5:
         raise ConfigError(f"precision must lie between 0 and 0.5, found {precision}: 0.05 is 5 points to either side.")
@@ -292,7 +292,7 @@ def ready(name: str, policy: Any, spec: GameSpec) -> Any:
     return policy
 
 
-def check_game(spec: GameSpec) -> None:
+def check_two_sides(spec: GameSpec) -> None:
     if spec.sides != 2 or not spec.exchangeable_sides:
         found = "one side" if spec.sides == 1 else f"{spec.sides} sides" if spec.sides > 2 else "unlike sides"
         instead = (

@@ -145,7 +145,7 @@ class DefeatsConfig:
 
 
 def check_opponents(opponents: OpponentsConfig, pool: PoolConfig, curriculum: CurriculumConfig) -> None:
-    """Settings that need each other; `check_game` has what the game and its blocks are asked for."""
+    """Settings that need each other; `check_asked_of_game` has what the game and its blocks are asked for."""
     for when in ("start", "end"):
         if sum(getattr(getattr(opponents, name), when) for name in SHARES) <= 0:
             raise ConfigError(f"{', '.join(SHARES)} are all 0 at the {when} of the run. Raise one.")
@@ -175,7 +175,7 @@ def ladder_of(opponents: OpponentsConfig, bots: Sequence[str]) -> tuple[str, ...
     return opponents.ladder or tuple(name for name in bots if name != "random")
 
 
-def check_game(
+def check_asked_of_game(
     opponents: OpponentsConfig,
     curriculum: CurriculumConfig,
     *,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sparring.league.blocks import playing
 from sparring.league.curriculum import Standing
-from sparring.league.drawing import Outlook
+from sparring.league.draws import Outlook
 from sparring.league.events import Event, Evicted, Kept, Reset, Snapshot
 from sparring.league.gates import on_trial
 from sparring.league.player import NOBODY, Player, past_self

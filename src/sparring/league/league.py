@@ -32,7 +32,7 @@ from sparring.league.copying import (
     with_free_row,
 )
 from sparring.league.curriculum import moved
-from sparring.league.drawing import Outlook, Table, draw_players
+from sparring.league.draws import Outlook, Table, draw_players
 from sparring.league.events import Counted, Event, Joined, Own, Recalled, SharesSet
 from sparring.league.meta_game import MetaGame, MetaStrategy, Pair, meta_strategy, uniform
 from sparring.league.mixture import set_by_hand, shares

@@ -7,7 +7,6 @@ from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
-from sparring.recipes.settling import blotto, five_moves, rock_paper_scissors
 from sparring.recipes.skirmish import (
     debug,
     fast_2s3z,
@@ -17,7 +16,8 @@ from sparring.recipes.skirmish import (
     smac_3m,
     smac_corridor,
 )
-from sparring.training.config import EvalConfig, PlayConfig, RunConfig, SeatsConfig
+from sparring.recipes.small_games import blotto, five_moves, rock_paper_scissors
+from sparring.setup.config import EvalConfig, PlayConfig, RunConfig, SeatsConfig
 
 
 def spread() -> RunConfig:

@@ -12,7 +12,7 @@ from sparring.core.errors import ConfigError, unknown
 from sparring.core.schedules import Schedule
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
-from sparring.training.config import RunConfig
+from sparring.setup.config import RunConfig
 
 schedule = Schedule.parse
 

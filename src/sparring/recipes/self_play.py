@@ -18,7 +18,7 @@ from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
 from sparring.league.gates import GateConfig
 from sparring.league.population import PopulationConfig
 from sparring.league.roles import RolesConfig
-from sparring.training.config import RunConfig
+from sparring.setup.config import RunConfig
 
 schedule = Schedule.parse
 NONE = schedule(0.0)
@@ -56,7 +56,7 @@ class Pace(NamedTuple):
 
 
 def pace(config: RunConfig, opponents: OpponentsConfig, roles: RolesConfig = NO_ROLES) -> Pace:
-    from sparring.training.build import lined_up, steps_counted  # load JAX, which the list of names does not need
+    from sparring.setup.build import lined_up, steps_counted  # load JAX, which the list of names does not need
 
     game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     if roles.active:  # whose home sides alone learn; flags may yet change who there is, so nobody is seated

@@ -10,7 +10,7 @@ from sparring.core.schedules import Schedule
 from sparring.games.skirmish.maps import MAPS
 from sparring.learn.config import PPOConfig
 from sparring.recipes.presets import Preset, mappo, rmappo
-from sparring.training.config import EvalConfig, PlayConfig, RunConfig
+from sparring.setup.config import EvalConfig, PlayConfig, RunConfig
 
 SHIPPED_STEPS = 10_000_000
 """Of the game; a run counts the steps of every agent."""

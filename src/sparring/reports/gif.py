@@ -11,9 +11,9 @@ from PIL import Image, ImageDraw
 
 from sparring.core.errors import ConfigError
 from sparring.core.scene import Body
-from sparring.reports import drawing
+from sparring.reports import canvas
 from sparring.reports.camera import Camera, Track, fixed_camera, following_camera, tracks
-from sparring.reports.drawing import FINE, INK, PANEL, PAPER, SOFT, View, font
+from sparring.reports.canvas import FINE, INK, PANEL, PAPER, SOFT, View, font
 from sparring.reports.replay import Replay, write_file
 
 FASTEST, LONGEST = 50, 1000
@@ -47,7 +47,7 @@ def write_gif(replay: Replay, path: Path, *, fps: float | None = None, most_fram
     check_pace(fps, most_frames)
     fps = replay.fps if fps is None else fps
     shown = moments(len(replay.scenes), most_frames)
-    colours = drawing.palette()
+    colours = canvas.palette()
     film = prepare(replay)
     frames = (frame(film, t).quantize(palette=colours, dither=Image.Dither.NONE) for t in shown)
     first, pause = next(frames), round(1000 / fps)
@@ -134,14 +134,14 @@ def frame(film: Film, t: int) -> Image.Image:
 def map_view(film: Film, t: int, size: tuple[int, int]) -> Image.Image:
     """From above."""
     centre_X, half_X = film.camera.centre_TX[t], film.camera.half_TX[t]
-    view = View(blank(size), drawing.MAP, (centre_X[0], centre_X[1]), (half_X[0], half_X[1]))
-    step = drawing.spacing(2 * half_X[1], 6)
-    drawing.crosses(view, step)
+    view = View(blank(size), canvas.MAP, (centre_X[0], centre_X[1]), (half_X[0], half_X[1]))
+    step = canvas.spacing(2 * half_X[1], 6)
+    canvas.crosses(view, step)
     draw_scene(view, film, t)
     if film.axes == 3:
         left, bottom, length = 14 * FINE, view.image.height - 14 * FINE, step * view.scale[0]
-        drawing.stroke(view.draw, [(left, bottom), (left + length, bottom)], INK, 2)
-        text(view.draw, (14, size[1] - 32), drawing.metres(step), size=11)
+        canvas.stroke(view.draw, [(left, bottom), (left + length, bottom)], INK, 2)
+        text(view.draw, (14, size[1] - 32), canvas.metres(step), size=11)
         text(view.draw, (10, 8), "from above", size=11, colour=SOFT)
     return view.image
 
@@ -151,17 +151,17 @@ def side_view(film: Film, t: int, size: tuple[int, int]) -> Image.Image:
     centre_X, half_X = film.camera.centre_TX[t], film.camera.half_TX[t]
     reach = half_X[2] * 1.5
     # Looking a little higher than the bodies leaves room for the words above them.
-    view = View(blank(size), drawing.SIDE, (centre_X[0], centre_X[2] + 0.15 * reach), (half_X[0], reach))
-    step = drawing.spacing(2 * view.half[1], 3)
+    view = View(blank(size), canvas.SIDE, (centre_X[0], centre_X[2] + 0.15 * reach), (half_X[0], reach))
+    step = canvas.spacing(2 * view.half[1], 3)
     ground = view.pixel((0.0, 0.0, 0.0))[1]
     if ground < view.image.height:
-        view.draw.rectangle((0, ground, *view.image.size), fill=drawing.GROUND)
-    for height in drawing.whole_steps(view, 1, step):
+        view.draw.rectangle((0, ground, *view.image.size), fill=canvas.GROUND)
+    for height in canvas.whole_steps(view, 1, step):
         y = view.pixel((0.0, 0.0, height))[1]
-        drawing.stroke(view.draw, [(0, y), (view.image.width, y)], drawing.GRID, 1)
+        canvas.stroke(view.draw, [(0, y), (view.image.width, y)], canvas.GRID, 1)
         if height >= 0 and y > 18 * FINE:
             at = (size[0] - 6, y / FINE - 14)
-            text(view.draw, at, drawing.metres(height), size=10, colour=SOFT, anchor="ra")
+            text(view.draw, at, canvas.metres(height), size=10, colour=SOFT, anchor="ra")
     draw_scene(view, film, t)
     text(view.draw, (10, 8), "from the side: height", size=11, colour=SOFT)
     return view.image
@@ -170,42 +170,42 @@ def side_view(film: Film, t: int, size: tuple[int, int]) -> Image.Image:
 def draw_scene(view: View, film: Film, t: int) -> None:
     """From below: walls, trails, shots, what has gone, what stands still, what moves, marks, bursts of shots."""
     scene, length = film.replay.scenes[t], TRAIL[film.axes]
-    for wall in scene.walls if view.axes == drawing.MAP else ():
-        drawing.wall(view, wall)
+    for wall in scene.walls if view.axes == canvas.MAP else ():
+        canvas.wall(view, wall)
     for body in scene.bodies:
         if body.side >= 0 and body.shape != "mark":
-            drawing.trail(view, film.tracks[body.name].at_TX[max(0, t - length) : t + 1], drawing.colour_of(body.side))
+            canvas.trail(view, film.tracks[body.name].at_TX[max(0, t - length) : t + 1], canvas.colour_of(body.side))
     for line in scene.lines:
-        drawing.shot(view, line)
+        canvas.shot(view, line)
     for body in sorted(scene.bodies, key=lambda body: (body.shape == "mark", not body.gone, body.side >= 0)):
         draw_body(view, body)
-    radius = {body.at: drawing.radius(view, body) for body in scene.bodies if body.shape == "disc"}
+    radius = {body.at: canvas.radius(view, body) for body in scene.bodies if body.shape == "disc"}
     for line in scene.lines:
-        drawing.burst(view, line, radius.get(line.end, 6 * FINE))
+        canvas.burst(view, line, radius.get(line.end, 6 * FINE))
 
 
 def draw_body(view: View, body: Body) -> None:
-    on_map = view.axes == drawing.MAP
+    on_map = view.axes == canvas.MAP
     if body.shape == "aircraft":
         if on_map and not body.gone:
-            drawing.ring(view, body, 30)
-        drawing.aircraft(view, body, length=23 if on_map else 18)
+            canvas.ring(view, body, 30)
+        canvas.aircraft(view, body, length=23 if on_map else 18)
         if on_map:
             x, y = (value / FINE for value in view.pixel(body.at))
-            text(view.draw, (x, y + 33), body.name, size=11, colour=drawing.colour_of(body.side), anchor="ma")
+            text(view.draw, (x, y + 33), body.name, size=11, colour=canvas.colour_of(body.side), anchor="ma")
     elif body.shape == "missile":
-        drawing.missile(view, body)
+        canvas.missile(view, body)
     elif body.shape == "mark":
-        drawing.mark(view, body)
+        canvas.mark(view, body)
     else:
-        drawing.disc(view, body)
+        canvas.disc(view, body)
 
 
 def cards(draw: ImageDraw.ImageDraw, film: Film, t: int) -> None:
     """What a side is called, who drives it, and how its bodies are; what the game says; at the end, how it ended."""
     scene, left, top = film.replay.scenes[t], GAP + PANELS[film.axes][0][0] + GAP, HEAD
     for side, (name, player) in enumerate(zip(film.replay.sides, film.replay.players, strict=True)):
-        colour = drawing.colour_of(side)
+        colour = canvas.colour_of(side)
         draw.rectangle((left * FINE, top * FINE, (left + 5) * FINE, (top + 36) * FINE), fill=colour)
         text(draw, (left + 14, top), name, size=14, bold=True, colour=colour)
         text(draw, (left + 14, top + 19), player, size=12, colour=SOFT)
@@ -228,7 +228,7 @@ def aircraft_lines(draw: ImageDraw.ImageDraw, body: Body, left: int, top: int, *
     box = [left * FINE, (top + 2) * FINE, (left + width) * FINE, (top + 12) * FINE]
     draw.rectangle(box, fill=PANEL)
     if level > 0:
-        draw.rectangle((box[0], box[1], (left + width * level) * FINE, box[3]), fill=drawing.colour_of(body.side))
+        draw.rectangle((box[0], box[1], (left + width * level) * FINE, box[3]), fill=canvas.colour_of(body.side))
     state = "gone" if body.gone else f"{100 * level:.0f} % left"
     text(draw, (left, top + 17), f"{body.name}: {state}" if named else state, size=12)
     text(draw, (left + width, top + 17), f"height {body.at[2] / 1000:.1f} km", size=12, anchor="ra")
@@ -240,7 +240,7 @@ def foot(draw: ImageDraw.ImageDraw, film: Film, t: int, top: int) -> None:
     last = max(len(film.replay.scenes) - 1, 1)
     width = PANELS[film.axes][0][0]
     box = (GAP * FINE, (top + 8) * FINE, (GAP + width) * FINE, (top + 11) * FINE)
-    draw.rectangle(box, fill=drawing.GRID)
+    draw.rectangle(box, fill=canvas.GRID)
     draw.rectangle((box[0], box[1], (GAP + width * t / last) * FINE, box[3]), fill=SOFT)
     text(draw, (GAP, top + 15), f"step {t} of {last}", size=11, colour=SOFT)
 
@@ -248,7 +248,7 @@ def foot(draw: ImageDraw.ImageDraw, film: Film, t: int, top: int) -> None:
 def verdict(draw: ImageDraw.ImageDraw, replay: Replay, left: int, top: int) -> None:
     """How the game ended, in the colour of who won."""
     won = [side for side, outcome in enumerate(replay.ending.outcome_K) if outcome > 0]
-    colour, width = drawing.colour_of(won[0]) if len(won) == 1 else INK, CARDS - GAP
+    colour, width = canvas.colour_of(won[0]) if len(won) == 1 else INK, CARDS - GAP
     lines = list(wrapped(replay.ending.sentence(replay.sides), width - 2 * GAP, size=13, bold=True))
     box = (left, top, left + width, top + 16 + 19 * len(lines))
     draw.rounded_rectangle([value * FINE for value in box], 6 * FINE, fill=PAPER, outline=colour, width=2 * FINE)

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 
 from sparring.league.events import Event, Joined, Recalled, Reset, Snapshot
 from sparring.league.player import Player
+from sparring.setup.program import TrainState
+from sparring.setup.rows import begun_anew, copied, put, with_blank_memory, with_policy
 from sparring.training.opposition import Opposition
-from sparring.training.program import TrainState
-from sparring.training.rows import begun_anew, copied, put, with_blank_memory, with_policy
 
 Read = Callable[[int, Player], Any]
 

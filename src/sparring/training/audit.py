@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from sparring.core.errors import RunError
 from sparring.league.league import League
 from sparring.league.recount import Difference, Row, differences
+from sparring.players.checkpointed import believing
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
-from sparring.training.kept import believing
 from sparring.training.opposition import Opposition
 
 

@@ -13,16 +13,16 @@ from sparring.league.events import Event
 from sparring.league.league import League
 from sparring.league.mixture import CURRENT
 from sparring.league.player import Player
+from sparring.players.checkpointed import believing
+from sparring.players.guests import Guest, as_saved, free_name, free_roster_row, plain_name, read_guest, with_row
+from sparring.setup.build import Built, build
+from sparring.setup.config import RunConfig
+from sparring.setup.line_up import Layout
+from sparring.setup.reseat import layout_now, reseated, wide
 from sparring.store.checkpoints import load, newest_first
 from sparring.store.commands import Command, obeyed_from, taken, waiting
 from sparring.store.run_dir import RunDir
-from sparring.training.build import Built, build
-from sparring.training.config import RunConfig
-from sparring.training.guests import Guest, as_saved, free_name, free_roster_row, plain_name, read_guest, with_row
-from sparring.training.kept import believing
-from sparring.training.line_up import Layout
 from sparring.training.opposition import Opposition, per_lane
-from sparring.training.reseat import layout_now, reseated, wide
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from sparring.evaluation.match import Match, MatchGames, prepare_match
 from sparring.games import registry
 from sparring.league.league import League
 from sparring.league.player import Player
+from sparring.setup.build import Built
 from sparring.store.results import ResultRow
 from sparring.store.run_dir import RunDir
-from sparring.training.build import Built
-from sparring.training.examine import probabilities_of
+from sparring.training.keeping import read_past
 from sparring.training.opposition import Opposition
-from sparring.training.players import read_past
+from sparring.training.own_evaluation import probabilities_of
 
 META = "meta"
 """The kind of results of these games."""

@@ -9,7 +9,7 @@ from sparring.core.records import LARGEST
 from sparring.evaluation.scoring import MatchGames
 from sparring.league.stages import PATIENCE, parse_stages
 from sparring.learn.config import PPOConfig
-from sparring.training.build import Built
+from sparring.setup.build import Built
 
 TINY_CLIP = 0.05
 """A value clip below this share of the spread of the values holds the critic still."""

@@ -24,12 +24,12 @@ from sparring.league.roles import base_steps, role_of, roles
 from sparring.league.stages import Stage, StageState, advanced, parse_stages
 from sparring.league.state import Assignment, Rules
 from sparring.play.rollout import Duels
-from sparring.training.build import Built, ladder_of
-from sparring.training.guests import Guest
-from sparring.training.line_up import has_bots, has_pool
+from sparring.players.guests import Guest
+from sparring.setup.build import Built, ladder_of
+from sparring.setup.line_up import has_bots, has_pool
+from sparring.setup.program import Orders
+from sparring.setup.reseat import layout_now
 from sparring.training.packing import packed_orders
-from sparring.training.program import Orders
-from sparring.training.reseat import layout_now
 
 
 class Faced(NamedTuple):

@@ -11,9 +11,9 @@ from sparring.league.player import MIRROR, Player, packed
 from sparring.league.state import Assignment
 from sparring.play.rollout import Pairing
 from sparring.play.seating import Seating, net_family
-from sparring.training.guests import Guest
-from sparring.training.line_up import bots_family
-from sparring.training.program import Orders, live_row, shadow_row
+from sparring.players.guests import Guest
+from sparring.setup.line_up import bots_family
+from sparring.setup.program import Orders, live_row, shadow_row
 
 OWN = 0
 """In place of a family: the learner of the block itself, which learns on both sides."""

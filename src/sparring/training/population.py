@@ -38,10 +38,10 @@ from sparring.league.score import Score
 from sparring.learn.config import COEFFICIENTS, INHERITED, PPOConfig, coefficient
 from sparring.learn.learner import Learner
 from sparring.play.scripted import RANDOM, Scripted
-from sparring.training.build import Built
-from sparring.training.program import TrainState
-from sparring.training.rows import descended, with_blank_memory
-from sparring.training.snapshot import to_arrays
+from sparring.setup.build import Built
+from sparring.setup.named_arrays import to_arrays
+from sparring.setup.program import TrainState
+from sparring.setup.rows import descended, with_blank_memory
 
 
 @dataclass

@@ -11,11 +11,11 @@ from sparring.league.player import packed
 from sparring.learn.config import coefficient
 from sparring.play.faults import Faults
 from sparring.play.rollout import Tally
+from sparring.setup.build import Built, shaping_weights
+from sparring.setup.line_up import side_label
+from sparring.setup.program import Report
 from sparring.store.results import ResultRow
-from sparring.training.build import Built, shaping_weights
-from sparring.training.line_up import side_label
 from sparring.training.opposition import Faced
-from sparring.training.program import Report
 
 
 def metric_lines(built: Built, iteration: int, report: Report, faced: Sequence[Faced]) -> list[dict[str, Any]]:

@@ -11,14 +11,14 @@ from sparring.evaluation.match import MatchGames
 from sparring.games.trial import is_key
 from sparring.league.events import Event
 from sparring.play.faults import Exhibit
+from sparring.setup.build import Built
+from sparring.setup.named_arrays import to_arrays
+from sparring.setup.program import Report
 from sparring.store.results import ResultRow, Results
 from sparring.store.run_dir import RunDir
-from sparring.training.build import Built
 from sparring.training.notices import evaluation_notices, notices, unsaid
 from sparring.training.opposition import Faced
-from sparring.training.program import Report
 from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
-from sparring.training.snapshot import to_arrays
 
 
 @dataclass

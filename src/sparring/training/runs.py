@@ -16,22 +16,22 @@ from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml, to_toml
 from sparring.games.game import Game
 from sparring.learn.learner import trainable
+from sparring.players.checkpointed import Policy, believing, leaders_of, learners_of, policies_of, seeds_of, weights_at
+from sparring.players.guests import as_saved, guests_of, invite
+from sparring.setup.beginning import Beginning, first_state, with_origin
+from sparring.setup.build import Built, build, shaping_weights
+from sparring.setup.config import RunConfig
+from sparring.setup.line_up import side_label
+from sparring.setup.named_arrays import from_arrays, to_arrays
+from sparring.setup.needs import settings
+from sparring.setup.program import TrainState
+from sparring.setup.rows import in_front, put, taken
 from sparring.store.checkpoints import Checkpoint, load, newest_first
 from sparring.store.manifest import manifest_facts
 from sparring.store.run_dir import RunDir
 from sparring.training.audit import audited, results_lost
-from sparring.training.beginning import Beginning, first_state, with_origin
-from sparring.training.build import Built, build, shaping_weights
-from sparring.training.config import RunConfig
-from sparring.training.guests import as_saved, guests_of, invite
-from sparring.training.kept import Policy, believing, leaders_of, learners_of, policies_of, seeds_of, weights_at
-from sparring.training.line_up import side_label
-from sparring.training.needs import settings
 from sparring.training.opposition import Opposition
 from sparring.training.population import Population
-from sparring.training.program import TrainState
-from sparring.training.rows import in_front, put, taken
-from sparring.training.snapshot import from_arrays, to_arrays
 from sparring.training.train import Progress, Summary, train
 
 Schedules = Literal["stretch", "keep"]

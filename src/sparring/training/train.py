@@ -11,22 +11,22 @@ import jax.numpy as jnp
 
 from sparring.evaluation.match import MatchGames
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore, score_sides
+from sparring.setup.build import Built
+from sparring.setup.named_arrays import to_arrays
+from sparring.setup.program import Orders, Plan, Report, TrainState, compile_program
+from sparring.setup.reseat import carried
+from sparring.setup.rows import in_front
 from sparring.store.checkpoints import save
 from sparring.store.results import Results
 from sparring.store.run_dir import RunDir
 from sparring.training.apply import applied
-from sparring.training.build import Built
 from sparring.training.control import Control, together
-from sparring.training.examine import Examination, examination, exploitability
+from sparring.training.keeping import keep_players, read_past, restore_players
 from sparring.training.meta_games import MetaGames, mixture_exploitability
 from sparring.training.opposition import Opposition
-from sparring.training.players import keep_players, read_past, restore_players
+from sparring.training.own_evaluation import Examination, examination, exploitability
 from sparring.training.population import Population
-from sparring.training.program import Orders, Plan, Report, TrainState, compile_program
 from sparring.training.recorder import Recorder
-from sparring.training.reseat import carried
-from sparring.training.rows import in_front
-from sparring.training.snapshot import to_arrays
 
 
 @dataclass(frozen=True)

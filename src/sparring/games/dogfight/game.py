@@ -16,7 +16,7 @@ from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import Central, GameSpec
 from sparring.games.dogfight import bots as scripted
-from sparring.games.dogfight import controls, drawing, guns, mirror, missiles, shaping, starts, view
+from sparring.games.dogfight import controls, guns, mirror, missiles, scenes, shaping, starts, view
 from sparring.games.dogfight.combat import Setting, foes, locks, substep
 from sparring.games.dogfight.geometry import look
 from sparring.games.dogfight.rules import BOUNDS, CAUSES, GROUND, PEACE, TIMEOUT, Fight, Rules, standard_rules
@@ -80,7 +80,7 @@ class Dogfight(Game):
         zones = guns.zones(sight, foes(state.alive_S, self.setting), self.rules, self.setting.front_quarter)
         given_SO = np.asarray(zones.given & self._armed(state))
         firing_SS = np.stack([np.insert(row_O, s, False) for s, row_O in enumerate(given_SO)])
-        return drawing.draw(state, self.spec, firing_SS, float(state.played) / self.setting.decisions)
+        return scenes.draw(state, self.spec, firing_SS, float(state.played) / self.setting.decisions)
 
     def bots(self) -> Bots:
         return scripted.ladder()

@@ -20,7 +20,7 @@ from sparring.core.scene import Scene
 from sparring.core.spec import ActionSpec, GameSpec
 from sparring.games.game import Bots, Game
 from sparring.games.skirmish import bots as scripted
-from sparring.games.skirmish import command, drawing, exchange, starts, terrain, view
+from sparring.games.skirmish import command, exchange, scenes, starts, terrain, view
 from sparring.games.skirmish.army import Army
 from sparring.games.skirmish.battle import Battle, Luck, fought
 from sparring.games.skirmish.maps import MAPS
@@ -99,7 +99,7 @@ class Skirmish(Game):
         return exchange.permuted(self.spec, self.setting.army, tree, order_S)
 
     def scene(self, state: Battle) -> Scene:
-        return drawing.draw(state, self.setting.army, self.spec)
+        return scenes.draw(state, self.setting.army, self.spec)
 
     def bots(self) -> Bots:
         return scripted.table()

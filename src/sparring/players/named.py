@@ -1,0 +1,276 @@
+"""Players by name: a bot, a run's learner at any kept checkpoint, or a package; and packages from learners.
+
+random                      a bot of the game
+runs/a                      the learner of a run, newest weights
+runs/a:prey                 one of several learners; runs/a:prey.shadow its shadow, runs/a:past-900 a past self
+runs/a@100   runs/a#3       as it was after iteration 100; of seed 3. All go together: runs/a:prey@100#3
+runs/a@all   runs/a#all     at every kept checkpoint; of every seed
+players/old.safetensors     a player package
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import jax
+
+from sparring.core.errors import ConfigError, GameError, RunError, unknown
+from sparring.core.settings import load_toml, to_dict
+from sparring.core.spec import GameSpec
+from sparring.games import registry
+from sparring.games.game import Game
+from sparring.play.scripted import RANDOM, Scripted, bot_names
+from sparring.players.checkpointed import (
+    SHADOW,
+    checkpoint_of,
+    learners_of,
+    members,
+    numbered,
+    seed_row,
+    seeds_of,
+    weights_of,
+)
+from sparring.players.claims import check_claims, filled, net_of
+from sparring.setup.config import RunConfig
+from sparring.setup.line_up import line_up
+from sparring.setup.named_arrays import to_arrays
+from sparring.store.checkpoints import load
+from sparring.store.packages import SUFFIX, PlayerMeta, has_checksum, read_package, write_package
+from sparring.store.run_dir import RunDir
+
+if TYPE_CHECKING:  # whoever builds a run may ask for guests by name
+    from sparring.setup.build import Built
+    from sparring.setup.program import TrainState
+
+ALL, ALL_SEEDS = "@all", "#all"
+PLAYERS = "players"
+"""The folder of a run with packages of its past selves."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A player that is ready to play."""
+
+    name: str
+    policy: Any
+    kind: Literal["bot", "run", "package"]
+    sides: tuple[int, ...]
+    """The sides of the game that it can drive."""
+    meta: PlayerMeta | None = None
+    """What a package of it says; None for bots."""
+    remarks: tuple[str, ...] = ()
+    """What somebody who uses it should know: newer checkpoints that were damaged."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text that names a learner, taken apart."""
+
+    place: Path
+    player: str = ""
+    iteration: int | None = None
+    seed: int | None = None
+
+    @property
+    def label(self) -> str:
+        name = (self.place.name or self.place.resolve().name) + (self.player and f":{self.player}")
+        name += "" if self.iteration is None else f"@{self.iteration}"
+        return name + ("" if self.seed is None else f"#{self.seed}")
+
+
+def entrants(texts: Sequence[str], game: Game, game_name: str = "") -> dict[str, Entrant]:
+    """The players of these texts by short names, or by the texts themselves where short names would collide."""
+    texts = [one for text in texts for one in expanded(text)]
+    for text in texts:
+        if texts.count(text) > 1:
+            raise ConfigError(f"The player {text} is named twice. Leave one out.")
+    found = [entrant(text, game, game_name) for text in texts]
+    short = [player.name for player in found]
+    names = [name if short.count(name) == 1 else text for name, text in zip(short, texts, strict=True)]
+    return dict(zip(names, found, strict=True))
+
+
+def entrant(text: str, game: Game, game_name: str = "") -> Entrant:
+    """The player that a text names, for this game; one that was made for another game is refused."""
+    if text in bot_names(game):
+        bots = game.bots()
+        sides = [k for k in range(game.spec.sides) if text == RANDOM or text in bots.fitting(k)]
+        return Entrant(text, Scripted.make(game, text), "bot", tuple(sides))
+    path = Path(text)
+    if path.suffix == SUFFIX or path.is_file():
+        if not path.exists():
+            raise no_player(text, game)
+        return from_package(path, game, game_name)
+    return from_run(source_of(text, game), game, game_name)
+
+
+def game_of(texts: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
+    """Name and options of the game that the first run or package plays; None where all texts are names of bots."""
+    for text in texts:
+        path = Path(text.removesuffix(ALL))
+        if path.is_file():
+            arrays, meta = read_package(path)
+            check_claims(path, meta, arrays)
+            return meta.game, meta.options
+        if place := folder_of(text):
+            config = load_toml(RunConfig, RunDir.open(place).config_path)
+            return config.game, config.options
+    return None
+
+
+def expanded(text: str) -> list[str]:
+    """RUN@all: each learner at every kept checkpoint, and the packages in the run's folder `players`: past selves.
+    RUN#all: the learner of every seed; RUN@all#all: both, the packages once."""
+    if text.endswith(ALL_SEEDS):
+        found = expanded(text.removesuffix(ALL_SEEDS))
+        return [one for text in found for one in ([text] if Path(text).is_file() else of_every_seed(text))]
+    if not text.endswith(ALL):
+        return [text]
+    run = RunDir.open(text.removesuffix(ALL))
+    kept, own = numbered(run), []
+    if kept:
+        players = list(learners_of(load(run.checkpoints_path)))
+        own = [""] if len(players) == 1 else [f":{player}" for player in players]
+    packages = sorted((run.path / PLAYERS).glob(f"*{SUFFIX}"))
+    return [f"{run.path}{player}@{number}" for player in own for number in sorted(kept)] + [*map(str, packages)]
+
+
+def of_every_seed(text: str) -> list[str]:
+    place = folder_of(text)
+    if not place:
+        raise no_player(text)
+    return [f"{text}#{seed}" for seed in seeds_of(load(RunDir.open(place).checkpoints_path))]
+
+
+def folder_of(text: str) -> str:
+    """The longest beginning of a text that is a folder, since names of folders may hold the signs : @ and #."""
+    ends = [len(text), *(i for i in reversed(range(1, len(text))) if text[i] in ":@#")]
+    return next((text[:end] for end in ends if Path(text[:end]).is_dir()), "")
+
+
+def source_of(text: str, game: Game) -> Source:
+    place = folder_of(text)
+    if not place:
+        raise no_player(text, game)
+    parts, sign = {"": ""}, ""
+    for letter in text[len(place) :]:
+        if letter in ":@#" and letter not in parts:
+            sign, parts[letter] = letter, ""
+        else:
+            parts[sign] += letter
+    if not all(parts[sign].isdecimal() for sign in "@#" if sign in parts):
+        raise ConfigError(
+            f"A learner is written RUN:PLAYER@ITERATION#SEED, found {text!r}. Leave out what is not needed; every "
+            "checkpoint is RUN@all, every seed RUN#all."
+        )
+    number = {sign: int(parts[sign]) for sign in "@#" if sign in parts}
+    return Source(Path(place), parts.get(":", ""), number.get("@"), number.get("#"))
+
+
+def no_player(text: str, game: Game | None = None) -> RunError:
+    """The sentence for a name that is nothing, with the nearest that is something."""
+    path = Path(text)
+    if path.parent == Path():
+        bots = () if game is None else bot_names(game)
+        return RunError(
+            unknown("player", text, [*bots, *players_in(Path()), *(f"runs/{n}" for n in players_in(Path("runs")))])
+        )
+    there = players_in(path.parent)
+    near = get_close_matches(re.split("[:@#]", path.name)[0], there, n=1, cutoff=0.4)
+    count = f"Of runs and packages, {len(there)} are in {path.parent}: check the name."
+    return RunError(f"No player at {text}. " + (f"Did you mean {path.parent / near[0]}?" if near else count))
+
+
+def players_in(folder: Path) -> list[str]:
+    """Names of the runs and packages in a folder."""
+    children = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [child.name for child in children if child.suffix == SUFFIX or (child / "manifest.json").is_file()]
+
+
+def from_run(source: Source, game: Game, game_name: str = "") -> Entrant:
+    run = RunDir.open(source.place)
+    config = load_toml(RunConfig, run.config_path)
+    check_same_game(str(run.path), config.game, config.options, game, game_name)
+    checkpoint = checkpoint_of(run, source.iteration)
+    player, own = weights_of(checkpoint, source.player, source.seed, run=source.place)
+    policy = filled(game.spec, config.net, own, str(checkpoint.path))
+    steps = checkpoint.iteration * int(run.read_manifest().get("steps_per_iteration", 0))
+    past = members(checkpoint, seed_row(checkpoint, source.seed)).get(player)
+    meta = PlayerMeta(
+        game=config.game, options=config.options, net=to_dict(config.net), player=player,
+        sides=sides_of(game.spec, config, player), run=run.path.resolve().name,
+        steps=steps if past is None else past["born"],
+    )  # fmt: skip
+    return Entrant(source.label, policy, "run", meta.sides, meta, checkpoint.skipped)
+
+
+def from_package(path: Path, game: Game, game_name: str = "") -> Entrant:
+    arrays, meta = read_package(path)
+    check_claims(path, meta, arrays)
+    check_same_game(str(path), meta.game, meta.options, game, game_name)
+    net = net_of(path, meta)
+    sides = meta.sides or tuple(range(game.spec.sides))
+    if not set(sides) <= set(range(game.spec.sides)):
+        raise RunError(f"{path} says it drives the sides {list(sides)} of {game.spec.sides}. Get another copy.")
+    run = f"{path.absolute().parent.parent.name}:" if path.absolute().parent.name == PLAYERS else ""
+    old = () if has_checksum(path) else (f"{path} is of an early format without a checksum: damage would not be seen.",)
+    return Entrant(run + path.stem, filled(game.spec, net, arrays, str(path)), "package", sides, meta, old)
+
+
+def save_player(
+    built: "Built", state: "TrainState", name: str, path: str | Path, *, place: int = 0, steps: int = 0, run: str = ""
+) -> Path:
+    """A package of one of the learners in training; `place` counts the seeds that train."""
+    config = built.config
+    for group, names in zip(state.learners, built.lineup.learners, strict=True):
+        if name in names:
+            row = names.index(name)
+            meta = PlayerMeta(
+                game=config.game, options=config.options, net=to_dict(config.net), player=name,
+                sides=sides_of(built.game.spec, config, name), steps=steps, run=run,
+            )  # fmt: skip
+            policy = jax.tree.map(lambda x: x[place, row], group.model.actor)  # noqa: B023
+            return write_package(path, to_arrays(policy), meta)
+    raise ConfigError(unknown("learner", name, built.lineup.names))
+
+
+def save_entrant(player: Entrant, path: str | Path) -> Path:
+    """A package of a player that was found by its name, such as RUN:PLAYER@ITERATION."""
+    if player.meta is None:
+        raise ConfigError(f"{player.name} is a bot, which is code and needs no package. Name a learner.")
+    return write_package(path, to_arrays(player.policy), player.meta)
+
+
+def check_same_game(source: str, name: str, options: tuple[str, ...], game: Game, game_name: str) -> None:
+    """Refuse a player of another game: by its name, then by what it sees and does."""
+    if game_name and name != game_name:
+        raise ConfigError(f"{source} plays {name}, not {game_name}. Choose players of one game.")
+    if name not in registry.GAMES:
+        return
+    try:
+        theirs = registry.make(name, **registry.parse_options(name, options)).spec
+    except (ConfigError, GameError) as error:
+        raise RunError(f"{source} was made for a game that there is not: {error}") from None
+    for what, own, found in (
+        ("features", game.spec.features, theirs.features),
+        ("action heads", game.spec.action.heads, theirs.action.heads),
+        ("continuous dimensions", game.spec.action.dimensions, theirs.action.dimensions),
+        ("sides", game.spec.sides, theirs.sides),
+    ):
+        if own != found:
+            raise ConfigError(
+                f"{source} was made for {name} with {what} {found}, and this game has {own}. "
+                "Choose players of one game with the same options."
+            )
+
+
+def sides_of(spec: GameSpec, config: RunConfig, player: str) -> tuple[int, ...]:
+    """The sides of the game that a learner, its shadow or a past self of it can drive."""
+    if spec.exchangeable_sides:
+        return tuple(range(spec.sides))
+    lineup, owner = line_up(spec, config), re.sub(r"^past-\d+-", "", player.removesuffix(SHADOW))
+    driven = lineup.seating.seats_of_side
+    return tuple(sorted({spec.side_of_seat[driven[k][0]] for k, n in lineup.player_of_side().items() if n == owner}))

@@ -1,0 +1,127 @@
+"""The state before step one: untrained learners, first games, empty pools. One program for all seeds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.core import Tracer
+
+from sparring.core.seeding import Seed
+from sparring.games.game import Game
+from sparring.learn.learner import Learner, new_learner
+from sparring.nets.actor_critic import ActorCritic
+from sparring.play.chance import stream
+from sparring.play.collect import begin
+from sparring.play.defeats import empty_archive
+from sparring.play.seating import Group
+from sparring.setup.build import Built
+from sparring.setup.line_up import has_pool
+from sparring.setup.program import Frozen, Orders, Plan, TrainState, seat_players
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What the first state of a run follows from, beside arrays: runs of which it is equal share one program."""
+
+    plan: Plan
+    players: tuple[tuple[int, ...], ...]
+    """Identities of the learners of each learning group."""
+    pool: int
+    """Rows for past selves."""
+    defeats: int
+    """Defeats that are kept to be tried again."""
+    anew: bool
+    """Some learners will begin anew from where they are now."""
+
+    @classmethod
+    def of(cls, built: Built) -> "Beginning":
+        config, lineup = built.config, built.lineup
+        identity = {name: player for player, name in enumerate(lineup.names)}
+        pools = 1 if config.roles.active else len(lineup.names)  # a league of roles has one past for all
+        return cls(
+            built.plan,
+            tuple(tuple(identity[name] for name in names) for names in lineup.learners),
+            pools * config.pool.pool_size if config.changing and has_pool(config) else 0,
+            config.defeats.defeat_size if config.defeats.defeat_share > 0 else 0,
+            config.roles.main_exploiters + config.roles.league_exploiters + config.roles.oracles > 0,
+        )
+
+
+def first_state(built: Built) -> TrainState:
+    """The state before step one, for every seed."""
+    models = stacked([first_models(built, int(seed)) for seed in built.seeds_R])
+    knobs = tuple(jnp.asarray(knobs_LH) for knobs_LH in built.knobs(0))
+    return begin_runs(
+        Beginning.of(built), built.game_of(0), built.rosters, built.standing, models, knobs, jnp.asarray(built.seeds_R)
+    )
+
+
+@partial(jax.jit, static_argnums=0)
+def begin_runs(
+    beginning: Beginning, game: Game, rosters: dict[str, Frozen], orders_R: Orders, models_R: tuple[ActorCritic, ...],
+    knobs: tuple[Array, ...], seeds_R: Array,
+) -> TrainState:  # fmt: skip
+    def begin_run(orders: Orders, models: tuple[ActorCritic, ...], seed: Array) -> TrainState:
+        plan, learners = beginning.plan, new_learners(beginning.plan, beginning.players, models)
+        # Every row of the pool holds the untrained learner until a snapshot takes it.
+        actor, rows = learners[0].model.actor, beginning.pool
+        pool = jax.tree.map(lambda x: jnp.repeat(x[:1], rows, axis=0), actor) if rows else None
+        drivers = seat_players(plan, learners, pool, rosters, orders, knobs)
+        key, replaying = stream(jax.random.key(seed), "first games"), beginning.defeats > 0
+        cursor = begin(game, plan.seating, drivers, key, shaping=plan.shaping, replaying=replaying)
+        archive = empty_archive(game, beginning.defeats, plan.steps) if replaying else None
+        return with_origin(beginning, TrainState(learners, cursor, pool, archive))
+
+    return jax.vmap(begin_run)(orders_R, models_R, seeds_R)
+
+
+def with_origin(beginning: Beginning, state: TrainState) -> TrainState:
+    """The state that also remembers how its learners are now, where some will begin anew from there."""
+    return state._replace(origin=jax.tree.map(jnp.copy, state.learners)) if beginning.anew else state
+
+
+def first_models(built: Built, seed: int) -> tuple[ActorCritic, ...]:
+    """Untrained networks, stacked group by group, as NumPy arrays. A learner's identity is its place in the line-up,
+    not its row."""
+    spec, net, ppo, seating = built.game.spec, built.config.net, built.plan.ppo, built.plan.seating
+
+    def model(player: int, group: Group) -> ActorCritic:
+        seats = seating.seats_in(group) if ppo.on("value_noise") else 0
+        seeded = Seed.of(seed) / "weights" / player
+        return ActorCritic.make(seeded, spec, net, value_scale=ppo.value_norm != "none", noise_seats=seats)
+
+    groups = [seating.groups[i] for i in seating.learning]
+    players = Beginning.of(built).players
+    return tuple(stacked([model(p, group) for p in own]) for own, group in zip(players, groups, strict=True))
+
+
+def stacked(models: Sequence[Any]) -> Any:
+    """Rows of a roster, put together by NumPy, so that nothing is compiled for it; where only shapes are asked for, by
+    JAX."""
+
+    def rows(*leaves: Any) -> Any:
+        return (jnp if isinstance(leaves[0], Tracer) else np).stack(leaves)
+
+    return jax.tree.map(rows, *models)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def new_learners(
+    plan: Plan, players: tuple[tuple[int, ...], ...], models: tuple[ActorCritic, ...]
+) -> tuple[Learner, ...]:
+    """Learners that have learned nothing yet, stacked group by group as their networks are."""
+    seating, found = plan.seating, []
+    for i, own, model in zip(seating.learning, players, models, strict=True):
+        worlds = len(seating.groups[i].lanes[0]) * seating.worlds
+        make = partial(new_learner, config=plan.ppo, worlds=worlds, seats=seating.seats_in(seating.groups[i]))
+        found.append(jax.vmap(make)(model, jnp.asarray(own, jnp.uint32)))
+    return tuple(found)
+
+
+def first_learners(built: Built, models: tuple[ActorCritic, ...]) -> tuple[Learner, ...]:
+    return new_learners(built.plan, Beginning.of(built).players, models)

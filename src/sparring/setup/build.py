@@ -1,0 +1,298 @@
+"""From a config to something that runs: the game, the plan, the knobs of every iteration."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from sparring.core.errors import ConfigError, unknown
+from sparring.core.fields import check_ranges
+from sparring.core.schedules import Schedule
+from sparring.core.spec import GameSpec
+from sparring.games import registry
+from sparring.games.game import Game
+from sparring.league.config import check_asked_of_game
+from sparring.league.player import FIRST
+from sparring.league.stages import parse_stages
+from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, knobs_at
+from sparring.learn.learner import Learner
+from sparring.nets.config import NetConfig
+from sparring.play.rollout import Pairing
+from sparring.play.roster import stack
+from sparring.play.scripted import Scripted, bot_names
+from sparring.play.seating import Seating
+from sparring.setup.checks import check, check_learning, nearest_divisor
+from sparring.setup.config import RunConfig
+from sparring.setup.line_up import BOTS, LineUp, bots_family, has_bots, layout_of, line_up, weakens
+from sparring.setup.memory import check_memory
+from sparring.setup.program import Frozen, Orders, Plan
+
+FILMED = 8
+"""Most steps from one state that is kept for defeats to the next."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A run ready to start."""
+
+    config: RunConfig
+    game: Game
+    lineup: LineUp
+    plan: Plan
+    rosters: dict[str, Frozen]
+    settings: tuple[tuple[PPOConfig, ...], ...]
+    """The settings of every learner, in the order of the learning groups."""
+    counted_steps: int = 0
+    """Steps of an iteration where the seating has changed since the run began: as they were counted then."""
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """Steps of one seed, counted over the seats that learn."""
+        return self.counted_steps or steps_counted(self.plan.seating, self.plan.steps)
+
+    @property
+    def iterations(self) -> int:
+        return -(-self.config.total_steps // self.steps_per_iteration)
+
+    @property
+    def seeds_R(self) -> np.ndarray:
+        return np.arange(self.config.seed, self.config.seed + self.config.seeds, dtype=np.uint32)
+
+    @property
+    def standing(self) -> Orders:
+        """Orders that seat row 0 everywhere, for every seed: where players never change, these stay."""
+        groups = [group for group in self.plan.seating.groups if not group.learns]
+        config, blocks = self.config, self.plan.seating.blocks
+
+        def filled(value: float, kind: Any, *shape: int) -> Array:
+            return jnp.asarray(np.full((config.seeds, *shape), value, kind))
+
+        def rows(value: float, kind: Any) -> tuple[Array, ...]:
+            return tuple(filled(value, kind, group.players) for group in groups)
+
+        weak, defeats, none = weakens(config), config.defeats, (None,) * len(groups)
+        lanes = blocks * self.plan.seating.away
+        pairing = Pairing(filled(0, np.int32, 2, lanes), filled(0, np.uint32, 2, lanes), filled(0, bool, blocks))
+        return Orders(
+            rows=rows(0, np.int32),
+            ids=tuple(filled(FIRST["bot"] if g.family.startswith(BOTS) else 0, np.uint32, g.players) for g in groups),
+            temperature=rows(1.0, np.float32) if weak else none,
+            epsilon=rows(0.0, np.float32) if weak else none,
+            pairing=pairing if self.plan.seating.changing else None,
+            reach=filled(defeats.defeat_reach, np.int32) if defeats.defeat_share else None,
+            replay_share=filled(defeats.defeat_share, np.float32) if defeats.defeat_share else None,
+        )
+
+    def game_of(self, stage: int) -> Game:
+        """The game with the rules of a stage, counted from 0."""
+        stages = parse_stages(self.config.stages)
+        return self.game.with_rules(**dict(stages[stage].settings)) if stages else self.game
+
+    def progress(self, iteration: int) -> float:
+        """How far schedules are before this iteration, from 0 to 1."""
+        steps = self.config.schedule_steps or self.config.total_steps
+        return min(iteration / -(-steps // self.steps_per_iteration), 1.0)
+
+    def knobs(self, iteration: int) -> tuple[np.ndarray, ...]:
+        """knobs_LH for each learning group: coefficients, then the weights of shaping terms."""
+        progress, shaping_J = self.progress(iteration), self.shaping_J(iteration)
+        return tuple(
+            np.stack([np.concatenate([knobs_at(ppo, progress), shaping_J]) for ppo in group]) for group in self.settings
+        )
+
+    def shaping_J(self, iteration: int) -> np.ndarray:
+        """Weights of the shaping terms, rewards first, then potentials; none where shaping is off."""
+        if not self.plan.shaping:
+            return np.zeros(0, np.float32)
+        spec, weights = self.game.spec, shaping_weights(self.game.spec, self.config.shaping)
+        names = spec.terms_of("reward") + spec.terms_of("potential")
+        progress = self.progress(iteration)
+        return np.asarray([weights[name].at(progress) if name in weights else 0.0 for name in names], np.float32)
+
+
+def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -> Built:
+    """Without a game, the registered one that the config names. What only looks at a run needs less memory than the
+    training, which may have been on a larger machine."""
+    if game is None:
+        game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+    check(config, game.spec)
+    if trains:
+        check_memory(game, config)
+    lineup = lined_up(game, config)
+    keep = (config.ppo.burn_in or config.ppo.sequence) if config.recurrent else config.play.steps
+    if config.defeats.defeat_share and not config.recurrent:  # states before defeats are kept as often
+        keep = next(steps for steps in range(FILMED, 0, -1) if config.play.steps % steps == 0)
+    settings = settings_of_learners(config, lineup)
+    ppo = every_term(config.ppo, settings)
+    check_actions(game, config.game, ppo, config.net)
+    shaping_weights(game.spec, config.shaping)
+    check_stages(game, config.stages)
+    check_minibatches(config, lineup.seating)
+    check_blocks(game, config)
+    check_meetings(game.spec, config)
+    live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
+    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live)
+    return Built(config, game, lineup, plan, rosters_of(game, config), settings)
+
+
+def lined_up(game: Game, config: RunConfig) -> LineUp:
+    return line_up(game.spec, config, bot_count(game, config))
+
+
+def bot_count(game: Game, config: RunConfig) -> int:
+    """Bots that have a share."""
+    return len(ladder_of(game, config)) if has_bots(config) else 0
+
+
+def steps_counted(seating: Seating, steps: int) -> int:
+    """Steps of one iteration, over the seats that learn."""
+    changing = seating.changing  # where others may drive the away side, its steps are not counted
+
+    def counted(block: int, side: int) -> bool:
+        return block not in changing or side == seating.home_B[block]
+
+    seats = sum(
+        seating.seats_in(seating.groups[i]) * sum(counted(*lane) for row in seating.groups[i].lanes for lane in row)
+        for i in seating.learning
+    )
+    return seats * seating.worlds * steps
+
+
+def check_blocks(game: Game, config: RunConfig) -> None:
+    """What shares and a curriculum ask of the bots and the blocks that there are."""
+    if config.changing and not config.roles.active:
+        bots, unlike = bot_count(game, config), not game.spec.exchangeable_sides
+        layout = layout_of(game.spec, config, bots)
+        can_mirror = [unlike or mirror for mirror in layout.mirror_B]  # unlike sides meet, one learning
+        check_asked_of_game(
+            config.opponents, config.curriculum, bots=bots, can_mirror=can_mirror, can_face=layout.face_B
+        )
+
+
+def check_meetings(spec: GameSpec, config: RunConfig) -> None:
+    """Past players of PSRO, and members of a population, are compared two by two where somebody wins."""
+    what = "oracles" if config.roles.oracles else "population" if config.population.population else ""
+    if what and spec.has_winners and spec.sides > 2:
+        raise ConfigError(
+            f"{what} compares players two by two, and {config.game} has {spec.sides} sides. Leave it out."
+        )
+
+
+def check_minibatches(config: RunConfig, seating: Seating) -> None:
+    """A learner's rows are those of its lanes: more than one for each world, or those of some worlds alone."""
+    for i in seating.learning:
+        rows = config.play.steps // config.sequence * len(seating.groups[i].lanes[0]) * seating.worlds
+        if rows % config.ppo.minibatches:
+            raise ConfigError(
+                f"minibatches={config.ppo.minibatches} does not divide the {rows} rows that a learner drives. "
+                f"Nearest that does: {nearest_divisor(rows, config.ppo.minibatches)}."
+            )
+
+
+def rosters_of(game: Game, config: RunConfig) -> dict[str, Frozen]:
+    """The bots that oppose: the one of a config that names it, or the whole ladder."""
+    names = (config.seats.opponent,) if config.seats.opponent else ladder_of(game, config) if has_bots(config) else ()
+    if not names:
+        return {}
+    ids = jnp.asarray([FIRST["bot"] + row for row in range(len(names))], jnp.uint32)
+    roster = Frozen(stack([Scripted.make(game, name) for name in names]), ids)
+    if not config.changing:
+        return {BOTS: roster}
+    return {bots_family(game.spec, seats): roster for seats in game.spec.seats_of_side}
+
+
+def ladder_of(game: Game, config: RunConfig) -> tuple[str, ...]:
+    names = config.opponents.ladder or game.bots().names
+    for name in names:
+        if name not in bot_names(game):
+            raise ConfigError(unknown(f"bot of {config.game}", name, bot_names(game)))
+    if not names:
+        raise ConfigError(f"{config.game} has no bots but random. Name it: --ladder random, or set bots to 0.")
+    return names
+
+
+def shaping_weights(spec: GameSpec, texts: tuple[str, ...]) -> dict[str, Schedule]:
+    """The weight of each shaping term that is on, over the run."""
+    known, weights = [term.name for term in spec.terms], {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals:
+            raise ConfigError(f"A shaping term is written name=weight, found {text!r}. For example survival=0.1.")
+        if name not in known:
+            raise ConfigError(unknown("shaping term", name, known) if known else "This game has no shaping terms.")
+        if name in weights:
+            raise ConfigError(f"The shaping term {name!r} is given twice: keep one.")
+        weights[name] = Schedule.parse(value.strip())
+    return weights
+
+
+def check_stages(game: Game, texts: tuple[str, ...]) -> None:
+    """Every stage must be readable, and name rules that the game has."""
+    for stage in parse_stages(texts):
+        game.with_rules(**dict(stage.settings))
+
+
+def every_term(common: PPOConfig, settings: tuple[tuple[PPOConfig, ...], ...]) -> PPOConfig:
+    """The common settings, with every term switched on that any learner uses: all learners share one program."""
+    used = {name: getattr(ppo, name) for name in NEUTRAL for group in settings for ppo in group if ppo.on(name)}
+    return replace(common, **used)
+
+
+def check_actions(game: Game, name: str, ppo: PPOConfig, net: NetConfig) -> None:
+    """Settings that need a kind of action which the game may not have."""
+    if ppo.on("epsilon") and not game.spec.action.heads:
+        raise ConfigError(
+            f"epsilon mixes in random choices of discrete heads, and {name} has none. "
+            "Explore by the deviation of its continuous actions: --initial-std or --fixed-std."
+        )
+    for setting in ("std", "initial_std"):
+        value = getattr(net, setting)
+        if value != getattr(NetConfig(), setting) and not game.spec.action.dimensions:
+            raise ConfigError(
+                f"{setting}={value} is the deviation of continuous actions, and {name} has none. Leave {setting} out."
+            )
+
+
+def settings_of_learners(config: RunConfig, lineup: LineUp) -> tuple[tuple[PPOConfig, ...], ...]:
+    """Every learner's PPO settings: the common ones, changed by what `each` says."""
+    names = lineup.names
+    settings = [config.ppo] * len(names)
+    for text in config.each:
+        knob, _, values = text.partition("=")
+        knob = knob.strip().replace("-", "_")
+        if knob not in COEFFICIENTS:
+            raise ConfigError(f"each={text!r}: {unknown('coefficient', knob, COEFFICIENTS)}")
+        parts = [part for part in values.split(",") if part.strip()]
+        if len(parts) != len(names):
+            raise ConfigError(
+                f"each={text!r} must give one value for each of the {len(names)} learners "
+                f"({', '.join(names)}), found {len(parts)}. Separate them by commas."
+            )
+        settings = [replace(ppo, **{knob: Schedule.parse(part)}) for ppo, part in zip(settings, parts, strict=True)]
+    for name, ppo in zip(names, settings, strict=True):
+        try:
+            check_ranges(ppo)
+            check_learning(ppo, config.net)
+        except ConfigError as error:
+            raise ConfigError(f"Settings of {name}: {error}") from None
+    rest = iter(settings)
+    return tuple(tuple(next(rest) for _ in group) for group in lineup.learners)
+
+
+def actors(built: Built, learners: tuple[Learner, ...]) -> dict[str, Any]:
+    """The policies of one seed's learners by name, and those of their shadows where they have any."""
+    found = {}
+    for group, names in zip(learners, built.lineup.learners, strict=True):
+        for row, name in enumerate(names):
+            found[name] = jax.tree.map(lambda x, row=row: x[row], group.model.actor)
+            if group.shadow is not None:
+                found[shadow_name(name)] = jax.tree.map(lambda x, row=row: x[row], group.shadow)
+    return found
+
+
+def shadow_name(learner: str) -> str:
+    return f"{learner}.shadow"

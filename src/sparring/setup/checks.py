@@ -1,0 +1,189 @@
+"""Whether the settings of a run go together: asked once, when it is built. Making or loading a config asks nothing."""
+
+from math import isqrt
+
+from sparring.core.errors import ConfigError, unknown
+from sparring.core.fields import check_ranges
+from sparring.core.schedules import Schedule
+from sparring.core.sizes import check_size
+from sparring.core.spec import GameSpec
+from sparring.league.config import check_opponents
+from sparring.league.gates import check_gate
+from sparring.league.population import HORIZONS, SHAPING, PopulationConfig, check_population
+from sparring.league.roles import check_roles
+from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, coefficient
+from sparring.nets.config import NetConfig, check_net
+from sparring.setup.config import RunConfig
+from sparring.setup.needs import check_needs
+from sparring.setup.win_rates import check_win_rates
+
+NONE = Schedule.parse(0.0)
+
+
+def check(config: RunConfig, spec: GameSpec) -> None:
+    """Refuse the first setting that is out of its range, contradicts another one, does nothing or does not suit the
+    game. Ranges come first, so that rules may rely on them."""
+    check_ranges(config)
+    if config.seed + config.seeds > 2**32:
+        raise ConfigError(f"seed must leave room for all seeds below 2**32, found {config.seed}. Choose a smaller one.")
+    check_net(config.net)
+    check_learning(config.ppo, config.net)
+    check_opponents(config.opponents, config.pool, config.curriculum)
+    check_league(config)
+    check_met(config)
+    check_rows(config)
+    check_needs(config)
+    check_win_rates(spec, config)
+
+
+def check_learning(ppo: PPOConfig, net: NetConfig) -> None:
+    """Options of one learner that need each other."""
+    if ppo.on("shadow_half_life") and ppo.on("shadow_tau"):
+        raise ConfigError("shadow_half_life and shadow_tau say the same in two ways, found both. Leave one out.")
+    if ppo.on("shadow_half_life") and min(ppo.shadow_half_life.start, ppo.shadow_half_life.end) <= 0:
+        raise ConfigError(f"shadow_half_life must be above 0 all the time, found {ppo.shadow_half_life}.")
+    if ppo.on("anchor") and not ppo.has_shadow:
+        raise ConfigError("anchor holds the policy near its shadow, and there is none. Set shadow_half_life.")
+    if ppo.kl_min.start > ppo.kl_max.start or ppo.kl_min.end > ppo.kl_max.end:
+        raise ConfigError(f"kl_min must not exceed kl_max, found {ppo.kl_min} and {ppo.kl_max}.")
+    if ppo.on("advantage_noise") and ppo.normalise_advantage not in ("batch", "side"):
+        raise ConfigError(
+            "advantage_noise is a share of advantages of deviation 1, found "
+            f"normalise_advantage={ppo.normalise_advantage}. Use batch or side."
+        )
+    if ppo.on("value_noise") and net.trunk == "shared":
+        raise ConfigError("value_noise adds to what the critic sees, and a shared trunk sees for both. Use separate.")
+
+
+def check_league(config: RunConfig) -> None:
+    """Where learners have roles, these alone say who meets whom."""
+    check_roles(config.roles)
+    check_gate(config.gates)
+    if config.gates.gate != "none":
+        check_gated(config)
+    check_population(config.population)
+    if config.population.population:
+        check_members(config)
+    if not config.roles.active:
+        return
+    if config.opponents.history != NONE or config.opponents.history_floor:
+        raise ConfigError(
+            "Roles say by themselves how often the past is met: history and history_floor have no place beside them. "
+            "Leave them out, or set mains and oracles to 0."
+        )
+    if not config.pool.pool_size:
+        raise ConfigError("A league of roles keeps past players in memory, found pool_size=0. Raise it.")
+    if config.ppo.on("imitation"):
+        raise ConfigError("imitation learns in the opponent's place, and roles never play there. Leave it out.")
+    if config.roles.oracles and (config.pool.guests or config.gates.gate != "none"):
+        raise ConfigError(
+            "Oracles answer a meta-strategy over all past players: guests, whose payoffs nobody measured, and gates "
+            "have no place there. Leave them out."
+        )
+    if config.roles.oracles and config.stages:
+        raise ConfigError(
+            "Payoffs between past players hold for the rules under which they were measured, and stages change "
+            "those. Leave stages or oracles out."
+        )
+
+
+def check_gated(config: RunConfig) -> None:
+    """A gate judges by games of training: whoever it asks about must be met."""
+    gates, opponents = config.gates, config.opponents
+    if (opponents.history == NONE and not config.roles.mains) or config.pool.pool_size < 2:
+        raise ConfigError(
+            "A gate lets the learner into a pool of past champions, which needs a share and two rows or more. "
+            "Set --history 1 and a larger --pool-size."
+        )
+    if opponents.history_epsilon != NONE or opponents.history_temperature != Schedule.parse(1.0):
+        raise ConfigError(
+            "A gate goes by games against champions at full strength. Leave history_epsilon and history_temperature "
+            "out."
+        )
+    if gates.gate_floor and "latest" in (opponents.sampler, opponents.late_sampler):
+        raise ConfigError("gate_floor asks about all past champions, and sampler=latest meets one. Use pfsp_hard.")
+    if gates.gate_anchor_floor and opponents.bots == NONE and not opponents.bot_floor:
+        raise ConfigError("gate_anchor_floor asks about bots, which have no share. Set --bots 0.2.")
+
+
+def check_members(config: RunConfig) -> None:
+    """What a population can be combined with."""
+    check_explored(config.population, config.ppo, config.shaping)
+    if config.roles.oracles:
+        raise ConfigError("Oracles respond to a mixture one after another, and copy nobody. Leave population out.")
+    if config.roles.active and config.roles.mains != config.population.population:
+        raise ConfigError(
+            f"In a league of roles the mains are the members of the population: found mains={config.roles.mains} and "
+            f"population={config.population.population}. Make them equal, or leave one at 0."
+        )
+    if config.stages:
+        raise ConfigError(
+            "Members of a population are compared under the game's own rules, and stages change those. Leave one out."
+        )
+
+
+def check_explored(population: PopulationConfig, ppo: PPOConfig, shaping: tuple[str, ...]) -> None:
+    """Coefficients that exist and act: a factor on one that is 0, off or at its bound would do nothing."""
+    terms = {SHAPING + text.partition("=")[0].strip(): text for text in shaping}
+    for knob in population.pbt_knobs:
+        if knob in terms:
+            continue
+        if knob not in COEFFICIENTS:
+            raise ConfigError(f"pbt_knobs: {unknown('coefficient', knob, (*COEFFICIENTS, *terms))}")
+        schedule = coefficient(ppo, knob)
+        off = knob in NEUTRAL and not ppo.on(knob)
+        if off or schedule.start == 0 or (knob in HORIZONS and schedule.start == 1):
+            raise ConfigError(
+                f"pbt_knobs names {knob}, which is {schedule}: a factor would change nothing. Give it another value, "
+                "or leave it out."
+            )
+
+
+def check_met(config: RunConfig) -> None:
+    """Whoever has a share, is weakened, or is learned from must be there."""
+    if config.opponents.shadow != NONE and not config.ppo.has_shadow:
+        raise ConfigError("shadow gives the shadow a share, and there is none. Set shadow_half_life or shadow_tau.")
+    if config.pool.pool_size == 1 and not config.ppo.has_shadow and config.opponents.history != NONE:
+        raise ConfigError("A pool of one is at times empty, and then the shadow steps in. Set shadow_half_life.")
+    led = config.curriculum.curriculum and config.curriculum.weaken_levels > 0
+    if led and not config.ppo.has_shadow and config.pool.pool_size == 0:
+        raise ConfigError(
+            "A curriculum weakens the shadow or past selves, and there is neither. "
+            "Set shadow_half_life, raise pool_size, or set weaken_levels to 0."
+        )
+    if config.defeats.defeat_share and not config.changing:
+        raise ConfigError("defeat_share replays defeats by others than the current self. Give others a share.")
+    if config.ppo.on("imitation") and not config.defeats.defeat_share:
+        raise ConfigError("imitation learns from the winners of lost games, and needs defeat_share above 0.")
+
+
+def check_rows(config: RunConfig) -> None:
+    """A rollout must fall into whole sequences, and those into whole minibatches."""
+    steps, worlds, parts = config.play.steps, config.play.worlds, config.ppo.minibatches
+    length = config.sequence
+    if steps % length:
+        raise ConfigError(
+            f"sequence={length} does not divide the {steps} steps of a rollout. "
+            f"Nearest that does: {nearest_divisor(steps, length)}."
+        )
+    burn_in = config.ppo.burn_in
+    if burn_in and not config.recurrent:
+        raise ConfigError(f"burn_in={burn_in} warms up a memory, found memory=none. Use gru or lstm, or leave it out.")
+    if burn_in and length % burn_in:
+        raise ConfigError(
+            f"burn_in={burn_in} does not divide the sequence of {length} steps. "
+            f"Nearest that does: {nearest_divisor(length, burn_in)}."
+        )
+    rows = steps // length * worlds
+    check_size("steps x worlds, the rows of a rollout,", rows)
+    if rows % parts:
+        what = f"{steps} steps x {worlds} worlds" + (f" / sequences of {length}" if length > 1 else "")
+        raise ConfigError(
+            f"minibatches={parts} does not divide the {rows} rows of a rollout ({what}). "
+            f"Nearest that does: {nearest_divisor(rows, parts)}."
+        )
+
+
+def nearest_divisor(number: int, wanted: int) -> int:
+    small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
+    return min((*small, *(number // d for d in small)), key=lambda d: (abs(d - wanted), d))

@@ -1,0 +1,178 @@
+"""Finished runs of one game side by side: their candidates of all seeds meet, and what the runs left is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+from sparring.core.errors import RunError
+from sparring.core.settings import load_toml
+from sparring.core.spec import GameSpec
+from sparring.evaluation.regimes import (
+    EXPLOITABILITY,
+    RATING,
+    WORST,
+    Candidate,
+    Comparison,
+    Cost,
+    Standing,
+    cycles_of_play,
+    entrant_name,
+    figures_of_line,
+    iteration_cost,
+    standings,
+)
+from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
+from sparring.evaluation.tournament import play_pairs
+from sparring.games import registry
+from sparring.games.game import Game
+from sparring.play.scripted import RANDOM, bot_names
+from sparring.players.checkpointed import SHADOW as SHADOW_ENDING
+from sparring.players.checkpointed import believing, leaders_of, learners_of, numbered, seeds_of
+from sparring.players.named import Source, entrant, from_run
+from sparring.ratings.payoff import Payoff
+from sparring.setup.config import RunConfig
+from sparring.store.checkpoints import load
+from sparring.store.run_dir import RunDir
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A candidate of a run before it has played: for each seed, the player that stands for it."""
+
+    name: str
+    regime: str
+    run: RunDir
+    team: str
+    players: Mapping[int, str]
+
+
+def finished(path: Path) -> bool:
+    """Whether a run has its last checkpoint, and the evaluation that follows it where one is wanted."""
+    if not (path / "manifest.json").is_file():
+        return False
+    run = RunDir.open(path)
+    iterations = run.read_manifest().get("iterations")
+    if iterations is None or max(numbered(run), default=-1) < iterations:
+        return False
+    config = load_toml(RunConfig, run.config_path)
+    return not config.evaluation.eval_games or len(run.last_evaluation()) >= config.seeds
+
+
+def compared(
+    runs: Mapping[str, Path],
+    *,
+    games: int = 32,
+    seed: int = 0,
+    costs: Mapping[str, Cost] | None = None,
+    failures: Mapping[str, str] | None = None,
+) -> Comparison:
+    """The runs by name; every two candidates play `games` games, and so does every candidate with every bot."""
+    opened = {regime: RunDir.open(path) for regime, path in runs.items()}
+    if not opened:
+        raise RunError("There is no finished run to compare. Train at least one.")
+    first = load_toml(RunConfig, next(iter(opened.values())).config_path)
+    game = registry.make(first.game, **registry.parse_options(first.game, first.options))
+    entries = [entry for regime, run in opened.items() for entry in entries_of(regime, run)]
+    costs = {regime: with_timing((costs or {}).get(regime, Cost()), run) for regime, run in opened.items()}
+    seeds = min(len(entry.players) for entry in entries)
+    plain = Comparison(first.game, seeds, (), costs, failures or {})
+    mixtures = [mixture for regime, run in opened.items() for mixture in mixtures_of(regime, run)]
+    if why := no_tournament(game.spec):
+        # Games judged by returns need a cross-play of returns, whose figures would join those of the runs here.
+        for regime, run in opened.items():
+            if not last_evaluation(run):
+                raise RunError(
+                    f"{regime} was never evaluated, and {why}: there is nothing to compare it by. "
+                    f"Evaluate it: sparring resume {run.path} --eval-games 32"
+                )
+        candidates = (*map(examined, entries), *mixtures)
+        return replace(plain, candidates=candidates, remarks=(f"No tournament: {why}.",))
+    payoff = meet(game, entries, games=games, seed=seed)
+    seeds_of = {entry.name: tuple(entry.players) for entry in entries}
+    found = standings(payoff, seeds_of, RANDOM)
+    own = [entrant_name(name, number) for name, numbers in seeds_of.items() for number in numbers]
+    share, floor = cycles_of_play(payoff, own, seed=seed)
+    candidates = tuple(ranked(examined(entry), found[entry.name]) for entry in entries)
+    return replace(plain, candidates=(*candidates, *mixtures), games=games, cyclic_share=share, noise_floor=floor)
+
+
+def no_tournament(spec: GameSpec) -> str:
+    """Why players of this game cannot be ranked by games won; empty where they can."""
+    if spec.score != "outcome":
+        return "this game is judged by returns, not won or lost"
+    return "" if spec.sides == 2 and spec.exchangeable_sides else "this game has not two sides that are alike"
+
+
+def entries_of(regime: str, run: RunDir) -> list[Entry]:
+    """The newest learner, and its shadow where there is one. Of several learners it is the one that the run's own
+    evaluation shows: the leader of a population, seed by seed, or the first main of a league."""
+    checkpoint = load(run.checkpoints_path)
+    learners, seeds = learners_of(checkpoint), seeds_of(checkpoint)
+    leaders = leaders_of(checkpoint) or [0] * len(seeds)
+    with believing(checkpoint.path):
+        chosen = {seed: list(learners)[row] for seed, row in zip(seeds, leaders, strict=True)}
+        group = next(iter(learners.values()))[0] if learners else 0
+    entries = [Entry(regime, regime, run, LEARNED, chosen)]
+    if any(name.startswith(f"learners.{group}.shadow.") for name in checkpoint.arrays):
+        slow = {seed: name + SHADOW_ENDING for seed, name in chosen.items()}
+        entries.append(Entry(regime + SHADOW_ENDING, regime, run, SHADOW, slow))
+    return entries
+
+
+def meet(game: Game, entries: list[Entry], *, games: int, seed: int) -> Payoff:
+    """The games of all pairs but those of two bots."""
+    learned = {
+        entrant_name(entry.name, number): from_run(Source(entry.run.path, player, seed=number), game).policy
+        for entry in entries
+        for number, player in entry.players.items()
+    }
+    bots = {name: entrant(name, game).policy for name in bot_names(game)}
+    pairs = [*combinations(learned, 2), *product(learned, bots)]
+    return play_pairs(game, {**learned, **bots}, pairs, games=games, seed=seed, most_games=max(games, 1024))
+
+
+def examined(entry: Entry) -> Candidate:
+    """The candidate with the figures of the run's last evaluation; with none where it was never evaluated."""
+    manifest, last = entry.run.read_manifest(), last_evaluation(entry.run)
+    missing = [seed for seed in entry.players if last and seed not in last]
+    if missing:
+        raise RunError(
+            f"{entry.run.metrics_path} has no evaluation of seed {missing[0]}: lines of it were lost. Restore the file "
+            "from a copy, or train the run again."
+        )
+    by_seed = [
+        figures_of_line(last.get(seed, {}), entry.team, manifest["sides"], alike=bool(manifest["alike"]))
+        for seed in entry.players
+    ]
+    shared = [key for key in by_seed[0] if all(key in own for own in by_seed)]
+    return Candidate(entry.name, entry.regime, {key: tuple(own[key] for own in by_seed) for key in shared})
+
+
+def mixtures_of(regime: str, run: RunDir) -> list[Candidate]:
+    """What PSRO gives, where its exploitability is known exactly; it plays no tournament, being many policies."""
+    exact = [line.get(f"{EXPLOITABILITY}/{MIXTURE}") for line in last_evaluation(run).values()]
+    known = tuple(float(value) for value in exact if value is not None)
+    return (
+        [Candidate(f"{regime}.{MIXTURE}", regime, {EXPLOITABILITY: known})]
+        if known and len(known) == len(exact)
+        else []
+    )
+
+
+def ranked(candidate: Candidate, standing: Standing) -> Candidate:
+    """Games against all others say more than the returns of a run's own evaluation: these are left out."""
+    exact = {key: values for key, values in candidate.figures.items() if key == EXPLOITABILITY}
+    figures = {**exact, RATING: standing.rating, WORST: standing.worst}
+    return replace(candidate, figures=figures, worst=standing.against)
+
+
+def last_evaluation(run: RunDir) -> dict[int, dict[str, Any]]:
+    """For each seed its newest line of evaluation."""
+    return {line["seed"]: line for line in run.metrics() if line["kind"] == "eval"}
+
+
+def with_timing(cost: Cost, run: RunDir) -> Cost:
+    first, speed = iteration_cost(run.timing())
+    return replace(cost, first_seconds=first, steps_per_second=speed)
