@@ -4,6 +4,7 @@ import json as json_text
 from dataclasses import dataclass
 
 from sparring.cli.flags import RunFolder, parse
+from sparring.core.errors import ConfigError
 from sparring.league.config import SHARES
 
 EXAMPLES = ("sparring shares runs/first", "sparring shares runs/first --history 0.4 --bots 0.1")
@@ -23,6 +24,8 @@ class Shares:
     """Share of blocks against past selves and guests."""
     bots: float | None = None
     """Share of blocks against bots."""
+    set: tuple[str, ...] = ()
+    """Shares of a league of roles by the names of its branches, as pfsp=0.6."""
     json: bool = False
     """Print the result as one JSON object."""
 
@@ -39,6 +42,7 @@ def command(words: list[str]) -> None:
     check_by_hand(known.opposition)
     league = known.opposition.leagues[0]
     wanted = {kind: share for kind in SHARES if (share := getattr(arguments, kind)) is not None}
+    wanted |= dict(map(named_share, arguments.set))
     if wanted:
         check_shares(league, wanted, progress)
         number = drop(run, {"do": "shares", "shares": wanted})
@@ -52,6 +56,14 @@ def command(words: list[str]) -> None:
     listed = ", ".join(f"{kind} {share:.3g}" for kind, share in found.items())
     how = "by the schedules" if league.state.careers[0].by_hand is None else "by hand"
     print(f"Before iteration {known.iteration}, {how}: {listed}.")
+
+
+def named_share(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise ConfigError(f"A share is written name=number, found {text!r}. For example pfsp=0.6.") from None
 
 
 def tell(what: str, facts: dict, as_json: bool) -> None:
