@@ -113,7 +113,7 @@ class Book:
         for learner, column in zip(*np.nonzero(games_LM), strict=True):
             won, drawn, _ = score_LM3[learner, column].tolist()
             games = int(games_LM[learner, column])
-            surprise = (won + drawn / 2) / games - expected(rating_M[learner], rating_M[column])
+            surprise = (won + drawn / 2) / games - expected(float(rating_M[learner]), float(rating_M[column]))
             gain = K * min(games, TOGETHER) * surprise
             rating_M[learner] += gain
             rating_M[column] -= gain

@@ -43,8 +43,8 @@ def packed(player: Player) -> int:
 
 def unpacked(number: int) -> tuple[Kind, int] | None:
     """Kind and number of the player that a number of an array stands for; None where it is nobody's."""
-    found = [kind for kind, first in FIRST.items() if number >= first]
-    kind = max(found, key=FIRST.__getitem__, default=None)
+    found: list[Kind] = [kind for kind, first in FIRST.items() if number >= first]
+    kind = max(found, key=lambda one: FIRST[one]) if found else None
     return None if kind is None else (kind, number - FIRST[kind])
 
 
