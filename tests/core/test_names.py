@@ -26,9 +26,6 @@ OUT = [
 ]
 
 
-PAST = Player("past", 0, "past-3", 0, born=3)
-
-
 @pytest.mark.parametrize("name", OUT)
 def test_what_could_lead_out_of_a_folder_is_no_name(name):
     assert not is_file_name(name)
@@ -41,12 +38,12 @@ def test_what_could_lead_out_of_a_folder_is_no_name(name):
 )
 def test_names_that_runs_give_are_names(name):
     assert checked_name(name) == name
-    assert from_plain(Player, {**to_plain(PAST), "name": name}).name == name
 
 
 def test_a_player_of_a_checkpoint_has_the_types_of_one():
-    plain = to_plain(PAST)
-    assert from_plain(Player, plain) == PAST
-    for field, value in (("kind", [None]), ("born", "3"), ("number", None), ("pinned", 1), ("name", 3), ("name", None)):
-        with pytest.raises(ValueError, match=field):
+    player = Player("past", 0, "past-3", 0, born=3)
+    plain = to_plain(player)
+    assert vars(from_plain(Player, plain)) == vars(player)
+    for field, value in (("kind", [None]), ("born", "3"), ("number", None), ("pinned", 1), ("name", ["a"])):
+        with pytest.raises(ValueError, match=rf"Player\.{field}"):
             from_plain(Player, {**plain, field: value})

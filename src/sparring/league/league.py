@@ -7,18 +7,17 @@ interrupted run that is resumed decides exactly as the uninterrupted one. All ch
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.names import checked_name
 from sparring.core.plain import from_plain, to_plain
-from sparring.league.blocks import NORMAL, Block, Draw, Played, after, due, playing, received
+from sparring.league.blocks import Block, Draw, Played, after, due, playing, received
 from sparring.league.book import POOLED, Book
 from sparring.league.copying import (
     POSTPONED,
@@ -34,33 +33,18 @@ from sparring.league.copying import (
 from sparring.league.curriculum import moved
 from sparring.league.draws import Outlook, Table, draw_players
 from sparring.league.events import Counted, Event, Joined, Own, Recalled, SharesSet
+from sparring.league.members import Member, members
 from sparring.league.meta_game import MetaGame, MetaStrategy, Pair, meta_strategy, uniform
 from sparring.league.mixture import set_by_hand, shares
-from sparring.league.player import NOBODY, Player
+from sparring.league.player import Player
 from sparring.league.pool import by_age
+from sparring.league.reading import read
 from sparring.league.score import Score, rates
 from sparring.league.state import Assignment, Career, LeagueState, Rules
 from sparring.ratings.payoff import RatingError
-from sparring.statistics.intervals import Interval
 
 UNSOLVED = "the meta-game could not be solved, so past players are met alike"
 CROWDED = "a past player could not be brought back, because all rows of the pool are playing"
-
-
-class Member(NamedTuple):
-    """A player as people read of it, from the view of a learner that meets it."""
-
-    player: Player
-    row: int | None
-    """Of the pool; None for those who have none."""
-    games: int
-    rate: float
-    """The learner's, old games counting less."""
-    interval: Interval
-    """Of the learner's rate over all games."""
-    rating: float
-    weight: float | None = None
-    """In the meta-strategy of PSRO; None where there is none, or it does not know the player."""
 
 
 @dataclass
@@ -144,46 +128,7 @@ class League:
         return min(1.0, max(0.0, (rate - config.follow_from) / (config.follow_to - config.follow_from)))
 
     def members(self) -> tuple[Member, ...]:
-        """Everybody but a learner that is alone: each as the first learner sees it that can meet it as its own. Bots
-        are shown for each of several learners that have no roles."""
-        others, bots = (
-            [player for player in self.rules.players if (player.kind == "bot") == scripted]
-            for scripted in (False, True)
-        )
-        alone, shared = self.rules.learners == 1, any(role.name for role in self.rules.roles)
-        branches = [branch for role in self.rules.roles for branch in role.branches]
-        if not alone and not any("shadow" in branch.among.kinds and branch.ever for branch in branches):
-            others = others[: self.rules.learners]
-        listed = [(player, self._viewer(player)) for player in (*others[alone:], *self.state.pool.players)]
-        if alone or shared:
-            return tuple(self._member(*one) for one in (*listed, *((bot, self._viewer(bot)) for bot in bots)))
-        for learner, name in enumerate(self.rules.names):
-            met = [bot for bot in bots if self.rules.opposed(learner, bot)]
-            listed += [(replace(bot, name=f"{bot.name} ({name})"), learner) for bot in met]
-        return tuple(self._member(*one) for one in listed)
-
-    def _viewer(self, player: Player) -> int:
-        """The learner from whose games a player is described: whose own it is, or the first that can meet it."""
-        if any(role.name for role in self.rules.roles) or player.learner == NOBODY:
-            learners = range(self.rules.learners)
-            return next((learner for learner in learners if self.rules.opposed(learner, player)), 0)
-        return player.learner if not self.rules.sides else self.rules.opposite(player.learner)
-
-    def _member(self, player: Player, learner: int) -> Member:
-        book, column = self.state.book, self.state.book.roll.column[player]
-        interval = book.interval(learner, player)
-        known = self.state.pool.players[: len(self.state.meta.weight_M)]
-        weight = float(self.state.meta.weight_M[known.index(player)]) if player in known else None
-        rate = float(book.rates(learner)[column])
-        return Member(
-            player,
-            self.state.pool.rows.get(player),
-            interval.count,
-            rate,
-            interval,
-            float(book.rating_M[column]),
-            weight,
-        )
+        return members(self.rules, self.state)
 
     def _learner(self, learner: int) -> Player:
         return self.rules.players[learner]
@@ -191,43 +136,12 @@ class League:
     # What was played.
 
     def _learn_from(self, played: Played) -> None:
-        state, rules = self.state, self.rules
-        score_LM3 = np.zeros((rules.learners, len(state.book.players), 3), int)
-        sampled: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-        at_level, level_L = [Score()] * rules.learners, [self._level(one) for one in range(rules.learners)]
-        for row in played.meetings:
-            learner, block = self.learner_of(row.block), state.blocks[row.block]
-            draws = block.draws_of(row.player, played.iteration)
-            if not draws:
-                raise RunError(
-                    f"Block {row.block} reports games against {row.player.name} in iteration {played.iteration}, but "
-                    f"was given {block.old.player.name} and {block.next.player.name}. Check who acted there."
-                )
-            if not self._says_something(learner, row.player, played.iteration):
-                continue
-            column, score = state.book.roll.column[row.player], Score(row.won, row.drawn, row.lost)
-            if not row.weakened:
-                score_LM3[learner, column] += score
-            levels = {draw.level for draw in draws}
-            if row.games and levels == {NORMAL}:
-                sampled[learner][column] += row.won / row.games / row.probability
-            if levels == {level_L[learner]}:
-                at_level[learner] = at_level[learner].plus(score)
-        book = state.book.after(score_LM3, rules.config.forget)
-        self.state = replace(state, book=book, blocks=after(state.blocks, played))
-        for learner in range(rules.learners):
-            self._learn_quality(learner, sampled[learner])
-            self._climb(learner, at_level[learner])
-
-    def _says_something(self, learner: int, player: Player, iteration: int) -> bool:
-        """Not games of weights that are gone."""
-        careers = self.state.careers
-        rival = careers[player.number].anew if player.kind == "learner" else 0
-        return iteration >= max(careers[learner].anew, rival)
-
-    def _level(self, learner: int) -> int:
-        level = self.state.careers[learner].standing.level
-        return level if level < len(self.rules.levels(learner)) else NORMAL
+        found = read(self.rules, self.state, played)
+        book = self.state.book.after(found.score_LM3, self.rules.config.forget)
+        self.state = replace(self.state, book=book, blocks=after(self.state.blocks, played))
+        for learner in range(self.rules.learners):
+            self._learn_quality(learner, found.sampled[learner])
+            self._climb(learner, found.at_level[learner])
 
     def _learn_quality(self, learner: int, sampled: Mapping[int, float]) -> None:
         for branch in self.rules.roles[learner].branches:

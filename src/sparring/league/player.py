@@ -43,11 +43,9 @@ def packed(player: Player) -> int:
 
 def unpacked(number: int) -> tuple[Kind, int] | None:
     """Kind and number of the player that a number of an array stands for; None where it is nobody's."""
-    reached: list[tuple[int, Kind]] = [(first, kind) for kind, first in FIRST.items() if number >= first]
-    if not reached:
-        return None
-    first, kind = max(reached)
-    return kind, number - first
+    found: list[Kind] = [kind for kind, first in FIRST.items() if number >= first]
+    kind = max(found, key=lambda one: FIRST[one]) if found else None
+    return None if kind is None else (kind, number - FIRST[kind])
 
 
 def learners_named(names: Sequence[str], roles: Sequence[str]) -> tuple[Player, ...]:
