@@ -44,6 +44,7 @@ LEAGUE = replace(
     CONFIG,
     total_steps=ITERATIONS * PER_ITERATION,
     play=PlayConfig(worlds=24, steps=3, blocks=8),
+    ppo=replace(CONFIG.ppo, learning_rate=S(0.03)),  # members that are alike would not be copied
     opponents=OpponentsConfig(),
     pool=PoolConfig(pool_size=3),
     roles=RolesConfig(mains=2, main_exploiters=1, league_exploiters=1, role_steps=PER_ITERATION),
