@@ -565,6 +565,17 @@ def test_shares_set_by_hand_hold_from_now_on_and_over_an_interruption():
         league.set_shares({"bot": 0.5}, 0.0)
 
 
+@pytest.mark.parametrize(("won", "bots"), [(None, 0.0), (40, 0.0), (50, 0.0), (65, 0.5), (80, 1.0), (99, 1.0)])
+def test_shares_can_follow_the_rate_of_winning_instead_of_time(won, bots):
+    """From 0.5 to 0.8: at 65 of 100 points half of the way is done, whatever the time; without a game nothing."""
+    config = mix(current="1 -> 0", bots="0 -> 1", follow="rate", follow_from=0.5, follow_to=0.8)
+    league = begin(config)
+    if won is not None:
+        games = {(0, MEEK): Score(won=won), (0, ACE): Score(lost=100 - won)}
+        with_state(league, book=told(league.state.book, games))
+    assert league.shares_at(0.9) == pytest.approx([1 - bots, 0, 0, bots])
+
+
 def test_members_are_listed_with_what_is_known_of_them():
     league = begin(mix(history=0.5, bots=0.5), pool=PoolConfig(snapshot_every=1000))
     run(league, 50, Worlds(4, rate=0.8))

@@ -44,6 +44,8 @@ BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"history": 0.5}, "current ladder sampler late_sampler bot_sampler shrink forget pool_size"),
     ({"history": 0.5}, "snapshot_every snapshot_mark eviction keep_evicted history_temperature history_epsilon"),
     ({"bots": 0.5}, "bot_temperature bot_epsilon"),
+    ({"history": "0.1 -> 0.5"}, "follow"),
+    ({"history": "0.1 -> 0.5", "follow": "rate"}, "follow_from follow_to"),
     ({"history": 0.5, "late_sampler": "latest"}, "late_from"),
     ({"history": 0.5, "sampler": "pfsp_hard"}, "pfsp_power"),
     ({"history": 0.5, "late_sampler": "delta_uniform"}, "delta"),
@@ -161,7 +163,7 @@ def test_coefficients_that_the_plain_program_never_reads_say_what_they_need(monk
             read.add(name)
             return super().__getattribute__(name)
 
-    monkeypatch.setattr("sparring.setup.program.Knobs", Watched)
+    monkeypatch.setattr(learn_config, "Knobs", Watched)
     built = build(RunConfig(game="kuhn"))
     knobs = jax.tree.map(jnp.asarray, built.knobs(0))
     state, seeds_R = first_state(built), jnp.asarray(built.seeds_R)

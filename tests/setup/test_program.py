@@ -207,13 +207,29 @@ def test_bots_know_the_rules_of_the_present_stage():
     np.testing.assert_array_equal(roster.policy.game.rules.ante, [1.0, 1.0])
 
 
+META = {"players": [{"name": "learner", "group": 0, "row": 0}], "seeds": [7]}
+
+
+def test_a_learner_that_starts_from_a_shadow_has_its_policy_and_the_critic_of_its_learner(tiny):
+    shadowed = replace(tiny, game="kuhn", ppo=replace(tiny.ppo, shadow_tau=Schedule.parse(0.1)))
+    group, other = (first_state(build(replace(shadowed, seed=seed))).learners[0] for seed in (0, 7))
+    other = other._replace(shadow=jax.tree.map(lambda x: x + 3, other.shadow))
+    checkpoint = Checkpoint(1, to_arrays({"learners": (other,)}), META, Path("other"))
+    warm = with_player(group, 0, checkpoint, "learner.shadow", WarmStart(source="other"))
+    for part, source in ((warm.model.actor, other.shadow), (warm.model.critic, other.model.critic)):
+        for x, y in zip(*map(jax.tree.leaves, (part, source)), strict=True):
+            np.testing.assert_array_equal(x, y)
+    with pytest.raises(ConfigError, match="has no optimiser to go on with"):
+        with_player(group, 0, checkpoint, "learner.shadow", WarmStart(source="other", keep_optimiser=True))
+
+
 def test_a_learner_that_starts_from_another_has_that_one_as_its_shadow(tiny):
     """The average of one policy so far is that policy; a random one would oppose, anchor and be deployed."""
     shadowed = replace(tiny, game="kuhn", ppo=replace(tiny.ppo, shadow_tau=Schedule.parse(0.1)))
     group = first_state(build(shadowed)).learners[0]
     other = first_state(build(replace(tiny, game="kuhn", seed=7)))
-    checkpoint = Checkpoint(1, to_arrays(other), {}, Path("other"))
-    warm = with_player(group, 0, checkpoint, (0, 0), WarmStart(source="other"))
+    checkpoint = Checkpoint(1, to_arrays(other), META, Path("other"))
+    warm = with_player(group, 0, checkpoint, "learner", WarmStart(source="other"))
     for shadow, source in zip(
         jax.tree.leaves(warm.shadow), jax.tree.leaves(other.learners[0].model.actor), strict=True
     ):

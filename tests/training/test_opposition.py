@@ -328,8 +328,8 @@ def one_game(blocks: int) -> Duels:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"bot_epsilon": S("0 -> 1.5")}, r"bot_epsilon must lie in \[0, 1\], found"),
-        ({"history_epsilon": S(-0.1)}, r"history_epsilon must lie in \[0, 1\], found -0.1"),
+        ({"bot_epsilon": S("0 -> 1.5")}, r"bot_epsilon must be in \[0, 1\], found"),
+        ({"history_epsilon": S(-0.1)}, r"history_epsilon must be in \[0, 1\], found -0.1"),
         ({"history_temperature": S(0.0)}, "history_temperature must be above 0, found 0"),
         ({"history_epsilon": S(0.1)}, "at full strength. Leave history_epsilon"),
     ],

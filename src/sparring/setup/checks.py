@@ -59,6 +59,11 @@ def check_league(config: RunConfig) -> None:
     """Where learners have roles, these alone say who meets whom."""
     check_roles(config.roles)
     check_gate(config.gates)
+    if config.roles.oracles and (config.pool.guests or config.gates.gate != "none"):
+        raise ConfigError(
+            "Oracles answer a meta-strategy over all past players: guests, whose payoffs nobody measured, and gates "
+            "have no place there. Leave them out."
+        )
     if config.gates.gate != "none":
         check_gated(config)
     check_population(config.population)
@@ -75,11 +80,6 @@ def check_league(config: RunConfig) -> None:
         raise ConfigError("A league of roles keeps past players in memory, found pool_size=0. Raise it.")
     if config.ppo.on("imitation"):
         raise ConfigError("imitation learns in the opponent's place, and roles never play there. Leave it out.")
-    if config.roles.oracles and (config.pool.guests or config.gates.gate != "none"):
-        raise ConfigError(
-            "Oracles answer a meta-strategy over all past players: guests, whose payoffs nobody measured, and gates "
-            "have no place there. Leave them out."
-        )
     if config.roles.oracles and config.stages:
         raise ConfigError(
             "Payoffs between past players hold for the rules under which they were measured, and stages change "
