@@ -250,7 +250,8 @@ def check_gated(config: RunConfig) -> None:
         )
     if opponents.history_epsilon != none or opponents.history_temperature != Schedule.parse(1.0):
         raise ConfigError(
-            "A gate goes by games against champions at full strength. Leave history_epsilon and history_temperature out."
+            "A gate goes by games against champions at full strength. Leave history_epsilon and history_temperature "
+            "out."
         )
     if gates.gate_floor and "latest" in (opponents.sampler, opponents.late_sampler):
         raise ConfigError("gate_floor asks about all past champions, and sampler=latest meets one. Use pfsp_hard.")
