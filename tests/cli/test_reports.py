@@ -45,7 +45,7 @@ SCORES = [
 
 
 def test_the_name_of_what_learned_is_that_of_evaluations():
-    from sparring.training import examine
+    from sparring.training import own_evaluation as examine
 
     assert LEARNED == examine.LEARNED
 

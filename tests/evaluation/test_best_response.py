@@ -13,7 +13,7 @@ from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.play.scripted import Scripted
 from sparring.setup.config import PlayConfig, RunConfig
-from sparring.training import best_response as training
+from sparring.studies import exploit as training
 from toy_players import Always, quick
 
 

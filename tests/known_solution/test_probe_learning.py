@@ -25,10 +25,10 @@ from sparring.nets.trunk import Grids
 from sparring.play import collect as collecting
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout
+from sparring.setup import program
 from sparring.setup.beginning import first_learners, first_models
 from sparring.setup.build import build
 from sparring.setup.config import PlayConfig, RunConfig
-from sparring.training import program
 from toy_players import QUICK
 
 SEEDS = 3

@@ -15,12 +15,12 @@ from sparring.league.population import PopulationConfig
 from sparring.league.roles import RolesConfig
 from sparring.nets.config import NetConfig
 from sparring.recipes.catalogue import RECIPES
+from sparring.setup import memory
 from sparring.setup.beginning import first_learners, first_models
 from sparring.setup.build import build
 from sparring.setup.checks import nearest_divisor
 from sparring.setup.config import EvalConfig, PlayConfig, RunConfig
 from sparring.setup.memory import bytes_of, estimate, shape_of_learner
-from sparring.training import memory
 
 
 @pytest.fixture(autouse=True)
