@@ -38,7 +38,7 @@ from sparring.league.meta_game import MetaGame, MetaStrategy, Pair, meta_strateg
 from sparring.league.mixture import set_by_hand, shares
 from sparring.league.player import Player
 from sparring.league.pool import by_age
-from sparring.league.reading import read
+from sparring.league.results import read
 from sparring.league.score import Score, rates
 from sparring.league.state import Assignment, Career, LeagueState, Rules
 from sparring.ratings.payoff import RatingError

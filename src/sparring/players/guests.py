@@ -21,8 +21,8 @@ from sparring.nets.actor_critic import Actor
 from sparring.play.roster import stack
 from sparring.players.named import Entrant, entrant, save_entrant
 from sparring.setup.build import Built
-from sparring.setup.config import RunConfig
-from sparring.setup.line_up import Layout, has_pool
+from sparring.setup.config import RunConfig, has_pool
+from sparring.setup.line_up import Layout
 from sparring.setup.program import Frozen
 from sparring.setup.reseat import reseated
 from sparring.setup.rows import put

@@ -20,7 +20,7 @@ from sparring.play.collect import begin
 from sparring.play.defeats import empty_archive
 from sparring.play.seating import Group
 from sparring.setup.build import Built
-from sparring.setup.line_up import has_pool
+from sparring.setup.config import has_pool
 from sparring.setup.program import Frozen, Orders, Plan, TrainState, seat_players
 
 

@@ -25,8 +25,8 @@ from sparring.play.roster import stack
 from sparring.play.scripted import Scripted, bot_names
 from sparring.play.seating import Seating
 from sparring.setup.checks import check, check_learning, nearest_divisor
-from sparring.setup.config import RunConfig
-from sparring.setup.line_up import BOTS, LineUp, bots_family, has_bots, layout_of, line_up, weakens
+from sparring.setup.config import RunConfig, has_bots, weakens
+from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
 from sparring.setup.program import Frozen, Orders, Plan
 

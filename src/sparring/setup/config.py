@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sparring.core.fields import setting
+from sparring.core.schedules import Schedule
 from sparring.core.sizes import LARGEST, MANY
 from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
 from sparring.league.gates import GateConfig
@@ -109,3 +110,30 @@ class RunConfig:
 
 OPPOSING = ("seats", "opponents", "pool", "curriculum", "defeats", "gates", "roles", "population")
 """The tables that say who opposes whom."""
+
+NONE, ALL = Schedule.parse(0.0), Schedule.parse(1.0)
+
+
+def weakens(config: RunConfig) -> bool:
+    """Whether noise is ever added to what opponents choose."""
+    opponents = config.opponents
+    flatter = (opponents.history_temperature, opponents.bot_temperature)
+    random = (opponents.history_epsilon, opponents.bot_epsilon)
+    return config.curriculum.curriculum or any(t != ALL for t in flatter) or any(share != NONE for share in random)
+
+
+def has_selves(config: RunConfig) -> bool:
+    """Whether the shadow or past selves ever oppose."""
+    return config.ppo.has_shadow or has_pool(config)
+
+
+def has_pool(config: RunConfig) -> bool:
+    """Whether past selves are ever met, or weakened for a beginner."""
+    opponents = config.opponents
+    met = opponents.history != NONE or opponents.history_floor > 0 or config.pool.guests or config.roles.active
+    return bool(met) or (config.curriculum.curriculum and not config.ppo.has_shadow)
+
+
+def has_bots(config: RunConfig) -> bool:
+    opponents = config.opponents
+    return opponents.bots != NONE or opponents.bot_floor > 0 or config.curriculum.curriculum

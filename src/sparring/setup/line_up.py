@@ -4,18 +4,16 @@ from dataclasses import dataclass
 from math import ceil, floor
 
 from sparring.core.errors import ConfigError
-from sparring.core.schedules import Schedule
 from sparring.core.spec import GameSpec
 from sparring.league.mixture import CURRENT, mixture, shares
 from sparring.league.roles import role_names
 from sparring.play.seating import Seating, net_family, seat, seat_changing
-from sparring.setup.config import RunConfig
+from sparring.setup.config import RunConfig, has_bots, has_selves
 
 BOTS = "bots"
 """The family of scripted players."""
 MOST_LINEUPS = 64
 """Of an evaluation; shadows may double them."""
-NONE, ALL = Schedule.parse(0.0), Schedule.parse(1.0)
 
 
 @dataclass(frozen=True)
@@ -166,31 +164,6 @@ def member_name(member: int) -> str:
 def bots_family(spec: GameSpec, seats: tuple[int, ...]) -> str:
     """The family of bots that drive these seats: one for all sides where these are alike."""
     return BOTS if spec.exchangeable_sides else f"{BOTS}_{len(seats)}"
-
-
-def weakens(config: RunConfig) -> bool:
-    """Whether noise is ever added to what opponents choose."""
-    opponents = config.opponents
-    flatter = (opponents.history_temperature, opponents.bot_temperature)
-    random = (opponents.history_epsilon, opponents.bot_epsilon)
-    return config.curriculum.curriculum or any(t != ALL for t in flatter) or any(share != NONE for share in random)
-
-
-def has_selves(config: RunConfig) -> bool:
-    """Whether the shadow or past selves ever oppose."""
-    return config.ppo.has_shadow or has_pool(config)
-
-
-def has_pool(config: RunConfig) -> bool:
-    """Whether past selves are ever met, or weakened for a beginner."""
-    opponents = config.opponents
-    met = opponents.history != NONE or opponents.history_floor > 0 or config.pool.guests or config.roles.active
-    return bool(met) or (config.curriculum.curriculum and not config.ppo.has_shadow)
-
-
-def has_bots(config: RunConfig) -> bool:
-    opponents = config.opponents
-    return opponents.bots != NONE or opponents.bot_floor > 0 or config.curriculum.curriculum
 
 
 def line_up(spec: GameSpec, config: RunConfig, bots: int = 0) -> LineUp:

@@ -20,8 +20,8 @@ from sparring.games.game import Game
 from sparring.learn.learner import new_learner
 from sparring.nets.actor_critic import ActorCritic
 from sparring.play.starts import starts_needed
-from sparring.setup.config import RunConfig
-from sparring.setup.line_up import MOST_LINEUPS, has_bots, has_pool, has_selves, resolve_share
+from sparring.setup.config import RunConfig, has_bots, has_pool, has_selves
+from sparring.setup.line_up import MOST_LINEUPS, resolve_share
 
 FLOAT = 4
 PROGRAM = 600e6

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 from sparring.core.errors import ConfigError
 from sparring.core.fields import leaves
 from sparring.league.config import SHARES
-from sparring.setup.config import RunConfig
-from sparring.setup.line_up import has_bots
+from sparring.setup.config import RunConfig, has_bots
 
 
 class Need(NamedTuple):

@@ -26,7 +26,7 @@ from sparring.league.state import Assignment, Rules
 from sparring.play.rollout import Duels
 from sparring.players.guests import Guest
 from sparring.setup.build import Built, ladder_of
-from sparring.setup.line_up import has_bots, has_pool
+from sparring.setup.config import has_bots, has_pool
 from sparring.setup.program import Orders
 from sparring.setup.reseat import layout_now
 from sparring.training.packing import packed_orders
