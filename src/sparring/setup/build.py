@@ -99,9 +99,9 @@ class Built:
     def knobs(self, iteration: int) -> tuple[np.ndarray, ...]:
         """knobs_LH for each learning group: coefficients, then the weights of shaping terms."""
         progress, shaping_J = self.progress(iteration), self.shaping_J(iteration)
-        return tuple(
-            np.stack([np.concatenate([knobs_at(ppo, progress), shaping_J]) for ppo in group]) for group in self.settings
-        )
+        kinds = {id(ppo): ppo for group in self.settings for ppo in group}  # most learners share one
+        known = {key: np.concatenate([knobs_at(ppo, progress), shaping_J]) for key, ppo in kinds.items()}
+        return tuple(np.stack([known[id(ppo)] for ppo in group]) for group in self.settings)
 
     def shaping_J(self, iteration: int) -> np.ndarray:
         """Weights of the shaping terms, rewards first, then potentials; none where shaping is off."""
