@@ -146,6 +146,23 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
             yield node
 
 
+BUDGETS = {
+    "core": 1_050, "statistics": 250, "ratings": 900, "games": 10_500, "nets": 900, "league": 3_600, "play": 1_700,
+    "store": 1_400, "learn": 1_650, "evaluation": 1_150, "setup": 1_850, "players": 700, "training": 2_400,
+    "studies": 500, "reports": 2_000, "recipes": 800, "cli": 2_450,
+}  # fmt: skip
+"""Lines of source that a room may have. One that outgrows them is a sign to look for the idea that is missing there."""
+
+
+def test_a_room_keeps_to_its_lines():
+    rooms = {path.relative_to(ROOT / "src" / "sparring").parts[0] for path in SOURCES if path.parent.name != "sparring"}
+    lines = {
+        room: sum(len(path.read_text().splitlines()) for path in SOURCES if f"/{room}/" in name(path)) for room in rooms
+    }
+    assert set(BUDGETS) == rooms
+    assert {room: count for room, count in lines.items() if count > BUDGETS[room]} == {}
+
+
 def test_a_file_has_a_subject_and_can_be_read_in_one_sitting():
     names = {"utils", "util", "common", "helpers", "base", "misc", "manager", "managers"}
     wrong = [name(path) for path in SOURCES if path.stem in names]

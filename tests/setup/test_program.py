@@ -35,7 +35,7 @@ from sparring.setup.program import (
     under_rules,
 )
 from sparring.store.checkpoints import Checkpoint
-from sparring.training.runs import WarmStart, with_player
+from sparring.training.warm_start import WarmStart, with_player
 
 
 def run(built, program, iterations: int, state=None):

@@ -23,8 +23,9 @@ from sparring.setup.config import CheckpointConfig, EvalConfig, RunConfig, Seats
 from sparring.store.checkpoints import load
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
-from sparring.training.runs import WarmStart, reopen, resume, start
+from sparring.training.runs import reopen, resume, start
 from sparring.training.train import due
+from sparring.training.warm_start import WarmStart
 
 ITERATIONS = 6
 

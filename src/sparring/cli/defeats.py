@@ -52,9 +52,10 @@ def command(words: list[str]) -> None:
         raise ConfigError(f"out must name a file that ends in .gif, found {arguments.out}.")
     prepare(arguments.machine)
     from sparring.league.player import packed
+    from sparring.players.checkpointed import newest
     from sparring.store.run_dir import RunDir
     from sparring.training.control import last_known
-    from sparring.training.runs import labels, newest, trained_state
+    from sparring.training.runs import labels, trained_state
 
     run = RunDir.open(arguments.run)
     note_damage(newest(run))

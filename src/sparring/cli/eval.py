@@ -48,11 +48,12 @@ def command(words: list[str]) -> None:
         raise ConfigError(f"seed must be from 0 to {2**31 - 1}, found {arguments.seed}.")
     prepare(arguments.machine)
     from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, score_sides
+    from sparring.players.checkpointed import newest
     from sparring.store.run_dir import RunDir
     from sparring.training.control import last_known
     from sparring.training.meta_games import mixture_exploitability
     from sparring.training.own_evaluation import examination, exploitability
-    from sparring.training.runs import labels, newest, trained_state
+    from sparring.training.runs import labels, trained_state
 
     run = RunDir.open(arguments.run)
     note_damage(newest(run))

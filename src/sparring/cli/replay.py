@@ -80,9 +80,10 @@ def record(arguments: Replay) -> Recording:
     prepare(arguments.machine)
     from sparring.evaluation.watch import watch
     from sparring.play.scripted import Scripted
+    from sparring.players.checkpointed import newest
     from sparring.store.run_dir import RunDir
     from sparring.training.own_evaluation import players_of_seed
-    from sparring.training.runs import labels, newest, trained_state
+    from sparring.training.runs import labels, trained_state
 
     run = RunDir.open(arguments.run)
     note_damage(newest(run))

@@ -44,9 +44,10 @@ def command(words: list[str]) -> int:
     check_needs(arguments, NEEDS)
     prepare(arguments.machine)
     from sparring.cli import finish
+    from sparring.players.checkpointed import newest
     from sparring.store.run_dir import RunDir
     from sparring.training.audit import results_lost
-    from sparring.training.runs import awaits_evaluation, differences, newest, reopen, resume
+    from sparring.training.runs import awaits_evaluation, differences, reopen, resume
 
     run = RunDir.open(arguments.run)
     total_steps = arguments.total_steps or None

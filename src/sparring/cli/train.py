@@ -91,9 +91,11 @@ def command(words: list[str]) -> int:
     prepare(arguments.machine)
     config, told = settled(arguments, given)
     from sparring.cli import finish
+    from sparring.players.checkpointed import newest
     from sparring.setup.build import build
     from sparring.store.run_dir import RunDir
-    from sparring.training.runs import WarmStart, newest, split_source, start
+    from sparring.training.runs import start
+    from sparring.training.warm_start import WarmStart, split_source
 
     built = build(config)
     path = arguments.runs / (arguments.name or free_name(arguments.runs, config.game))

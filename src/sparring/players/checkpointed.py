@@ -57,6 +57,11 @@ def leaders_of(checkpoint: Checkpoint) -> list[int]:
         return [int(row) for row in checkpoint.meta.get("population", {}).get("leaders", [])]
 
 
+def newest(run: RunDir) -> Checkpoint | None:
+    """The newest whole checkpoint, or None where the run was stopped before its first."""
+    return load(run.checkpoints_path) if newest_first(run.checkpoints_path) else None
+
+
 def numbered(run: RunDir) -> dict[int, Path]:
     return {int(path.name): path for path in newest_first(run.checkpoints_path) if path.name.isdecimal()}
 

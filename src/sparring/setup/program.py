@@ -50,8 +50,9 @@ class Orders(NamedTuple):
     """Who plays in this iteration: what changes from one to the next without recompiling. Leading axis R."""
 
     rows: tuple[Array, ...]
-    """For each group that does not learn the rows it seats; in the learners' own family those of the pool, and below 0
-    learners and shadows as they are now: see `live_row` and `shadow_row`."""
+    """For each group of lanes in which nobody learns, the row of its roster that drives each lane. In the learners' own
+    family rows from 0 on are those of the pool; a row below 0 is a learner or a shadow as it is now (`live_row`,
+    `shadow_row`)."""
     ids: tuple[Array, ...]
     """The players' identities."""
     temperature: tuple[Array | None, ...]

@@ -68,7 +68,8 @@ class Control:
 
     run: RunDir
     repeats: dict[int, list[Command]] = field(default_factory=dict)
-    """Commands of the past that lies ahead, by iteration. New ones wait until it is over."""
+    """Commands that were obeyed after the checkpoint from which the run goes on, by iteration: they are obeyed there
+    again. New ones wait until all of these are."""
 
     @classmethod
     def of(cls, run: RunDir, start: int) -> "Control":
