@@ -197,7 +197,7 @@ def test_who_begins_anew_is_known_to_nobody_and_knows_nobody():
     assert anew.count_LM3[1].sum() == anew.count_LM3[:, 1].sum() == anew.fading_LM3[1].sum() == 0
     assert anew.score(0, PAST) == Score(5, 0, 5), "the others keep what they know"
     assert rating(anew, two) == 0.0 and rating(anew, one) == rating(found, one) != 0.0
-    assert rating(found.begun_anew(1, parent=0), two) == rating(found, one), "a copy is rated like its parent"
+    assert rating(found.begun_anew(1, parent=one), two) == rating(found, one), "a copy is rated like its parent"
 
 
 def test_a_book_survives_json_bit_by_bit():

@@ -378,6 +378,17 @@ def test_an_exploiter_can_begin_anew_as_a_past_main_and_all_of_these_are_as_like
     assert min(parents.count(past(number)) for number in range(3)) >= 6, "13 of each are expected"
 
 
+def test_an_exploiter_that_begins_as_a_past_main_is_rated_like_it():
+    found = league(PAST_MAINS)
+    with_member(found, past(0, role="main", whose=0), 0)
+    with_state(found, iteration=0, snapshots=1, book=told(found.state.book, {(1, MAIN): Score(won=100)}))
+    book = found.state.book
+    ratings = np.where(np.arange(len(book.players)) == book.roll.column[past(0)], 120.0, book.rating_M)
+    with_state(found, book=replace(book, rating_M=ratings))
+    found.assign(1, 0.0, 40)
+    assert found.state.book.rating_M[1] == 120.0
+
+
 def test_without_a_past_main_an_exploiter_begins_as_it_once_began():
     found = league(PAST_MAINS)
     with_state(found, iteration=0, book=told(found.state.book, {(1, MAIN): Score(won=100)}))

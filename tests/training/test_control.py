@@ -10,7 +10,7 @@ import pytest
 
 from echo_game import echo
 from echo_run import BLOCKS, CONFIG, WORLDS, KilledError, asking, events, left_behind, nothing_happened
-from sparring.core.errors import RunError
+from sparring.core.errors import ConfigError, RunError
 from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.players.guests import as_saved
@@ -21,7 +21,7 @@ from sparring.setup.reseat import carried, layout_now, reseated, wide
 from sparring.store.checkpoints import load
 from sparring.store.commands import drop, folder, is_training, obeyed_from, taken, waiting
 from sparring.store.run_dir import RunDir
-from sparring.training.control import Control, check_shares, has_room, set_shares, together
+from sparring.training.control import Control, check_removal, check_shares, has_room, set_shares, together
 from sparring.training.opposition import Opposition
 from sparring.training.runs import restored, resume, start
 
@@ -210,3 +210,20 @@ def test_a_checkpoint_is_opened_in_the_seating_it_was_saved_in(whole):
     wider, _ = as_saved(built, run, checkpoint.meta["opposition"])
     assert layout_now(wider.plan.seating) == wide(BLOCKS)
     assert restored(wider, checkpoint).cursor.memory
+
+
+def test_the_last_member_that_can_be_drawn_is_not_removed_where_no_shadow_steps_in():
+    """One that is leaving still plays, but is drawn no more: it is nobody to fall back on."""
+    ppo = replace(CONFIG.ppo, shadow_half_life=Schedule.parse(0.0))
+    opponents = OpponentsConfig(current=Schedule.parse(0.0), history=Schedule.parse(1.0))
+    opposition = Opposition.begin(build(replace(CONFIG, opponents=opponents, ppo=ppo), game=echo()))
+    opposition.assign(0)
+    (league,) = opposition.leagues
+    (first,) = league.state.pool.players
+    with pytest.raises(ConfigError, match="is the last member"):
+        check_removal(league, first.name)
+    league.add("stranger", 0, 0)
+    check_removal(league, first.name)
+    assert "when its games have ended" in str(league.remove(first))
+    with pytest.raises(ConfigError, match="stranger is the last member"):
+        check_removal(league, "stranger")

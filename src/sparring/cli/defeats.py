@@ -66,8 +66,8 @@ def command(words: list[str]) -> None:
         raise ConfigError(f"seed must be from 0 to {built.config.seeds - 1}, found {arguments.seed}.")
     archive = numpy_of_seed(state.archive, arguments.seed)
     opposition = last_known(run).opposition
-    members = opposition.leagues[arguments.seed].members()
-    rows = listed(archive, {packed(member.player): member.player.name for member in members})
+    players = opposition.leagues[arguments.seed].players
+    rows = listed(archive, {packed(player): player.name for player in players})
     if arguments.watch:
         draw(arguments, opposition.game, archive, rows, labels(built))
     elif arguments.json:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:  # the machine is prepared before JAX starts
     from sparring.setup.build import Built
     from sparring.setup.program import TrainState
 
-EXAMPLES = ("sparring eval runs/first --games 500", "sparring eval runs/first --against runs/second runs/third:shadow")
+EXAMPLES = (
+    "sparring eval runs/first --games 500",
+    "sparring eval runs/first --against runs/second runs/third:learner.shadow",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,7 +88,7 @@ def everybody(known: "LastKnown") -> "list[tuple[int, Member]]":
 
 
 def plain(seed: int, member: "Member", *, won: bool) -> dict[str, Any]:
-    """A rate and a rating are null without games, and where games are not `won` or lost."""
+    """A rate is null without games, and where games are not `won` or lost; so is then a rating."""
     rated = won and member.games > 0
     low, high = (member.interval.low, member.interval.high) if rated else (None, None)
     return {

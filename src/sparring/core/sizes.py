@@ -1,4 +1,4 @@
-"""How large a setting may be. Memory is another matter: `training/memory` knows what a whole run needs."""
+"""How large a setting may be. Memory is another matter: `setup/memory` knows what a whole run needs."""
 
 from sparring.core.errors import ConfigError
 

@@ -163,15 +163,15 @@ class Book:
             self.birth_MM[stay][:, stay] if self.birth_MM.size else self.birth_MM,
         )  # fmt: skip
 
-    def begun_anew(self, learner: int, parent: int = NOBODY) -> Book:
-        """A learner has other weights now, those of a parent or those it began with: what games of the old ones showed
-        is no longer true of anybody."""
+    def begun_anew(self, learner: int, parent: Player | None = None) -> Book:
+        """A learner has other weights now, those of a parent, whose rating it takes over, or those it began with: what
+        games of the old ones showed is no longer true of anybody."""
         count_LM3, fading_LM3, rating_M = self.count_LM3.copy(), self.fading_LM3.copy(), self.rating_M.copy()
         quality_LM = self.quality_LM.copy()
         for part in (count_LM3, fading_LM3, quality_LM):
             part[learner] = 0
             part[:, learner] = 0
-        rating_M[learner] = 0.0 if parent == NOBODY else rating_M[parent]
+        rating_M[learner] = 0.0 if parent is None else rating_M[self.roll.column[parent]]
         return replace(self, count_LM3=count_LM3, fading_LM3=fading_LM3, quality_LM=quality_LM, rating_M=rating_M)
 
     # What is known of a player.

@@ -11,7 +11,7 @@ from sparring.league.curriculum import Standing
 from sparring.league.draws import Outlook
 from sparring.league.events import Event, Evicted, Kept, Reset, Snapshot
 from sparring.league.gates import on_trial
-from sparring.league.player import NOBODY, Player, past_self
+from sparring.league.player import Player, past_self
 from sparring.league.pool import evictee
 from sparring.league.role import Among
 from sparring.league.score import Score
@@ -179,13 +179,14 @@ def put_back(
     parent = None
     if rule.to == "past_main" and mains:
         parent = mains[int(number / rule.chance * len(mains))]
-    return begun_anew(state, learner, iteration), [Reset(learner, rules.names[learner], parent)]
+    return begun_anew(state, learner, iteration, parent), [Reset(learner, rules.names[learner], parent)]
 
 
-def begun_anew(state: LeagueState, learner: int, iteration: int, parent: int = NOBODY) -> LeagueState:
-    """A learner has other weights: those it began with, or those of a parent, at whose level of the curriculum it
-    is."""
-    standing = Standing() if parent == NOBODY else Standing(state.careers[parent].standing.level)
+def begun_anew(state: LeagueState, learner: int, iteration: int, parent: Player | None = None) -> LeagueState:
+    """A learner has other weights: those it began with, or those of a parent. Where that is a learner, it goes on at
+    its level of the curriculum."""
+    copied = parent is not None and parent.kind == "learner"
+    standing = Standing(state.careers[parent.number].standing.level) if parent and copied else Standing()
     career = replace(state.careers[learner], anew=iteration, standing=standing, trial={})
     state = replace(state, book=state.book.begun_anew(learner, parent))
     return with_career(state, learner, career)

@@ -37,7 +37,7 @@ class Outlook:
     role: Role
     book: Book
     here_M: np.ndarray
-    """Who can be drawn to sit opposite: not those who leave, nor those who drive other sides."""
+    """Who can sit opposite: not those who are leaving, nor, where sides are unlike, those of the learner's own side."""
     config: OpponentsConfig
     opposite: int = NOBODY
     """Where sides are unlike, the learner whose present, shadow and past it meets as its own would be."""

@@ -148,7 +148,7 @@ class SharesSet(Event):
 
 @dataclass(frozen=True)
 class Counted(Event):
-    """Something that should be rare happened for the first time; `League.counts` goes on counting."""
+    """Something that should be rare happened for the first time; `LeagueState.counts` goes on counting."""
 
     what: str
 

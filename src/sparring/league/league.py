@@ -49,7 +49,7 @@ CROWDED = "a past player could not be brought back, because all rows of the pool
 
 @dataclass
 class League:
-    """Rules that never change, and the one state, which every door replaces as a whole."""
+    """Rules, which change only with the seating, and the one state, which every door replaces as a whole."""
 
     rules: Rules
     state: LeagueState
@@ -60,7 +60,7 @@ class League:
     def begin(cls, rules: Rules) -> League:
         mine = [Draw(player) for player in rules.players[: rules.learners] for _ in range(rules.blocks_each)]
         blocks = tuple(Block(draw, draw) for draw in mine)
-        # Whom past players would beat is asked for by rules of eviction and of sampling that an archive has not.
+        # Only eviction=redundant and sampler=nash ask what past players would reach among themselves: no archive does.
         book = Book.blank(rules.players, births=not rules.archive)
         return cls(rules, LeagueState(book, blocks, (Career(),) * rules.learners))
 
@@ -191,7 +191,7 @@ class League:
     def descended(self, parent_M: np.ndarray, iteration: int) -> None:
         """Learners became copies of others before this iteration was played."""
         for learner in np.flatnonzero(parent_M != np.arange(len(parent_M))).tolist():
-            self.state = begun_anew(self.state, learner, iteration, int(parent_M[learner]))
+            self.state = begun_anew(self.state, learner, iteration, self.rules.players[parent_M[learner]])
 
     # Who meets whom.
 

@@ -27,8 +27,8 @@ class Member(NamedTuple):
 
 
 def members(rules: Rules, state: LeagueState) -> tuple[Member, ...]:
-    """Everybody but a learner that is alone: each as the first learner sees it that can meet it as its own. Bots are
-    shown for each of several learners that have no roles."""
+    """All players but a learner that is alone, each described from the games of one learner: whose own it is, or the
+    first that can meet it. Bots are shown for each of several learners that have no roles."""
     others, bots = (
         [player for player in rules.players if (player.kind == "bot") == scripted] for scripted in (False, True)
     )

@@ -126,7 +126,7 @@ def branches_of_blocks(
         chance_K = (1.0 - mirrored) * facing_K
         if current >= 0:
             chance_K[current] = mirrored
-        # Where nothing but the current self is asked for and a block cannot mirror, nobody is named: see `drawing`.
+        # Where nothing but the current self is asked for and a block cannot mirror, nobody is named: see `draws`.
         branch_B[chosen] = systematic(chance_K, len(chosen), generator) if chance_K.sum() > 0 else NO_BRANCH
     return branch_B
 

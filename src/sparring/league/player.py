@@ -23,7 +23,7 @@ class Player:
     kind: Kind
     number: int
     """Of its kind, never given twice: the place of a learner, or of the one whose shadow it is; a running number of
-    past selves and guests; the place of a bot in the game's list of bots."""
+    past selves and guests; the place of a bot in the run's ladder."""
     name: str = field(compare=False)
     """For people and files; no two players of a run have the same at one time."""
     learner: int = field(default=NOBODY, compare=False)

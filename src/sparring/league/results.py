@@ -25,7 +25,8 @@ class Read(NamedTuple):
 
 
 def read(rules: Rules, state: LeagueState, played: Played) -> Read:
-    """Sort results by whom the blocks were given. Where a block may mean two draws, both must be of a level."""
+    """Sort results by whom the blocks were given. Games that may belong to the old draw or to the next count for a
+    level only where both are of it."""
     learners = range(rules.learners)
     score_LM3 = np.zeros(state.book.count_LM3.shape, int)
     sampled: list[dict[int, float]] = [defaultdict(float) for _ in learners]

@@ -1,7 +1,7 @@
 """What a learner is for, as data: whom it meets, when it is copied into the past, when it begins anew.
 
 Mixtures of shares, main agents, exploiters and oracles are all roles; `league/roles.py` and `league/mixture.py` write
-them down. Who is drawn, copied or put back follows from a role and a book of results, in `drawing` and `league`.
+them down. Who is drawn, copied or put back follows from a role and a book of results, in `draws` and `league`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Rules:
     seed: Seed
     total_steps: int
     bots: tuple[str, ...] = ()
-    """All the game has, in the order of their numbers."""
+    """Those of the run's ladder, in the order of their numbers."""
     fitting: tuple[tuple[str, ...], ...] = ()
     """Where sides are unlike: the bots that can drive each side."""
     sides: tuple[int, ...] = ()

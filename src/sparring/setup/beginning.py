@@ -13,6 +13,7 @@ from jax.core import Tracer
 
 from sparring.core.seeding import Seed
 from sparring.games.game import Game
+from sparring.league.roles import role_of, roles
 from sparring.learn.learner import Learner, new_learner
 from sparring.nets.actor_critic import ActorCritic
 from sparring.play.chance import stream
@@ -48,7 +49,7 @@ class Beginning:
             tuple(tuple(identity[name] for name in names) for names in lineup.learners),
             pools * config.pool.pool_size if config.changing and has_pool(config) else 0,
             config.defeats.defeat_size if config.defeats.defeat_share > 0 else 0,
-            config.roles.main_exploiters + config.roles.league_exploiters + config.roles.oracles > 0,
+            any(role_of(role, config.roles, every=0).reset.to != "none" for role in roles(config.roles)),
         )
 
 

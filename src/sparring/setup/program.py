@@ -217,7 +217,8 @@ def joined(stacks: Sequence[Any]) -> Any:
 
 @lru_cache(maxsize=8)
 def compile_program(plan: Plan) -> Callable[..., tuple[TrainState, Report]]:
-    """program(game, state, rosters, orders, knobs, seeds_R, iteration) -> (state, report), with leading R on three.
+    """program(game, state, rosters, orders, knobs, seeds_R, iteration) -> (state, report). State, orders and seeds_R
+    lead with R, and so do knobs where each seed has its own.
 
     Several seeds are a vmap of one; the state's buffers are reused. Runs of one plan share a program.
     """

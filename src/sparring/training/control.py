@@ -146,9 +146,9 @@ def set_shares(opposition: Opposition, wanted: Any, iteration: int) -> list[list
     for league in leagues:
         check_shares(league, wanted, progress)
     events: list[list[Event]] = [[league.set_shares(wanted, progress)] for league in leagues]
-    branches, layout = leagues[0].rules.roles[0].branches, layout_now(built.plan.seating)
-    share = dict(zip((branch.name for branch in branches), leagues[0].shares_at(progress), strict=True)).get(CURRENT)
-    if share is not None and built.game.spec.exchangeable_sides and not has_room(layout, float(share)):
+    layout, names = layout_now(built.plan.seating), [branch.name for branch in leagues[0].rules.roles[0].branches]
+    shares = [float(league.shares_at(progress)[names.index(CURRENT)]) for league in leagues if CURRENT in names]
+    if built.game.spec.exchangeable_sides and not all(has_room(layout, share) for share in shares):
         reseat(opposition, reseated(built, wide(len(layout.face_B)), tuple(opposition.kinds)))
         events = [[*own, Reseated(tuple(opposition.kinds))] for own in events]
     return events
@@ -223,7 +223,8 @@ def check_removal(league: League, name: str) -> None:
     made of stays."""
     if league.rules.meta is not None:
         raise ConfigError(f"{name} is part of the meta-strategy, which answers to every past player. It stays.")
-    pools = [[player.name for player in league.state.pool.of(learner)] for learner in range(league.rules.learners)]
+    pool, learners = league.state.pool, range(league.rules.learners)
+    pools = [[player.name for player in pool.of(one) if player not in pool.leaving] for one in learners]
     if not league.rules.shadows and [name] in pools:
         raise ConfigError(f"{name} is the last member of the pool, and there is no shadow to meet in its place.")
 

@@ -60,7 +60,7 @@ class Marks(NamedTuple):
 
 @dataclass
 class Opposition:
-    """Leagues decide; this carries what they decide to the device and what happened back. State is in the leagues."""
+    """Carries what the leagues decide to the device and results back; keeps stages, retries and guests beside them."""
 
     built: Built
     leagues: list[League]
@@ -225,10 +225,10 @@ class Opposition:
 
 def meetings_of(blocks: Sequence[Block], duels: Duels) -> tuple[Meeting, ...]:
     """Every player that completed games with a learner in each block."""
-    counts_72B = np.stack([np.asarray(x) for x in duels[:7]])
+    counts_72X = np.stack([np.asarray(x) for x in duels[:7]])
 
     def meeting(slot: int, block: int, draw: Draw) -> Meeting:
-        games, won, drawn, lost, length, *returns = counts_72B[:, slot, block].tolist()
+        games, won, drawn, lost, length, *returns = counts_72X[:, slot, block].tolist()
         whole = (int(count) for count in (games, won, drawn, lost, length))
         return Meeting(block, draw.player, draw.probability, draw.weakened, *whole, *returns)
 
@@ -237,7 +237,7 @@ def meetings_of(blocks: Sequence[Block], duels: Duels) -> tuple[Meeting, ...]:
         meeting(slot, block, draw)
         for slot in range(2)
         for block, draw in enumerate(draws[slot])
-        if counts_72B[0, slot, block]
+        if counts_72X[0, slot, block]
     )
 
 

@@ -164,8 +164,8 @@ def in_pairs(spec: GameSpec) -> bool:
 
 
 def with_each(built: Built, factor_MH: np.ndarray) -> np.ndarray:
-    """The first factors. Where the setting `each` gives a member a coefficient of its own, that is its factor, instead of
-    one drawn by chance."""
+    """The first factors. Where the setting `each` gives a member a coefficient of its own, that is its factor, instead
+    of one drawn by chance."""
     said = {text.partition("=")[0].strip().replace("-", "_") for text in built.config.each}
     factor_MH = factor_MH.copy()
     for column, knob in coefficients(built):
