@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout
 from io import StringIO
 
 import pytest
@@ -30,7 +30,7 @@ def test_a_run_tells_what_the_learner_earned_and_counts_no_wins(hunters):
     keys = {key for line in (run / "metrics.jsonl").read_text().splitlines() for key in json.loads(line)}
     assert {"earned/self", "earned/past", "games/past"} <= keys
     assert not [key for key in keys if key.startswith(("points/", "won/", "drawn/"))]
-    with sqlite3.connect(run / "results.db") as results:
+    with closing(sqlite3.connect(run / "results.db")) as results:
         assert results.execute("select sum(games) > 0, sum(wins + draws + losses) from results").fetchone() == (1, 0)
     assert f"sparring tournament {run}#all" in said
 

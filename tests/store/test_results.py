@@ -2,6 +2,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from math import isnan, nan
 
 import numpy as np
@@ -138,7 +139,7 @@ def test_a_newer_format_is_refused_by_writer_and_reader(tmp_path):
 
 def test_a_file_of_an_earlier_version_is_refused_by_writer_and_reader_and_left_as_it_is(tmp_path):
     path = tmp_path / "results.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE results (iteration INTEGER NOT NULL)")
         connection.execute("PRAGMA user_version = 1")
     before = path.read_bytes()
