@@ -22,8 +22,8 @@ Result = TypeVar("Result")
 
 
 def quick_jit(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """jit for a program that runs a few times: it compiles quicker and runs slower. Not level 0, at which some compilers
-    round a number by its place in an array: seats that are exactly alike would then seem to differ."""
+    """jit for a program that runs a few times: it compiles quicker and runs slower. Not level 0, at which some
+    compilers round a number by its place in an array: seats that are exactly alike would then seem to differ."""
     jit: Any = eqx.filter_jit
     return jit(function, compiler_options={"xla_backend_optimization_level": 1})
 
