@@ -7,7 +7,7 @@
 The base is what `sparring train` does without flags, but for the shape of a rollout; a row changes what its name says.
 A score is the mean return of the learners' seats in games played after training, with chance of their own; all rows
 play the same games. A row is called by the difference to the base, seed by seed: it helped or hurt where Student's
-95 % interval of the mean difference leaves 0 out. The interval of the IQM is a bootstrap's, too narrow with few seeds,
+95 % interval of the mean difference leaves 0 out. The interval of the IQM of one row knows nothing of common seeds
 and is not used to decide. Seconds are medians of an iteration; compiling has a column of its own.
 """
 
@@ -26,8 +26,8 @@ from sparring.core.settings import from_dict
 from sparring.nets.config import NetConfig
 from sparring.recipes.presets import PRESETS, apply
 from sparring.setup.config import PlayConfig, RunConfig, SeatsConfig
-from sparring.statistics.bootstrap import iqm_interval
 from sparring.statistics.intervals import Interval, mean_interval
+from sparring.statistics.iqm import iqm_interval
 from sparring.store.manifest import manifest_facts
 
 Change = dict[str, Any]
@@ -202,7 +202,7 @@ def run(results: Results, courses: list[str], wanted: list[str]) -> None:
                 evaluation = replace(config.evaluation, eval_games=setup["eval_games"])
                 config = replace(config, total_steps=setup["steps"], seeds=setup["seeds"], evaluation=evaluation)
                 cell = measure(config, with_bots=name == BASE)
-                told = f"{shown(iqm_interval(cell['scores'], seed=0))}  {cell['seconds_per_million']:.2f} s/million"
+                told = f"{shown(iqm_interval(cell['scores']))}  {cell['seconds_per_million']:.2f} s/million"
             except Exception as error:  # one option that fails must not end the others
                 cell = {"error": f"{type(error).__name__}: {error}"}
                 told = cell["error"]
@@ -245,7 +245,7 @@ def table(course: str, cells: dict[str, Any], shape: str, *, clock: bool) -> str
 def row(name: str, cell: dict[str, Any], base: dict[str, Any]) -> list[str]:
     if "error" in cell:
         return [name, "failed", cell["error"].replace("|", "/").splitlines()[0][:80], "", "", ""]
-    score, compiled = shown(iqm_interval(cell["scores"], seed=0)), f"{cell['compile_seconds']:.1f}"
+    score, compiled = shown(iqm_interval(cell["scores"])), f"{cell['compile_seconds']:.1f}"
     if name == BASE or "error" in base:
         return [name, score, "", "", f"{cell['seconds_per_million']:.2f} s/million", compiled]
     difference = mean_interval([on - off for on, off in zip(cell["scores"], base["scores"], strict=True)])

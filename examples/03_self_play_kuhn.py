@@ -2,16 +2,13 @@
 
 import os
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
-from sparring.recipes.catalogue import kuhn
+from sparring import default_config, start
 from sparring.store.run_dir import RunDir
-from sparring.training.runs import start
 
-config = kuhn()
-if os.environ.get("SPARRING_QUICK"):
-    config = replace(config, total_steps=100_000, evaluation=replace(config.evaluation, eval_every=4, eval_games=8))
+steps = 100_000 if os.environ.get("SPARRING_QUICK") else 1_000_000
+config = default_config("kuhn", total_steps=steps, eval_times=10, eval_games=8)
 
 with tempfile.TemporaryDirectory() as folder:
     start(config, Path(folder) / "kuhn")

@@ -91,7 +91,7 @@ def test_a_comparison_is_stopped_gone_on_with_and_called_again(sparring, launch,
         ((GAME, "--regimes"), "--regimes names nobody"),
         ((GAME, "--games", "5"), "games must be even"),
         ((GAME, "--worlds", "0"), "worlds must be at least 1"),
-        (("--recipe", "khun"), "Did you mean 'kuhn'?"),
+        (("--recipe", "hnut"), "Did you mean 'hunt'?"),
     ],
 )
 def test_what_cannot_be_compared_is_told_before_anything_is_trained(sparring, tmp_path, words, told):

@@ -226,7 +226,7 @@ def test_flags_win_over_a_file_and_the_file_over_the_defaults(tmp_path: Path):
 
 
 def test_the_last_of_a_repeated_flag_counts():
-    assert parsed("--recipe", "tag", "--recipe", "kuhn").run.game == "kuhn"
+    assert parsed("--recipe", "tag", "--recipe", "demo").run.game == "dogfight"
 
 
 def test_progress_tells_how_often_a_lone_team_won_and_else_what_seats_earn():
@@ -238,3 +238,9 @@ def test_progress_tells_how_often_a_lone_team_won_and_else_what_seats_earn():
     assert headline(mates) == "return: red 2.00, blue 1.00"
     assert headline([{"return/hunter_0": 2.0, "return/hunter_1": 1.0}]) == "return: hunter_0 2.00, hunter_1 1.00"
     assert headline([{"won/red": None, "return/red_0": None}]) == "no game ended"
+
+
+def test_progress_tells_how_far_the_learner_is_rated_above_its_anchor():
+    lines = [{"return/red": 1.0, "rating/learner vs ace": rating} for rating in (100.0, 41.0)]
+    assert headline([*lines, {"return/red": 1.0}]) == "return: red 1.00, rated +70 against ace"
+    assert headline([{"return/red": 1.0, "rating/main vs past-0": -3.4}]).endswith("rated -3 against past-0")

@@ -72,6 +72,22 @@ def test_the_pool_is_listed_from_the_newest_checkpoint(pooled, sparring, listed)
     assert said.code == 0 and f"before iteration {ITERATIONS}" in said.out and "past-720" in said.out
 
 
+def test_the_pool_shows_what_was_won_of_its_members(mine, sparring, listed):
+    assert "exploited" not in sparring("pool", mine).out
+    line = {
+        "player": "past-0",
+        "seed": 0,
+        "iteration": ITERATIONS,
+        "steps": 0,
+        "by": "response",
+        "exploitability": 0.25,
+    }
+    RunDir.open(mine).append_exploits([line])
+    members = listed(mine)
+    assert members["past-0"]["exploited"]["exploitability"] == 0.25
+    assert [name for name, one in members.items() if one["exploited"]] == ["past-0"]
+
+
 def test_the_numbers_of_the_pool_are_those_that_the_results_give(pooled, listed):
     rows = read_results(pooled / "results.db", "train")
     told = {name: one for name, one in listed(pooled).items() if one["games"]}

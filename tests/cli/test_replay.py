@@ -11,6 +11,7 @@ from PIL import Image
 from sparring.cli.replay import driven_by, teams_of
 from sparring.core.errors import ConfigError
 from sparring.core.settings import to_toml
+from sparring.players.named import entrant
 from sparring.reports.replay import read_replay
 from sparring.setup.beginning import first_state
 from sparring.setup.build import build
@@ -30,7 +31,9 @@ def tag_run(tiny, tmp_path_factory) -> Path:
     built, run = build(config), RunDir.create(tmp_path_factory.mktemp("runs") / "tag")
     run.write_text(run.config_path, to_toml(config))
     run.write_manifest(facts(built))
-    save(run.checkpoints_path, 1, to_arrays(first_state(built)), {}, keep=1)
+    players = [{"name": name, "group": k, "row": 0} for k, (name,) in enumerate(built.lineup.learners)]
+    meta = {"players": players, "seeds": [0]}
+    save(run.checkpoints_path, 1, to_arrays(first_state(built)), meta, keep=1)
     return run.path
 
 
@@ -94,33 +97,41 @@ def test_saved_scenes_can_be_drawn_again_at_another_pace(sparring, own_tag):
 )
 def test_a_bot_takes_the_side_it_is_written_for_and_the_learners_keep_the_other(tiny, bot, side, teams):
     built = build(replace(tiny, game="particles:tag"))
-    assert teams_of(built, bot, side) == teams
+    assert teams_of(built, entrant(bot, built.game) if bot else None, side) == teams
 
 
 def test_seats_that_learn_by_themselves_are_driven_by_themselves(tiny):
     built = build(replace(tiny, game="particles:tag", seats=SeatsConfig(share="seat")))
-    teams = teams_of(built, "flee", -1)
+    teams = teams_of(built, entrant("flee", built.game), -1)
     assert driven_by(built, teams) == ("predator_0", "predator_1", "predator_2", "flee")
 
 
 def test_where_one_side_learned_its_opponent_drives_the_other(tiny):
     built = build(replace(tiny, game="particles:tag", seats=SeatsConfig(opponent="flee", side=0)))
-    assert teams_of(built, "", -1) == ("learned", "flee")
+    assert teams_of(built, None, -1) == ("learned", "flee")
     with pytest.raises(ConfigError, match=r"side must be one that learned, of \[0\]"):
-        teams_of(built, "random", 1)
+        teams_of(built, entrant("random", built.game), 1)
     with pytest.raises(ConfigError, match="'chase' cannot drive the side opposite"):
-        teams_of(built, "chase", -1)
+        teams_of(built, entrant("chase", built.game), -1)
 
 
 def test_where_there_is_one_side_nobody_can_be_against_it(tiny):
     with pytest.raises(ConfigError, match="one side"):
-        teams_of(build(replace(tiny, game="particles:spread")), "nearest", -1)
+        built = build(replace(tiny, game="particles:spread"))
+        teams_of(built, entrant("nearest", built.game), -1)
+
+
+def test_another_run_s_player_can_be_played_against(sparring, own_tag, tag_run):
+    said = sparring("replay", own_tag, "--against", f"{tag_run}:prey", "--json")
+    told = json.loads(said.out)
+    assert told["players"] == ["learned", "tag:prey"]
+    assert Path(told["picture"]) == own_tag / "replays" / "tag-prey-1.gif"
 
 
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        ("--against chsae", "Unknown bot 'chsae'. Did you mean 'chase'?"),
+        ("--against chsae", "Unknown player 'chsae'. Did you mean 'chase'?"),
         ("--seed -1", "seed must be from 0"),
         ("--fps 0", "fps must be from 0.1 to 50, found 0."),
         ("--fps 51", "fps must be from 0.1 to 50, found 51."),
@@ -131,7 +142,7 @@ def test_where_there_is_one_side_nobody_can_be_against_it(tiny):
 )
 def test_what_cannot_be_is_refused_before_anything_is_written(sparring, own_tag, flags, told):
     said = sparring("replay", own_tag, *flags.split())
-    assert told in said.sentence() and said.code == 2
+    assert told in said.sentence() and said.code == (3 if "Unknown player" in told else 2)
     assert not (own_tag / "replays").exists()
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sparring.evaluation.scoring import SideScore
+from sparring.evaluation.stored import last_scores
 from sparring.reports.curves import (
     MOST_POINTS,
     curve,
@@ -16,9 +17,10 @@ from sparring.reports.curves import (
     hardest_place,
     levels,
 )
-from sparring.reports.page import from_sums, last_scores, write_report
+from sparring.reports.page import write_report
 from sparring.reports.tables import LEARNED, full_rows, interval_text, legend, scores_json, spread_text, summary_rows
-from sparring.statistics.intervals import Interval, mean_interval
+from sparring.statistics.intervals import Interval, Moments, mean_interval
+from sparring.statistics.rates import of_starts
 from sparring.store.results import ResultRow
 from sparring.store.run_dir import RunDir
 
@@ -33,7 +35,8 @@ MANIFEST = {
 
 
 def score(side: int, team: str, opponents: str, mean: float) -> SideScore:
-    return SideScore(side, team, opponents, 10, 0, 10, 0, 25.0, Interval(mean, mean - 0.5, mean + 0.5, 10), None)
+    variance = 10 * (0.5 / 2.262157) ** 2  # a half-width of 0.5, with Student's quantile of nine degrees
+    return SideScore(side, team, opponents, 10, 0, 10, 0, 25.0, (Moments(mean, variance, 10),))
 
 
 SCORES = [
@@ -67,21 +70,20 @@ def test_the_full_table_has_every_side_of_every_line_up_and_bots_alone_last():
 
 def test_where_games_are_won_bots_are_compared_by_points():
     def won(team: str, points: float, mean: float) -> SideScore:
-        return SideScore(0, team, "", 8, 4, 0, 4, 1.0, Interval(mean, nan, nan, 1), Interval(points, 0.2, 0.8, 8))
+        return SideScore(0, team, "", 8, 4, 0, 4, 1.0, (Moments(mean, 0.0, 1),), (Moments(points, 0.0, 800),))
 
     scores = [won("learned", 0.5, 0.0), won("rich", 0.4, 9.0), won("winner", 0.6, 1.0)]
     header, rows = summary_rows(scores, MANIFEST)
     assert header == ["side", "return", "points", "best bot, points"]
-    assert rows == [["predator", "0.00", "0.50 [0.20, 0.80]", "winner 0.60 [0.20, 0.80]"]]
+    assert rows == [["predator", "0.00", "0.50 [0.50, 0.50]", "winner 0.60 [0.60, 0.60]"]]
     assert "a draw one half" in legend(scores, MANIFEST) and "8 games each" in legend(scores, MANIFEST)
 
 
 def test_a_ladder_joins_both_sides_and_shows_what_training_changed():
     def games(side: int, team: str, opponents: str, wins: int, draws: int, *causes: tuple[str, int]) -> SideScore:
-        points = Interval((wins + draws / 2) / 8, 0.0, 1.0, 8)
-        return SideScore(
-            side, team, opponents, 8, wins, draws, 8 - wins - draws, 30.0, Interval(0, nan, nan, 1), points, causes
-        )
+        points = Moments.of([1.0] * wins + [0.5] * draws + [0.0] * (8 - wins - draws))
+        counts = (8, wins, draws, 8 - wins - draws, 30.0)
+        return SideScore(side, team, opponents, *counts, (Moments(0.0, 0.0, 1),), (points,), causes)
 
     alike = {**MANIFEST, "alike": True}
     scores = [
@@ -92,15 +94,17 @@ def test_a_ladder_joins_both_sides_and_shows_what_training_changed():
     before = [games(0, "learned", "ace", 0, 0), games(1, "learned", "ace", 0, 8)]
     header, rows = summary_rows(scores, alike, before)
     assert header == ["against", "untrained", "won/drawn/lost", "points", "shadow", "ended by"]
-    # 10 wins and 4 draws of 16 games are 12 points; before, 4 of 16. Wilson: (12 + 1.92) / (16 + 3.84) -+ 0.195.
-    assert rows == [["ace", "0.25", "10/4/2", "0.75 [0.51, 0.90]", "1.00", "gun 75%, timeout 25%"]]
+    # 10 wins and 4 draws of 16 games are 12 points; before, 4 of 16. A game from each side is one of 8 values; side 1
+    # alone varies, by 1/7, so they vary by 1/28: (8/28 + 1/4) / (8 x 3/16 + 1/4) = 0.306 of the most, or 26.1 games.
+    # Wilson with 2.3646^2 = 5.591: (26.1 x 0.75 + 2.796) / 31.7 -+ 0.187.
+    assert rows == [["ace", "0.25", "10/4/2", "0.75 [0.52, 0.89]", "1.00", "gun 75%, timeout 25%"]]
     assert "16 games each" in legend(scores, alike)
 
 
 def test_unknown_bounds_are_left_out_of_texts_and_null_for_scripts():
     unknown = Interval(1.0, nan, nan, 1)
     assert spread_text(unknown) == interval_text(unknown) == "1.00"
-    told = scores_json([SideScore(0, "learned", "", 1, 0, 1, 0, 25.0, unknown, None)])
+    told = scores_json([SideScore(0, "learned", "", 1, 0, 1, 0, 25.0, (Moments(1.0, 0.0, 1),))])
     assert told[0]["mean_return"] == {"mean": 1.0, "low": None, "high": None, "count": 1}
 
 
@@ -189,9 +193,15 @@ def test_scores_of_a_report_are_those_of_the_newest_evaluation():
 
 def test_an_interval_from_sums_is_that_of_the_values():
     values = [1.0, 2.0, 6.0]
-    found = from_sums(row(0, 0, "learned", 3, sum(values), sum(v * v for v in values)))
+    (found,) = last_scores([row(0, 0, "learned", 3, sum(values), sum(v * v for v in values))], MANIFEST)
     expected = mean_interval(values)
-    assert found.low == pytest.approx(expected.low) and found.high == pytest.approx(expected.high)
+    assert (found.mean_return.low, found.mean_return.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_points_of_a_report_are_those_of_the_stored_counts():
+    rows = [ResultRow(3, 0, "eval", 0, "learned", "ace", 10, 6, 2, 2, 0.0, 0.0, 10)]
+    (found,) = last_scores(rows, {**MANIFEST, "score": "outcome"})
+    assert found.points is not None and found.points.low == pytest.approx(of_starts([2, 0, 2, 0, 6]).low)
 
 
 def test_a_page_needs_nothing_else_and_escapes_what_people_name(own_run):

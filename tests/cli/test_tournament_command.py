@@ -22,7 +22,7 @@ from sparring.reports.standings import (
     standings_picture,
     standings_table,
 )
-from sparring.statistics.intervals import Interval, wilson
+from sparring.statistics.intervals import Moments
 
 GAME = "matrix:rock_paper_scissors"
 FEW = ("--games", 4)
@@ -75,7 +75,8 @@ def test_every_figure_is_explained_and_what_is_missing_is_told():
     for word in ("rating", "Nash", "worst", "cyclic", "cycles", "games"):
         assert f"{word}  " in text
     assert "low is 0" in text and "20 a pair" in text
-    assert f"{summary.cyclic_share:.1%}" in text and f"{summary.noise_floor:.1%} by noise alone" in text
+    assert f"{summary.cyclic_share:.1%}" in text and f"noise shows up to {summary.noise.floor:.1%}" in text
+    assert f"(p = {summary.noise.p_value:.3f}): no sign of cycles." in text
     mixed = payoff.with_games("ace", "low", 2, 0, 0)
     assert "20 to 22 a pair" in "\n".join(explanation(mixed, summarise(mixed, None)))
     broken = replace(summary, cyclic_share=None, problems=("cyclic share: too few",))
@@ -108,11 +109,12 @@ def test_players_without_games_or_ratings_leave_blanks():
 
 
 def test_a_table_against_named_players_shows_counts_only_where_games_are_won():
-    won = SideScore(0, LEARNED, "[b]x", 10, 6, 2, 2, 1.0, Interval(0.4, 0.1, 0.7, 10), wilson(7, 10))
+    # Ten returns of variance 0.1758804 have a half-width of 2.262157 x sqrt(0.1758804 / 10) = 0.30.
+    won = SideScore(0, LEARNED, "[b]x", 10, 6, 2, 2, 1.0, (Moments(0.4, 0.1758804, 10),), (Moments(0.7, 0.2, 10),))
     lines = printed(against_table([won], "title"))
     row = next(line for line in lines if "[b]x" in line).replace("│", " ").split()
     assert row[:6] == ["[b]x", "10", "6", "2", "2", "0.70"] and row[-2:] == ["0.40", "±0.30"]
-    sides = [replace(won, points=None), replace(won, points=None, side=1)]
+    sides = [replace(won, scores=()), replace(won, scores=(), side=1)]
     rows = [line.replace("│", " ").split() for line in printed(against_table(sides, "title")) if "[b]x" in line]
     assert rows == [["[b]x", "0", "10", "0.40", "±0.30"], ["[b]x", "1", "10", "0.40", "±0.30"]]
 

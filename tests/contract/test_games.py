@@ -10,7 +10,12 @@ from sparring.games import registry
 from sparring.games.contract import check_game
 
 VARIANTS = (
+    ("dark_hex", {"variant": "abrupt", "rows": 2, "columns": 3, "positions": "fixed"}),
+    ("phantom_tic_tac_toe", {"variant": "abrupt"}),
+    ("goofspiel", {"cards": 13, "points_order": "descending", "returns_type": "point_difference"}),
     ("kuhn", {"positions": "fixed"}),
+    ("leduc", {"positions": "fixed"}),
+    ("liars_dice", {"faces": 3, "dice": 2, "positions": "fixed"}),
     ("matrix:coordination", {"players": 3, "rounds": 3}),
     ("matrix:matching_pennies", {"rounds": 3}),
     ("particles:adversary", {"agents": 3, "steps": 5}),

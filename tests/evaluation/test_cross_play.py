@@ -74,9 +74,9 @@ def test_pairs_play_on_until_their_returns_are_known():
 
 
 def test_the_wider_of_two_returns_is_what_is_unknown_of_a_pair():
-    counts = np.array([4, 0, 0])
-    assert half_width(Met(counts, np.array([[1.0, 1.0], [0.0, 2.0]]))) == pytest.approx(12.706, rel=1e-4)
-    assert half_width(Met(counts, np.array([[1.0], [0.0]]))) == np.inf
+    counts = (np.array([4, 0, 0]), np.array([0, 0, 0, 0, 2]))
+    assert half_width(Met(*counts, np.array([[1.0, 1.0], [0.0, 2.0]]))) == pytest.approx(12.706, rel=1e-4)
+    assert half_width(Met(*counts, np.array([[1.0], [0.0]]))) == np.inf
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,16 @@
 
 import pytest
 
-from sparring.evaluation.regimes import cycles_of_play, figures_of_line, iteration_cost, standings
+from sparring.evaluation.regimes import (
+    clock,
+    cycles_of_play,
+    figures_of_line,
+    iteration_cost,
+    iterations_within,
+    mean_figures,
+    second_half,
+    standings,
+)
 from sparring.ratings.payoff import Payoff
 
 
@@ -31,8 +40,8 @@ def test_cycles_of_bots_are_not_those_of_the_candidates():
     bots = [("x", "y", 20, 0, 0), ("y", "z", 20, 0, 0), ("z", "x", 20, 0, 0)]
     learned = [("a#0", "b#0", 15, 0, 5), ("b#0", "c#0", 15, 0, 5), ("a#0", "c#0", 18, 0, 2)]
     payoff = games(*bots, *learned)
-    share, floor = cycles_of_play(payoff, ["a#0", "b#0", "c#0"], seed=0)
-    assert share is not None and floor is not None and share < 0.01
+    share, noise = cycles_of_play(payoff, ["a#0", "b#0", "c#0"], seed=0)
+    assert share is not None and noise is not None and share < 0.01 and noise.p_value > 0.5
     assert cycles_of_play(payoff, ["x", "y", "z"], seed=0)[0] == pytest.approx(1.0)
     assert cycles_of_play(payoff, ["a#0", "b#0"], seed=0) == (None, None), "two cannot go round"
 
@@ -50,7 +59,7 @@ ALIKE = {
 def test_where_sides_are_alike_their_mean_counts_and_the_shadow_has_figures_of_its_own():
     sides = ("seat_0", "seat_1")
     learned = figures_of_line(ALIKE, "learned", sides, alike=True)
-    assert learned == {"exploitability": 0.25, "return": 2.0, "against bots": 5.0}
+    assert learned == {"exploitability": 0.25, "return": 2.0, "points against bots": 0.5, "against bots": 5.0}
     assert figures_of_line(ALIKE, "shadow", sides, alike=True) == {"exploitability": 0.125, "against bots": 9.0}
 
 
@@ -74,3 +83,22 @@ def test_the_first_iteration_is_apart_and_speed_is_steps_over_seconds():
     ]
     assert iteration_cost(timing) == (10.0, pytest.approx(50.0))
     assert iteration_cost(timing[:1]) == (10.0, None) and iteration_cost([]) == (None, None)
+
+
+def test_the_second_half_of_a_run_counts_and_the_newest_evaluation_where_none_is_there():
+    lines = [{"iteration": i} for i in (1, 3, 4, 5, 7)]
+    assert [line["iteration"] for line in second_half(lines, 8)] == [4, 5, 7], "after 5, 6 and 8 of 8 iterations"
+    assert [line["iteration"] for line in second_half(lines, 5)] == [3, 4], "after 4 and 5 of 5"
+    assert [line["iteration"] for line in second_half(lines[:1], 8)] == [1]
+    assert second_half(lines, 1) == [] == second_half([], 8)
+
+
+def test_figures_are_means_of_what_all_evaluations_have():
+    assert mean_figures([{"a": 1.0, "b": 5.0}, {"a": 3.0}]) == {"a": 2.0} and mean_figures([]) == {}
+
+
+def test_the_clock_of_training_leaves_compiling_out():
+    timing = [{"seconds": seconds} for seconds in (60.0, 1.0, 2.0, 3.0)]
+    assert clock(timing).tolist() == [2.0, 3.0, 5.0, 8.0]
+    assert [iterations_within(timing, seconds) for seconds in (1.9, 5.0, 7.9, 8.0)] == [0, 3, 3, 4]
+    assert clock(timing[:1]).tolist() == [60.0], "of one iteration nothing else is known"

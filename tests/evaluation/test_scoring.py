@@ -3,8 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparring.evaluation.scoring import MatchGames, score_sides
-from sparring.statistics.intervals import wilson
+from sparring.evaluation.scoring import MatchGames, merged, score_sides
+from sparring.statistics.intervals import Moments
+from sparring.statistics.rates import of_starts, over_seeds
 from toy_games import timetable
 
 SPEC = timetable([[0.0, 0.0, 0.0]], side_of_seat=(0, 1, 0)).spec
@@ -33,8 +34,8 @@ def test_a_side_is_scored_by_its_own_seats_and_outcomes():
 
 def test_a_draw_is_half_a_point_where_games_are_won_or_lost_and_there_are_no_points_elsewhere():
     hunters, prey = score_sides(WON, [("learned", "random")], [[FOUR]])
-    assert hunters.points == wilson(2.5, 4)
-    assert prey.points == wilson(1.5, 4)
+    assert hunters.points == of_starts([1, 0, 1, 0, 2])
+    assert prey.points == of_starts([2, 0, 1, 0, 1])
     by_return = score_sides(SPEC, [("learned", "random")], [[FOUR]])[0]
     assert by_return.points is None
     assert (by_return.wins, by_return.draws, by_return.losses) == (0, 0, 0)
@@ -47,6 +48,18 @@ def test_of_several_seeds_the_mean_is_over_seeds_and_games_are_counted_together(
     assert (hunters.wins, hunters.losses) == (3, 2)
     assert hunters.mean_return.mean == pytest.approx((1.5 + 9.0) / 2)  # not (6 + 18) / 6
     assert hunters.length == pytest.approx((5 + 7 + 9 + 11 + 1 + 1) / 6)
+    assert hunters.points == over_seeds([Moments.of([1.0, 1.0, 0.5, 0.0]), Moments.of([1.0, 0.0])])
+    assert hunters.points.mean == pytest.approx((2.5 / 4 + 1 / 2) / 2) and hunters.points.count == 2
+
+
+def test_what_two_sides_differ_by_is_no_uncertainty_of_their_mean():
+    """All games are won from side 0 and lost from side 1: the mean is one half, whatever happened."""
+    won, lost = (games([[1, 1, 1]] * 20, [1] * 20, [outcome] * 20) for outcome in (1, -1))
+    scores = score_sides(WON, [("a", "b"), ("b", "a")], [[won, won]])
+    (both,) = [score for score in merged(scores) if score.team == "a"]
+    assert (both.games, both.wins, both.losses) == (40, 20, 20)
+    assert both.points == of_starts([0, 0, 20, 0, 0]) and both.points.high < 0.56
+    assert score_sides(WON, [("a", "b")], [[lost]])[0].points.mean == 0.0
 
 
 def test_every_line_up_reads_its_own_games():

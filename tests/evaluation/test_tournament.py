@@ -197,14 +197,16 @@ def test_play_stops_when_the_last_game_is_over(monkeypatch):
     assert payoff.games_MM[0, 1] == 4 and payoff.drawn_MM.sum() == 0
 
 
-def counted(*counts: int) -> Met:
-    return room.NEVER._replace(counts_3=np.array(counts))
+def counted(lost: int, halved: int, won: int) -> Met:
+    """Starts, each of two games."""
+    counts_3 = np.array([2 * won + halved, 0, 2 * lost + halved])
+    return room.NEVER._replace(counts_3=counts_3, starts_5=np.array([lost, 0, halved, 0, won]))
 
 
 def test_pairs_play_on_until_they_are_known_those_with_the_fewest_games_first():
     clear, close, closer = ("a", "b"), ("a", "c"), ("b", "c")
-    tally = {clear: counted(100, 0, 0), close: counted(60, 0, 40), closer: counted(24, 2, 24)}
-    assert half_width_of(100, 0, 0) < 0.05 < half_width_of(60, 0, 40) < half_width_of(24, 2, 24)
+    tally = {clear: counted(0, 0, 50), close: counted(10, 20, 20), closer: counted(5, 15, 5)}
+    assert half_width_of(0, 0, 0, 0, 50) < 0.05 < half_width_of(10, 0, 20, 0, 20) < half_width_of(5, 0, 15, 0, 5)
     wanted = due(tally, room.half_width, 100, 50, 0.05, 250)
     # closer has played 1 round of 50, close 2; both may play 5
     assert wanted == [(closer, 1), (close, 2), (closer, 2), (close, 3), (closer, 3), (close, 4), (closer, 4)]
@@ -218,14 +220,23 @@ def test_pairs_play_on_until_they_are_known_those_with_the_fewest_games_first():
 
 def test_with_a_precision_every_rate_is_known_to_it_or_was_played_as_often_as_allowed(rps):
     payoff = tournament(rps, bots(rps, "random", "always_0", "always_1"), games=16, precision=0.1, most_games=64)
-    half = {(i, j): half_width_of(*counts_of(payoff, i, j)) for i, j in ((0, 1), (0, 2), (1, 2))}
-    # 16 of 16 leave 0.103, 32 of 32 do not; 4 places for 3 pairs give one pair a round more
-    assert half_width_of(16, 0, 0) > 0.1 >= half[1, 2] and payoff.games_MM[1, 2] in (32, 48)
+    half = {(i, j): half_width_of(*payoff.starts_MM5[i, j].tolist()) for i, j in ((0, 1), (0, 2), (1, 2))}
+    # 16 of 16 starts leave 0.111, 24 of 24 do not; 4 places for 3 pairs give one pair a round more
+    assert half_width_of(0, 0, 0, 0, 16) > 0.1 >= half[1, 2] and payoff.games_MM[1, 2] in (48, 64)
     assert half[0, 1] > 0.1 and payoff.games_MM[0, 1] == 64
 
 
-def counts_of(payoff, i: int, j: int) -> tuple[int, int, int]:
-    return int(payoff.won_MM[i, j]), int(payoff.drawn_MM[i, j]), int(payoff.won_MM[j, i])
+def test_the_two_games_of_a_start_are_counted_together(rps):
+    """The same choices are made from both sides, so a start is won whole, drawn whole or lost whole."""
+    players = {"one": Always.make(rps, 1, 0.5), "two": Always.make(rps, 0, 0.5)}
+    payoff = tournament(rps, players, games=40)
+    lost, quarter, halved, three, won = payoff.starts_MM5[0, 1].tolist()
+    assert payoff.count_MM[0, 1] == 20 and lost + quarter + halved + three + won == 20
+    points = payoff.points_MM[0, 1]
+    assert points == 2 * (quarter / 4 + halved / 2 + 3 * three / 4 + won)
+    copies = tournament(rps, {"x": players["one"], "y": players["one"]}, games=40)
+    assert copies.starts_MM5[0, 1].tolist() == [0, 0, 20, 0, 0], "a player against its copy halves every start"
+    assert copies.interval("x", "y").high < 0.56 < payoff.interval("one", "two").high
 
 
 class Counter(eqx.Module):

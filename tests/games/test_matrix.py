@@ -229,6 +229,12 @@ def test_a_policy_may_play_each_seat_differently() -> None:
     assert matrix.policy_exploitability(matrix.matching_pennies(), pure) == pytest.approx(1.0)
 
 
+def test_the_gain_of_each_seat_is_told_apart() -> None:
+    """Where both show heads, the one who wins by matching can gain nothing and the other 2."""
+    heads = np.array([[1.0, 0.0]])
+    np.testing.assert_array_equal(matrix.policy_gains(matrix.matching_pennies(), lambda *_: heads), [0.0, 2.0])
+
+
 def test_a_mixture_of_pure_players_is_the_mixed_strategy_and_with_rounds_it_is_refused() -> None:
     """Half rock and half paper: paper then wins half of the games and loses none."""
     pure = [lambda *_, move=move: np.eye(3)[[move]] for move in range(3)]

@@ -1,6 +1,5 @@
-"""Rock, paper, scissors: naive self-play circles, and the same learning against its shadow or its past settles."""
+"""Small games: naive self-play circles, and with the defaults the newest policy and its average come to rest."""
 
-from dataclasses import replace
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -8,36 +7,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sparring.recipes.small_games import SETTLING
+from sparring.recipes.defaults import default_config
 
 SEEDS = 3
 
 
 @cache
-def curves(regime: str) -> dict:
-    path = Path(__file__).parents[2] / "benchmarks/settle.py"
-    spec = spec_from_file_location("settle", path)
+def exploitability(game: str, regime: str = "") -> tuple[np.ndarray, np.ndarray]:
+    """newest_R and average_R after a quarter of a million steps with the defaults."""
+    spec = spec_from_file_location("exact", Path(__file__).parents[2] / "benchmarks/exact.py")
     assert spec and spec.loader
-    settle = module_from_spec(spec)
-    spec.loader.exec_module(settle)
-    config = replace(SETTLING["rock_paper_scissors"](), seeds=SEEDS)
-    return settle.measure(settle.regime(config, regime), points=20)
-
-
-def second_half(regime: str, which: str) -> np.ndarray:
-    """value_RE"""
-    value_RE = np.asarray(curves(regime)[which])
-    assert value_RE.shape[0] == SEEDS
-    return value_RE[:, value_RE.shape[1] // 2 :]
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    named = {"self_play": regime} if regime else {}
+    found = module.exact(default_config(game, total_steps=250_000, seeds=SEEDS, **named))
+    return np.asarray(found.newest), np.asarray(found.average)
 
 
 @pytest.mark.slow
 def test_naive_self_play_circles():
-    """The counter-example: without it, the others could settle for a reason that has nothing to do with opponents."""
-    assert (second_half("naive", "latest").mean(axis=1) > 0.25).all()
+    """The counter-example: without it, the others could settle for a reason that has nothing to do with a magnet."""
+    assert (exploitability("matrix:rock_paper_scissors", "naive")[0] > 0.25).all()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("regime", ["shadow", "pool"])
-def test_the_policy_to_deploy_settles_against_shadow_or_past(regime):
-    assert (second_half(regime, "shadow")[:, -1] < 0.1).all()
+@pytest.mark.parametrize(("game", "mark"), [("matrix:rock_paper_scissors", 0.05), ("matrix:five_moves", 0.1)])
+def test_with_the_defaults_newest_and_average_settle(game, mark):
+    newest_R, average_R = exploitability(game)
+    assert (newest_R < mark).all() and (average_R < mark).all()

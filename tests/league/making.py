@@ -1,9 +1,10 @@
 """Leagues, books and results for the tests of this folder."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +13,11 @@ from sparring.core.seeding import Seed
 from sparring.league.blocks import Meeting, Played
 from sparring.league.book import Book
 from sparring.league.config import SHARES, CurriculumConfig, OpponentsConfig, PoolConfig
+from sparring.league.draws import Asked, ways
 from sparring.league.gates import NO_GATE, GateConfig
 from sparring.league.league import League
 from sparring.league.mixture import beside, mixture
+from sparring.league.outlook import Outlook
 from sparring.league.player import Player
 from sparring.league.pool import snapshot_interval
 from sparring.league.role import Role
@@ -25,7 +28,7 @@ from sparring.league.state import Assignment, Rules
 NAMES = ("random", "meek", "ace")
 """All bots of the game."""
 ALONE = Player("learner", 0, "learner", 0)
-SHADOW = Player("shadow", 0, "shadow", 0)
+SHADOW = Player("shadow", 0, "learner.shadow", 0)
 MEEK, ACE = (Player("bot", place, NAMES[place], born=place - 1) for place in (1, 2))
 GUEST = Player("guest", 0, "guest", born=9)
 
@@ -176,12 +179,32 @@ def scores(league: League, place: int = 0) -> dict[Player, Score]:
     return {player: score for player, score in found.items() if score.games}
 
 
+class Chosen(NamedTuple):
+    player: Player
+    probability: float
+    """Of this player by this branch, among all that could have been chosen."""
+    branch: str
+
+
+def prospects(outlook: Outlook, me: int, share_K: np.ndarray) -> tuple[Chosen, ...]:
+    """All that a learner can be given, each player once in each branch, with probabilities of sum 1."""
+    total: dict[tuple[Player, str], float] = defaultdict(float)
+    for branch, share in zip(outlook.roles[me].branches, share_K.tolist(), strict=True):
+        targets = outlook.targets(branch, me) if share else []
+        for target in targets:
+            found = ways(outlook, [Asked(me, branch, target, share)])
+            for column in np.flatnonzero(found.chance_NM[0]).tolist():
+                name = found.branches[0].name if found.branches[0] else ""
+                total[outlook.book.players[column], name] += share * found.chance_NM[0, column] / len(targets)
+    return tuple(Chosen(player, float(share), name) for (player, name), share in total.items())
+
+
 def rating(book: Book, player: Player) -> float:
     return float(book.rating_M[book.roll.column[player]])
 
 
 def rate(book: Book, player: Player, place: int = 0) -> float:
-    return float(book.rates(place)[book.roll.column[player]])
+    return float(book.rates()[place, book.roll.column[player]])
 
 
 def quality(league: League, players: Iterable[Player], place: int = 0) -> list[float]:

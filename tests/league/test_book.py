@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from making import ALONE, SHADOW, learner, past, rate, rating, told
+from making import ALONE, GUEST, MEEK, SHADOW, learner, past, rate, rating, told
 
 from sparring.core.plain import from_plain, to_plain
 from sparring.league.book import Book
@@ -157,9 +157,21 @@ def after_draw(
     players = [past(number) for number in range(len(quality))]
     found = Book.blank((ALONE, *players))
     found.quality_LM[0, 1:] = quality
-    group, won_M = np.arange(len(quality)) + 1, np.zeros(len(quality) + 1)
-    won_M[group[member]] = rate * won / probability
-    return found.after_draws(0, group, won_M).quality_LM[0, 1:].tolist()
+    group_M, won_M = found.roll.meant(("past",)), np.zeros(len(quality) + 1)
+    won_M[1 + member] = rate * won / probability
+    return found.after_draws(0, group_M, won_M).quality_LM[0, 1:].tolist()
+
+
+def test_columns_of_a_pool_are_in_the_order_of_age_whoever_joins_first():
+    """A guest that joined before two copies of the same step comes after them, with all that is known of it."""
+    book = Book.blank((ALONE, MEEK)).joined_by(past(0, born=5), (0,), 0.0)
+    book = told(book.joined_by(GUEST, (0,), 0.0), {(0, GUEST): Score(won=3)})
+    for number in (1, 2):
+        book = book.joined_by(past(number, born=9), (0,), 0.0)
+    assert book.players == (ALONE, MEEK, past(0), past(1), past(2), GUEST)
+    assert book.score(0, GUEST) == Score(won=3) and book.score(0, past(2)) == Score()
+    assert book.birth_MM[3].tolist() == [-1, -1, 0.5, -1, -1, 1.0], "the first copy knows the older one and the guest"
+    assert book.without(past(1)).birth_MM[3].tolist() == [-1, -1, 0.5, -1, 1.0]
 
 
 def test_a_win_lowers_the_score_by_the_rate_over_count_times_probability():

@@ -43,10 +43,11 @@ from sparring.league.blocks import Draw, Played, received
 from sparring.league.config import CurriculumConfig, PoolConfig
 from sparring.league.copying import POSTPONED
 from sparring.league.curriculum import Standing
-from sparring.league.draws import EMPTY, NOT_FINITE, UNSOLVED
+from sparring.league.draws import NOT_FINITE, UNSOLVED
 from sparring.league.events import Climbed, Counted, Evicted, Joined, Kept, Retreated, SharesSet, Snapshot
 from sparring.league.gates import GateConfig
 from sparring.league.league import League
+from sparring.league.members import live_ratings
 from sparring.league.player import Player, packed
 from sparring.league.score import Score
 
@@ -228,8 +229,16 @@ def test_an_empty_pool_never_raises_and_its_share_goes_to_the_current_self():
     league = begin(mix(current=0.2, history=0.8), blocks=8, pool=PoolConfig(snapshot_every=10**9))
     assigned = league.assign(0, 0.0, 0)
     assert set(given(assigned)) == {ALONE}
-    assert assigned.events == (Counted(EMPTY),)
-    assert league.state.counts[EMPTY] in (6, 7)
+    told = "no past self could be drawn, and its share went to others"
+    assert assigned.events == (Counted(told),)
+    assert league.state.counts[told] in (6, 7)
+
+
+def test_a_share_that_nobody_can_fill_is_counted_by_what_it_was_for():
+    league = begin(mix(current=0.25, history=0.25, bots=0.5), blocks=8, bots=(), pool=PoolConfig(snapshot_every=10**9))
+    assert set(given(league.assign(0, 0.0, 0))) == {ALONE}
+    end = "could be drawn, and its share went to others"
+    assert league.state.counts == {f"no past self {end}": 2, f"no bot {end}": 4}
 
 
 @pytest.mark.parametrize(
@@ -488,7 +497,7 @@ def test_a_curriculum_needs_no_past_self_and_its_draws_do_not_touch_scores_of_qu
     league = begin(mix(current=0.5, history=0.5, bot_sampler="quality"), curriculum=LED, blocks=8)
     players = given(league.assign(0, 0, 0))
     assert Counter(players) == {ALONE: 4, MEEK: 4}
-    assert EMPTY not in league.state.counts
+    assert not any("could be drawn" in what for what in league.state.counts)
     league.report(played(0, [met(players.index(MEEK), MEEK, 9, 0, 0)], [False] * 8))
     league.assign(2, 0, 0)
     assert scores(league) == {MEEK: Score(won=9)}
@@ -580,13 +589,27 @@ def test_members_are_listed_with_what_is_known_of_them():
     league = begin(mix(history=0.5, bots=0.5), pool=PoolConfig(snapshot_every=1000))
     run(league, 50, Worlds(4, rate=0.8))
     listed = league.members()
-    assert [member.player.name for member in listed[:3]] == ["shadow", "past-1000", "past-2000"]
+    assert [member.player.name for member in listed[:3]] == ["learner.shadow", "past-1000", "past-2000"]
     assert [member.player.name for member in listed[-2:]] == ["meek", "ace"]
     seen = next(member for member in listed if member.games > 30)
     assert seen.interval.low < 0.8 < seen.interval.high
     assert seen.interval.count == seen.games
     assert listed[0].row is None
     assert listed[1].row == 0
+
+
+def test_a_learner_is_rated_above_the_first_bot_or_else_the_oldest_past_self():
+    """One game won of an equal moves both by half of K = 16: 16 points between them."""
+    league = begin(mix(history=0.5, bots=0.5))
+    with_state(league, book=told(league.state.book, {(0, MEEK): Score(won=1)}))
+    assert live_ratings(league.rules, league.state) == {"learner vs meek": 16.0}
+    league = with_member(begin(mix(history=1.0), bots=()), past(3), 0)
+    assert live_ratings(league.rules, league.state) == {"learner vs past-3": 0.0}
+    with_state(league, book=told(league.state.book, {(0, past(3)): Score(lost=1)}))
+    assert live_ratings(league.rules, league.state) == {"learner vs past-3": -16.0}
+    alone = begin(mix(shadow=1.0), bots=())
+    assert live_ratings(alone.rules, alone.state) == {}
+    assert live_ratings(replace(league.rules, meta="nash"), league.state) == {}
 
 
 EVERYTHING = mix(

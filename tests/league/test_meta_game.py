@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from making import all_met, given, learner, past, played, revived, role_rules, with_state
+from making import Chosen, all_met, given, learner, past, played, prospects, revived, role_rules, with_state
 
 from sparring.core.errors import ConfigError
 from sparring.core.fields import check_ranges
 from sparring.league.book import Book
 from sparring.league.config import OpponentsConfig
-from sparring.league.copying import put_back, verdict
-from sparring.league.draws import Chosen, Outlook, prospects
+from sparring.league.copying import put_back, verdicts
 from sparring.league.events import Counted, Reset, Snapshot
 from sparring.league.league import UNSOLVED, League
 from sparring.league.meta_game import MetaStrategy, meta_strategy
+from sparring.league.outlook import Outlook
 from sparring.league.player import Player
 from sparring.league.roles import RolesConfig, check_roles, role_names, role_of, roles
 from sparring.ratings.payoff import RatingError
@@ -74,13 +74,12 @@ def outlook(*weights: float) -> Outlook:
     book.fading_LM3[0, 1:] = (1, 0, 9)
     book.fading_LM3[0, 1:2] = (10, 0, 0)
     role = role_of("oracle", ORACLE, every=100)
-    return Outlook(
-        0, role, book, np.ones(len(book.players), bool), OpponentsConfig(), weight_M=np.array([0.0, *weights])
-    )
+    here_LM = np.ones((1, len(book.players)), bool)
+    return Outlook((role,), book, here_LM, OpponentsConfig(), weight_M=np.array([0.0, *weights]))
 
 
 def met_by(*weights: float) -> tuple[Chosen, ...]:
-    return prospects(outlook(*weights), np.ones(1))
+    return prospects(outlook(*weights), 0, np.ones(1))
 
 
 def test_an_oracle_meets_past_players_by_the_meta_strategy_and_nobody_else():
@@ -96,7 +95,7 @@ def test_before_a_meta_strategy_is_known_all_are_met_alike_and_without_a_past_th
 def test_an_oracle_is_copied_and_begins_anew_after_its_steps_whatever_chance_says(steps, done):
     rules, seen = role_rules(ORACLE), outlook(1.0)
     state = with_state(League.begin(rules), book=seen.book, iteration=0).state
-    found = verdict(rules, state, seen, steps)
+    (found,) = verdicts(rules, state, seen, steps)
     assert (found.snapshot, found.reset, found.why) == (done, done, "steps" if done else "")
     for number in (0.0, 0.999):
         assert [type(event) for event in put_back(rules, state, 0, 1, number)[1]] == [Reset]

@@ -6,7 +6,8 @@ from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig
 from sparring.league.gates import NO_GATE
-from sparring.league.mixture import NO_BRANCH, branches_of_blocks, mixture, set_by_hand, systematic
+from sparring.league.mixture import NO_BRANCH, mixture, set_by_hand, systematic
+from sparring.league.mixture import branches_of_blocks as branches_of_all
 from sparring.league.mixture import shares as shares_of
 
 CURRENT, SHADOWS, HISTORY, BOTS = range(4)
@@ -33,6 +34,12 @@ def by_hand(share_K, wanted) -> dict[str, float]:
 
 def all_blocks(count, able=True):
     return np.full(count, able)
+
+
+def branches_of_blocks(share_K, mirror_B, face_B, generator, open_B=None) -> np.ndarray:
+    """Of the blocks of one learner, whose first branch is the current self."""
+    open_B = all_blocks(len(face_B)) if open_B is None else open_B
+    return branches_of_all(share_K[None], np.array([CURRENT]), mirror_B, face_B, open_B[None], generator)[0]
 
 
 def test_shares_are_scaled_to_sum_one_and_follow_their_schedules():
@@ -107,7 +114,11 @@ def test_one_draw_over_many_blocks_is_within_one_of_its_shares():
 
 def test_a_kind_without_a_share_never_occurs():
     generator = np.random.default_rng(2)
-    found = {int(branch) for _ in range(200) for branch in systematic(np.array([0.0, 0.3, 0.0, 0.7]), 3, generator)}
+    found = {
+        int(branch)
+        for _ in range(200)
+        for branch in systematic(np.array([[0.0, 0.3, 0.0, 0.7]]), np.zeros(3, int), generator)
+    }
     assert found == {1, 3}
 
 
@@ -143,3 +154,21 @@ def test_only_open_blocks_are_drawn():
         np.array([0, 0, 1.0, 0]), all_blocks(3), all_blocks(3), np.random.default_rng(0), open_B=open_B
     )
     assert branch_B.tolist() == [HISTORY, -1, HISTORY]
+
+
+def test_each_of_several_learners_has_the_shares_of_its_own_role_whoever_else_draws():
+    """Within one of 9 blocks times the share; the second learner has no current self, the third nothing to draw."""
+    share_LK, generator = np.array([[0.5, 0.2, 0.3], [0.0, 0.9, 0.1], [1.0, 0.0, 0.0]]), np.random.default_rng(3)
+    open_LB = np.tile(all_blocks(9), (3, 1))
+    open_LB[0, 0] = False
+    total_LK = np.zeros((3, 3))
+    for _ in range(500):
+        branch_LB = branches_of_all(
+            share_LK, np.array([0, NO_BRANCH, 0]), all_blocks(9, able=False), all_blocks(9), open_LB, generator
+        )
+        counts_LK = np.array([np.bincount(branch_B[branch_B >= 0], minlength=3) for branch_B in branch_LB])
+        assert branch_LB[0, 0] == NO_BRANCH and (branch_LB[2] == NO_BRANCH).all()
+        assert (np.abs(counts_LK[0] - [0, 8 * 0.4, 8 * 0.6]) < 1).all()
+        assert (np.abs(counts_LK[1] - [0, 9 * 0.9, 9 * 0.1]) < 1).all()
+        total_LK += counts_LK
+    np.testing.assert_allclose(total_LK[:2] / 500, [[0, 3.2, 4.8], [0, 8.1, 0.9]], atol=0.08)

@@ -8,7 +8,7 @@ from making import ALONE, GUEST, learner, mix, past, rules, told, with_state
 
 from sparring.core.plain import from_plain, to_plain
 from sparring.league.config import PoolConfig
-from sparring.league.copying import verdict
+from sparring.league.copying import verdicts
 from sparring.league.league import League
 from sparring.league.player import FIRST, MIRROR, Player, bot_players, packed, past_self, unpacked
 from sparring.league.pool import Pool, by_age, evictee
@@ -143,17 +143,19 @@ def due(pool: PoolConfig, *, steps: int, last: int, total_steps: int = 1, beaten
     league = League.begin(rules(mix(history=1), pool=pool, total_steps=total_steps))
     book = told(league.state.book.joined_by(past(0), (0,), 0.0), {(0, past(0)): beaten})
     with_state(league, book=book, iteration=0, careers=(replace(league.state.careers[0], copied=last),))
-    return verdict(league.rules, league.state, league.outlook(0), steps).snapshot
+    return verdicts(league.rules, league.state, league.outlook(), steps)[0].snapshot
 
 
 def test_a_snapshot_is_due_after_its_interval_or_when_the_newest_is_surely_beaten():
-    """Of 21 games, all won, the lower bound is 0.025 ** (1 / 21) = 0.839."""
+    """Of 29 games, all won, rates above m explain (1 - m ** 30) / 30 / (1 - m) / m ** 29 times as much: 43 for 0.83."""
     by_steps, by_mark = PoolConfig(snapshot_every=100), PoolConfig(snapshot_every=100, snapshot_mark=0.83)
-    won = Score(won=21)
+    won = Score(won=29)
     assert not due(by_steps, steps=199, last=100, beaten=won)
     assert due(by_steps, steps=200, last=100)
     assert due(by_mark, steps=110, last=100, beaten=won)
-    assert not due(replace(by_mark, snapshot_mark=won.interval().low), steps=110, last=100, beaten=won)
+    assert not due(by_mark, steps=110, last=100, beaten=Score(won=28)), "37 times is less than 40"
+    assert not due(replace(by_mark, snapshot_mark=0.84), steps=110, last=100, beaten=won)
+    assert not due(replace(by_mark, snapshot_mark=1.0), steps=110, last=100, beaten=won)
     assert not due(by_mark, steps=110, last=100)
     assert not due(PoolConfig(pool_size=0), steps=10**9, last=0, beaten=won)
 

@@ -23,7 +23,7 @@ from sparring.league.population import (
     select,
     steps_between,
 )
-from sparring.league.score import Score
+from sparring.statistics.rates import of_starts
 
 SEED = Seed.of(3)
 EIGHT = PopulationConfig(population=8)
@@ -250,20 +250,21 @@ def test_the_same_chance_selects_the_same():
 
 
 def test_points_a_game_with_their_bounds_are_a_fitness():
-    fitness = Fitness.of([Score(6, 2, 2), Score(), Score(won=2), Score(won=9, lost=1)], diverged={3})
+    starts_M5 = np.array([[2, 0, 2, 0, 6], [0] * 5, [0, 0, 0, 0, 2], [1, 0, 0, 0, 9]])
+    fitness = Fitness.of(starts_M5, diverged={3})
     assert fitness.mean_M[:3].tolist() == pytest.approx([0.7, 0.5, 1.0])
     assert np.isnan(fitness.mean_M[3])
     assert fitness.count_M.tolist() == [10, 0, 2, 10]
     assert (fitness.low_M[1], fitness.high_M[1]) == (0.0, 1.0)
-    assert fitness.low_M[2] == pytest.approx(0.025**0.5)  # two wins: a rate below this gives them less than 2.5 %
-    # With a virtual win and defeat: 7, 2 and 3 of 12 games have mean 2/3 and squares that sum to 7.5.
-    assert fitness.variance_M[0] == pytest.approx((7.5 - 12 * 4 / 9) / 11)
-    assert fitness.variance_M[2] == pytest.approx((3 - 4 * 0.75**2) / 3)  # not 0, though both were won
+    assert fitness.low_M[2] == of_starts([0, 0, 0, 0, 2]).low
+    # Ten shares of mean 0.7 whose squares sum to 6.5, and one more of which nothing is known.
+    assert fitness.variance_M[0] == pytest.approx((6.5 - 10 * 0.49) / 9 + 0.25 / 10)
+    assert fitness.variance_M[2] == pytest.approx(0.25 / 2)  # not 0, though both were won
 
 
 def test_two_games_convince_nobody_and_thirty_do():
     for games, who in ((2, set()), (30, {1})):
-        fitness = Fitness.of([Score(won=games), Score(lost=games)])
+        fitness = Fitness.of(np.array([[0, 0, 0, 0, games], [games, 0, 0, 0, 0]]))
         for config in WAYS:
             assert replaced(select(fitness, config, rng())) == who
 

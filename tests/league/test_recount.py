@@ -28,7 +28,7 @@ def mixtures(forget: float = 0.98, names: tuple[str, ...] = ("learner",), **more
     made = rules(
         mix(current=0.2, shadow=0.2, history=0.4, bots=0.2, forget=forget), names=names, from_birth=True,
         pool=PoolConfig(pool_size=3, snapshot_every=300), curriculum=curriculum, blocks=BLOCKS // len(names),
-        seed=10, total_steps=10**6, **more,
+        seed=3, total_steps=10**6, **more,
     )  # fmt: skip
     return League.begin(made)
 

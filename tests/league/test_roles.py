@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from making import GUEST, past, with_state
+from making import GUEST, Chosen, past, with_state
+from making import prospects as prospects_of
 
 from sparring.core.errors import ConfigError
 from sparring.core.fields import check_ranges
@@ -16,12 +17,11 @@ from sparring.core.settings import from_dict, to_dict
 from sparring.league.blocks import Draw
 from sparring.league.book import Book
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
-from sparring.league.copying import put_back
-from sparring.league.copying import verdict as verdict_of
-from sparring.league.draws import Chosen, Outlook, Table, draw_players, drawn, forgotten, ways
-from sparring.league.draws import prospects as prospects_of
+from sparring.league.copying import put_back, verdicts
+from sparring.league.draws import Table, draw_players, drawn
 from sparring.league.league import League
 from sparring.league.mixture import shares
+from sparring.league.outlook import Outlook, forgotten
 from sparring.league.player import Player
 from sparring.league.role import Among
 from sparring.league.roles import VERSIONS, RolesConfig, base_steps, check_roles, role_names, role_of, roles
@@ -71,28 +71,40 @@ def outlook_of(seen, config=CONFIG, opponents=PAPER):
         won = rate * games if 0 <= rate <= 1 else games / 2
         book.fading_LM3[seen.me.number, book.roll.column[player]] = (won, 0.0, games - won)
     met = {seen.me, *(one.player for one in seen.rivals)}
-    here_M = np.array([player in met for player in players])
-    role = role_of(seen.me.role, config, every=BASE)
-    outlook = Outlook(seen.me.number, role, book, here_M, opponents)
+    here_LM = np.tile([player in met for player in players], (len(LEARNERS), 1))
+    outlook = Outlook(tuple(role_of(role, config, every=BASE) for role in ROLES), book, here_LM, opponents)
     for player, rate, _ in seen.rivals:
-        outlook.rate_M[book.roll.column[player]] = rate  # also what no games give
+        outlook.rate_LM[seen.me.number, book.roll.column[player]] = rate  # also what no games give
     return outlook
 
 
-def share_of(outlook):
-    return shares(outlook.role.branches, 0.0, bots=0)
+def share_of(outlook, me=ME):
+    return shares(outlook.roles[me.number].branches, 0.0, bots=0)
 
 
 def prospects(seen, config=CONFIG, opponents=PAPER):
     outlook = outlook_of(seen, config, opponents)
-    return prospects_of(outlook, share_of(outlook))
+    return prospects_of(outlook, seen.me.number, share_of(outlook, seen.me))
+
+
+def table_of(outlook, me, numbers) -> Table:
+    """Blocks of one learner alone, with these numbers."""
+    share_K, shape = share_of(outlook, me), (len(LEARNERS), len(numbers))
+    share_LK, open_LB = np.zeros((len(LEARNERS), 3)), np.zeros(shape, bool)
+    share_LK[me.number, : len(share_K)], open_LB[me.number] = share_K, True
+    able_B = np.ones(len(numbers), bool)
+    return Table(
+        mirror_B=able_B, face_B=able_B, open_LB=open_LB, number_LB=np.tile(numbers, (len(LEARNERS), 1)),
+        share_LK=share_LK, progress=0.0,
+    )  # fmt: skip
 
 
 def chosen(seen, branch, numbers, config=CONFIG) -> list[Draw]:
     """The draws of a branch for numbers of [0, 1)."""
-    outlook = outlook_of(seen, config)
-    (asked,) = (one for one in outlook.role.branches if one.name == branch)
-    return drawn(outlook.book, ways(outlook, asked), np.array(numbers), 0.0)
+    outlook, me = outlook_of(seen, config), seen.me.number
+    place = [one.name for one in outlook.roles[me].branches].index(branch)
+    places = [(me, block) for block in range(len(numbers))]
+    return list(drawn(outlook, table_of(outlook, seen.me, numbers), places, [place] * len(numbers))[0].values())
 
 
 def mix(seen, config=CONFIG):
@@ -129,7 +141,7 @@ def test_a_main_meets_itself_half_of_the_time_and_its_past_by_the_hard_rule_the_
     branch, number, player, probability
 ):
     outlook = outlook_of(view(past=FALLING))
-    assert [one.name for one in outlook.role.branches] == ["self-play", "pfsp", "exploiter"]
+    assert [one.name for one in outlook.roles[ME.number].branches] == ["self-play", "pfsp", "exploiter"]
     assert share_of(outlook) == pytest.approx([0.35, 0.5, 0.15])
     (found,) = chosen(view(past=FALLING), branch, [number])
     assert found.player == player and found.probability == pytest.approx(probability)
@@ -253,7 +265,7 @@ def test_a_main_exploiter_meets_the_main_and_below_its_floor_half_of_the_time_th
 ):
     past = (rival(P0, 0.5), rival(P1, 0.1), rival(P2, 0.5, parent=OTHER), rival(P3, 0.5, parent=HUNTER))
     seen = view(HUNTER, live=(rival(ME, rate),), past=past)
-    assert share_of(outlook_of(seen)).tolist() == [0.5, 0.5]
+    assert share_of(outlook_of(seen), HUNTER).tolist() == [0.5, 0.5]
     (found,) = chosen(seen, branch, [number])
     assert found.player == player
 
@@ -323,7 +335,7 @@ def test_probabilities_are_those_with_which_players_are_chosen(seen):
     for one in table:
         expected[one.player] += one.probability
     outlook = outlook_of(seen)
-    for branch, share in zip(outlook.role.branches, share_of(outlook).tolist(), strict=True):
+    for branch, share in zip(outlook.roles[seen.me.number].branches, share_of(outlook, seen.me).tolist(), strict=True):
         for draw in chosen(seen, branch.name, ((np.arange(count) + 0.5) / count).tolist()):
             found[draw.player] += share / count
     assert found == pytest.approx(expected, abs=2.01 / count)
@@ -332,11 +344,7 @@ def test_probabilities_are_those_with_which_players_are_chosen(seen):
 def test_blocks_are_given_players_with_these_probabilities():
     """Branches fall on 4000 blocks by an even comb, within one of their shares; players within a branch at random."""
     outlook, blocks = outlook_of(VIEWS["main"]), 4000
-    able = np.ones(blocks, bool)
-    table = Table(
-        can_mirror_B=able, can_face_B=able, open_B=able, number_B=np.random.default_rng(1).random(blocks),
-        share_K=share_of(outlook), progress=0.0, curriculum=CurriculumConfig(),
-    )  # fmt: skip
+    table = table_of(outlook, ME, np.random.default_rng(1).random(blocks))
     draws, counts = draw_players(outlook, table, np.random.default_rng(0))
     assert not counts and len(draws) == blocks
     expected, found = defaultdict(float), defaultdict(float)
@@ -369,7 +377,7 @@ def test_no_role_breaks_at_an_edge(me, live, rates, judge):
         assert sum(one.probability for one in table) == pytest.approx(1.0)
         assert all(0 < one.probability <= 1 for one in table)
         known = {me, *(other.player for other in seen.rivals)}
-        for branch in outlook_of(seen, config).role.branches:
+        for branch in outlook_of(seen, config).roles[me.number].branches:
             found = chosen(seen, branch.name, np.linspace(0, 1, 99, endpoint=False).tolist(), config)
             assert {draw.player for draw in found} <= known
 
@@ -429,7 +437,7 @@ def test_what_follows_the_last_rise_is_not_forgotten(rates, kept):
     versions = tuple(rival(past(place), rate) for place, rate in enumerate(rates))
     outlook = outlook_of(view(past=versions))
     among = replace(VERSIONS, forgotten=True)
-    found = [outlook.book.players[column] for column in outlook.columns(among, target=ME.number).tolist()]
+    found = [outlook.book.players[column] for column in np.flatnonzero(outlook.who([among], [0], [ME.number])[0])]
     assert found == [one.player for one in versions[:kept]]
     known = np.array([rate if rate == rate else 0.5 for rate in rates])
     assert forgotten(known) == kept
@@ -449,7 +457,7 @@ def judged(me, *, live=(), past=(), steps=0, number=0.0, config=CONFIG):
         seed=Seed.of(0), total_steps=10**6, archive=True,
     )  # fmt: skip
     state = with_state(League.begin(rules), book=outlook.book, iteration=0).state
-    found = verdict_of(rules, state, outlook, steps)
+    found = verdicts(rules, state, outlook, steps)[me.number]
     reset = found.reset and bool(put_back(rules, state, me.number, 1, number)[1])
     assert not reset or found.snapshot
     return found.snapshot, reset, found.why
@@ -568,7 +576,7 @@ def test_rates_and_bounds_are_of_the_last_games_and_not_of_all():
         for rate, done in ((0.9, True), (0.5, False)):
             outlook = outlook_of(view(RAIDER, past=(rival(P0, rate),)), config)
             outlook.book.count_LM3[RAIDER.number, -1] = (5000, 0, 5000) if done else (9000, 0, 1000)
-            assert outlook.beaten(0.7, outlook.columns(Among(("past",)))) == done
+            assert outlook.beaten([0.7], [RAIDER.number], [Among(("past",))]) == [done]
 
 
 @pytest.mark.parametrize(
@@ -670,7 +678,7 @@ def test_by_rating_a_main_meets_anybody_present_or_past_whose_rating_promises_an
     seen = view(live=(rival(OTHER),), past=(rival(P0), rival(P1)))
     outlook = outlook_of(seen, RolesConfig(mains=2, main_rule="elo_gaussian"))
     outlook.book.rating_M[:] = (100.0, 500.0, 0.0, 0.0, -300.0, 120.0)
-    table = prospects_of(outlook, share_of(outlook))
+    table = prospects_of(outlook, ME.number, share_of(outlook))
     # 400 above, 400 below and 20 above: expected points 0.5, 1/11, 10/11 and 0.4713: exp(-18 (x - 0.5)^2) = 1, 0.0493,
     # 0.0493, 0.9853.
     weight = np.array([1.0, 0.0493, 0.0493, 0.9853])

@@ -270,9 +270,9 @@ def test_a_league_exploiter_meets_a_guest_like_a_past_player_and_must_beat_it_to
     assert isinstance(joined, Joined) and joined.row == 1
     book = told(found.state.book, {(1, past(0)): Score(won=90, lost=10), (1, GUEST): Score(won=10, lost=90)})
     with_state(found, book=book)
-    outlook = found.outlook(1)
-    assert [book.players[column] for column in outlook.columns(outlook.role.snapshot.beats)] == [past(0), GUEST]
-    assert not outlook.beaten(0.7, outlook.columns(outlook.role.snapshot.beats))
+    outlook, prey = found.outlook(), found.rules.roles[1].snapshot.beats
+    assert prey is not None and [book.players[column] for column in outlook.whom(prey, 1)] == [past(0), GUEST]
+    assert outlook.beaten([0.7], [1], [prey]) == [False]
     found.report(played(0, [], [True] * 4))
     found.assign(1, 0.0, 40)
     third = found.assign(2, 0.0, 80)

@@ -4,21 +4,29 @@ import numpy as np
 import pytest
 
 from sparring.league.config import OpponentsConfig, Sampler
-from sparring.league.sampling import RULES, Field, cleaned, pick, probabilities, weights
+from sparring.league.sampling import RULES, Field, cleaned, pick, probabilities
 
 CONFIG = OpponentsConfig()
 
 
-def field(rates=(), *, born=None, ratings=None, own=0.0, quality=None, payoff=None) -> Field:
+def field(rates=(), *, ratings=None, own=0.0, quality=None, payoff=None, who=None) -> Field:
     count = len(rates)
     return Field(
-        born_M=np.arange(count) if born is None else np.array(born),
-        rate_M=np.array(rates, np.float64),
-        rating_M=np.zeros(count) if ratings is None else np.array(ratings, np.float64),
-        own_rating=own,
-        quality_M=np.zeros(count) if quality is None else np.array(quality, np.float64),
-        payoff_MM=payoff,
+        who=np.ones(count, bool) if who is None else np.array(who),
+        rate=np.array(rates, np.float64),
+        rating=np.zeros(count) if ratings is None else np.array(ratings, np.float64),
+        own_rating=np.array([own]),
+        quality=np.zeros(count) if quality is None else np.array(quality, np.float64),
+        payoff_of=lambda places: np.zeros((len(places),) * 2) if payoff is None else payoff[np.ix_(places, places)],
     )
+
+
+def weights(rule: str, known: Field, config: OpponentsConfig) -> np.ndarray:
+    return RULES[rule](known, config)
+
+
+def chances(rule: str, known: Field, config: OpponentsConfig = CONFIG) -> np.ndarray:
+    return probabilities(weights(rule, known, config), known.who)
 
 
 EDGES = {
@@ -55,7 +63,8 @@ def test_elo_gaussian_looks_at_ratings_and_not_at_rates():
         ("latest", {}, (0, 0, 0, 1)),
         ("uniform", {}, (1, 1, 1, 1)),
         ("delta_uniform", {"delta": 0.0}, (1, 1, 1, 1)),
-        ("delta_uniform", {"delta": 0.5}, (0, 1, 1, 1)),  # ranks of at least 2
+        ("delta_uniform", {"delta": 0.5}, (0, 0, 1, 1)),  # half of four
+        ("delta_uniform", {"delta": 0.7}, (0, 0, 1, 1)),  # 2.8 are two
         ("delta_uniform", {"delta": 1.0}, (0, 0, 0, 1)),
         ("window", {"window": 2}, (0, 0, 1, 1)),
         ("window", {"window": 10}, (1, 1, 1, 1)),
@@ -65,11 +74,30 @@ def test_elo_gaussian_looks_at_ratings_and_not_at_rates():
         ("geometric", {"recency_half_life": 2.0}, (2**-1.5, 0.5, 2**-0.5, 1)),
     ],
 )
-@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 0, 3, 1)])
-def test_a_rule_of_age_goes_by_birth_whatever_the_place(rule, config, expected, order):
-    births = np.array([2_000, 10_000, 30_000, 100_000])  # in order of age; by name 10000 would come before 2000
-    found_M = weights(rule, field((0.5,) * 4, born=births[list(order)]), OpponentsConfig(**config))
-    np.testing.assert_allclose(found_M, np.array(expected)[list(order)])
+def test_a_rule_of_age_goes_by_rank_among_those_who_can_be_drawn(rule, config, expected):
+    np.testing.assert_allclose(weights(rule, field((0.5,) * 4), OpponentsConfig(**config)), expected)
+    apart = field((0.5,) * 6, who=[True, False, True, True, False, True])
+    found = chances(rule, apart, OpponentsConfig(**config))
+    np.testing.assert_allclose(found[apart.who], np.array(expected) / sum(expected))
+    assert found[1] == found[4] == 0
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rows_are_drawn_from_as_if_each_were_alone(rule):
+    """Two learners, the second of whom can draw two of the three; a third has nobody."""
+    generator = np.random.default_rng(0)
+    rate_NM, quality_NM, who_NM = generator.random((3, 3)), generator.random((3, 3)), np.ones((3, 3), bool)
+    who_NM[1, 0], who_NM[2], payoff = False, False, np.array([[0, 0.2, -0.5], [-0.2, 0, 0.3], [0.5, -0.3, 0]])
+    ratings, own_N1 = np.array([0.0, 100.0, 300.0]), np.array([[0.0], [150.0], [9.0]])
+    together = field((), payoff=payoff)._replace(
+        who=who_NM, rate=rate_NM, rating=ratings, own_rating=own_N1, quality=quality_NM
+    )
+    found_NM = chances(rule, together)
+    for row in range(2):
+        alone = together._replace(who=who_NM[row], rate=rate_NM[row], own_rating=own_N1[row], quality=quality_NM[row])
+        np.testing.assert_allclose(found_NM[row], chances(rule, alone))
+    np.testing.assert_allclose(found_NM.sum(1), [1, 1, 0])
+    assert (found_NM[~who_NM] == 0).all()
 
 
 def test_hard_takes_the_power_it_is_given():
@@ -82,19 +110,19 @@ def test_the_target_rate_is_most_likely_and_a_sigma_away_weighs_less():
 
 
 def test_quality_is_a_softmax_that_does_not_overflow():
-    found_M = probabilities(weights("quality", field((0.5,) * 2, quality=(5_000.0, 5_000.0 + np.log(3.0))), CONFIG))
+    found_M = chances("quality", field((0.5,) * 2, quality=(5_000.0, 5_000.0 + np.log(3.0))))
     np.testing.assert_allclose(found_M, [0.25, 0.75])
 
 
 def test_nash_of_biased_rock_paper_scissors():
     a, b, c = 0.2, 0.3, 0.5
     payoff = np.array([[0, -a, b], [a, 0, -c], [-b, c, 0]])
-    found_M = probabilities(weights("nash", field((0.5,) * 3, payoff=payoff), CONFIG))
+    found_M = chances("nash", field((0.5,) * 3, payoff=payoff))
     np.testing.assert_allclose(found_M, [c, b, a], atol=1e-9)  # they sum to 1
 
 
 def test_nash_without_a_known_payoff_is_uniform():
-    np.testing.assert_allclose(probabilities(weights("nash", field((0.5,) * 4), CONFIG)), 0.25)
+    np.testing.assert_allclose(chances("nash", field((0.5,) * 4)), 0.25)
 
 
 def test_every_sampler_that_can_be_set_has_a_rule():
@@ -104,7 +132,7 @@ def test_every_sampler_that_can_be_set_has_a_rule():
 @pytest.mark.parametrize("rates", [(0.0,) * 3, (1.0,) * 3, (0.7,), (np.nan, 1.0, 1.0), (np.inf, -np.inf, np.nan), ()])
 @pytest.mark.parametrize("rule", RULES)
 def test_no_rule_breaks_at_an_edge(rule, rates):
-    found_M = probabilities(weights(rule, field(rates), CONFIG))
+    found_M = chances(rule, field(cleaned(np.array(rates))))
     assert found_M.shape == (len(rates),)
     assert np.isfinite(found_M).all()
     assert (found_M >= 0).all()
@@ -113,31 +141,28 @@ def test_no_rule_breaks_at_an_edge(rule, rates):
 
 @pytest.mark.parametrize("rule", ["pfsp_hard", "pfsp_var", "pfsp_linear", "pfsp_capped"])
 def test_when_every_rate_is_one_the_draw_is_uniform(rule):
-    np.testing.assert_allclose(probabilities(weights(rule, field((1.0,) * 4), CONFIG)), 0.25)
+    np.testing.assert_allclose(chances(rule, field((1.0,) * 4)), 0.25)
 
 
 def test_a_rate_that_is_not_finite_counts_as_one_half():
-    rates, wrong = cleaned(np.array([np.nan, np.inf, 0.2, 1.5, -0.1]))
-    np.testing.assert_array_equal(rates, [0.5, 0.5, 0.2, 1.0, 0.0])
-    assert wrong == 2
-    np.testing.assert_allclose(weights("pfsp_linear", field((np.nan, 0.2)), CONFIG), [0.5, 0.8])
+    np.testing.assert_array_equal(cleaned(np.array([np.nan, np.inf, 0.2, 1.5, -0.1])), [0.5, 0.5, 0.2, 1.0, 0.0])
 
 
 def test_recency_with_nobody_but_the_newest_left_out_is_uniform():
-    np.testing.assert_allclose(probabilities(weights("recency_power", field((0.5,) * 4), CONFIG)), 0.25)
+    np.testing.assert_allclose(chances("recency_power", field((0.5,) * 4)), 0.25)
 
 
 def test_floors_are_added_before_the_rest_is_shared():
-    found_M = probabilities(np.array([0.0, 1.0, 3.0]), np.array([0.1, 0.0, 0.1]))
+    found_M = probabilities(np.array([0.0, 1.0, 3.0]), np.ones(3, bool), np.array([0.1, 0.0, 0.1]))
     np.testing.assert_allclose(found_M, [0.1, 0.8 * 0.25, 0.1 + 0.8 * 0.75])
 
 
 def test_floors_beyond_everything_share_it():
-    np.testing.assert_allclose(probabilities(np.ones(2), np.array([0.9, 0.9])), 0.5)
+    np.testing.assert_allclose(probabilities(np.ones(2), np.ones(2, bool), np.array([0.9, 0.9])), 0.5)
 
 
 def test_weights_that_are_not_finite_or_negative_are_none():
-    np.testing.assert_allclose(probabilities(np.array([np.nan, 2.0, -1.0, 2.0])), [0, 0.5, 0, 0.5])
+    np.testing.assert_allclose(probabilities(np.array([np.nan, 2.0, -1.0, 2.0]), np.ones(4, bool)), [0, 0.5, 0, 0.5])
 
 
 def test_four_thousand_draws_are_one_call_and_match_the_probabilities():

@@ -50,6 +50,13 @@ def test_tau_is_the_share_of_the_newest_weights():
     np.testing.assert_allclose(moved.head.weight_IO, 0.25)
 
 
+@pytest.mark.parametrize(("config", "moves"), [(TAU, 0.25), (HALF_LIFE, 1 - 2 ** (-1 / 8))])
+def test_between_two_of_its_moves_a_shadow_stands_still(config, moves):
+    config = replace(config, shadow_every=3)
+    rates = [float(rate(Knobs(*knobs_at(config, 0.0, iteration)), config)) for iteration in range(6)]
+    assert rates == pytest.approx([0, 0, moves, 0, 0, moves])
+
+
 def test_statistics_of_observations_are_averaged_as_moments():
     slow = Normaliser(jnp.asarray([0.0]), jnp.asarray([10.0]), jnp.asarray(10.0))  # mean 0, variance 1
     fast = Normaliser(jnp.asarray([2.0]), jnp.asarray([80.0]), jnp.asarray(20.0))  # mean 2, variance 4

@@ -1,8 +1,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
-from sparring.play.branches import anywhere, only_when
+from sparring.play.branches import anywhere, of_each, only_when
 
 
 def test_a_flag_of_one_copy_is_seen_by_all_of_them():
@@ -31,3 +32,35 @@ def test_what_no_copy_needs_is_not_computed():
     np.testing.assert_array_equal(copies(one, jnp.zeros(2)), [1.0, 1.0])
     jax.effects_barrier()
     assert calls
+
+
+def test_the_body_of_a_loop_that_begins_with_a_carry_of_each_copy_is_batched_once():
+    """Two loops, one within the other, and two axes of copies: four passes through the innermost body without it."""
+    passes = []
+
+    @jax.custom_batching.custom_vmap
+    def counted(x):
+        return x + 1.0
+
+    @counted.def_vmap
+    def _(copies, batched, x):
+        passes.append(copies)
+        return counted(x), batched[0]
+
+    def loop(x, carry_of):
+        def inner(carry, _):
+            return (counted(carry[0]), carry[1] + carry[0]), None
+
+        def outer(carry, _):
+            return lax.scan(inner, carry, length=2)
+
+        return lax.scan(outer, carry_of((x, jnp.zeros(()))), length=3)[0]
+
+    found = {}
+    for name, carry_of in (("plain", lambda carry: carry), ("of each", of_each)):
+        passes.clear()
+        copies = jax.vmap(jax.vmap(lambda x, carry_of=carry_of: loop(x, carry_of)))
+        result = copies(jnp.arange(6.0).reshape(2, 3))
+        np.testing.assert_array_equal(result[1], 15.0 + 6.0 * jnp.arange(6.0).reshape(2, 3))
+        found[name] = len(passes)
+    assert found["of each"] == 2 < found["plain"]

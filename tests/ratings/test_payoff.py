@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparring.ratings.payoff import Payoff, RatingError
-from sparring.statistics.intervals import clopper_pearson
+from sparring.statistics.rates import of_starts
 
 
 def test_wins_losses_and_draws_are_seen_from_both_sides():
@@ -40,16 +40,50 @@ def test_adding_games_leaves_the_old_table_alone():
 
 def test_the_interval_of_a_pair_is_that_of_its_points():
     payoff = Payoff.empty(["ann", "bob", "cat"]).with_games("ann", "bob", won=6, drawn=3, lost=1)
-    assert payoff.interval("ann", "bob") == clopper_pearson(7.5, 10)
-    assert payoff.interval("bob", "ann") == clopper_pearson(2.5, 10)
+    assert payoff.interval("ann", "bob") == of_starts([1, 0, 3, 0, 6])
+    assert payoff.interval("bob", "ann") == of_starts([6, 0, 3, 0, 1])
     assert (payoff.interval("ann", "cat").low, payoff.interval("ann", "cat").high) == (0.0, 1.0)
+
+
+def test_of_mirrored_games_the_start_is_the_unit():
+    starts_5 = [1, 0, 6, 0, 3]  # two games each: 2 x 3 + 6 of 20 points
+    payoff = Payoff.empty(["ann", "bob"]).with_games("ann", "bob", won=12, drawn=0, lost=8, starts_5=starts_5)
+    assert payoff.interval("ann", "bob") == of_starts(starts_5)
+    assert payoff.interval("bob", "ann") == of_starts(starts_5[::-1])
+    assert (payoff.count_MM[0, 1], payoff.games_MM[0, 1]) == (10, 20)
+    again = Payoff.from_dict(json.loads(json.dumps(payoff.to_dict())))
+    assert again.starts_MM5.tolist() == payoff.starts_MM5.tolist()
+    assert payoff.only(["bob", "ann"]).interval(0, 1) == payoff.interval("bob", "ann")
+    assert payoff.merged(payoff).starts_MM5[0, 1].tolist() == [2, 0, 12, 0, 6]
+
+
+def test_the_dispersion_is_that_of_starts_against_as_many_single_games():
+    single = Payoff.empty("ab").with_games(0, 1, 5, 0, 5)
+    assert single.dispersion_MM[0, 1] == 1.0
+    starts_5 = [2, 0, 4, 0, 2]  # variance 1/7 where 1/4 is the most, and one more start of which nothing is known
+    payoff = Payoff.empty("abc").with_games(0, 1, 8, 0, 8, starts_5=starts_5)
+    assert payoff.dispersion_MM[0, 1] == pytest.approx(2 * (8 / 7 + 0.25) / 2.25)
+    third = payoff.with_games(1, 2, 6, 0, 6, starts_5=[0, 0, 6, 0, 0])  # or what other pairs show: no spread
+    usual = (0 + 0.25) / (6 / 4 + 0.25)
+    assert third.dispersion_MM[0, 1] == pytest.approx(2 * (8 / 7 + 0.25 * usual) / 2.25)
+    alike = payoff.with_games(0, 1, 1000, 0, 1000, starts_5=[0, 0, 1000, 0, 0])
+    assert alike.dispersion_MM[0, 1] < 0.02
+
+
+@pytest.mark.parametrize(
+    ("starts_5", "told"), [([0, 0, 1, 0, 0], "one game or two"), ([0, 0, 5, 0, 0], "one game or two"),
+                           ([-1, 0, 4, 0, 1], "mirrored")],
+)  # fmt: skip
+def test_starts_that_cannot_be_are_refused(starts_5, told):
+    with pytest.raises(RatingError, match=told):
+        Payoff.empty("ab").with_games(0, 1, 2, 0, 2, starts_5=starts_5)
 
 
 def test_the_worst_opponent_is_one_that_was_met():
     payoff = Payoff.empty(["ann", "bob", "cat", "dan"]).with_games("ann", "bob", won=9, drawn=0, lost=1)
     payoff = payoff.with_games("cat", "ann", won=3, drawn=0, lost=7)
     name, interval = payoff.worst("ann")  # dan, never met, stands at 0.5 in the table of rates
-    assert (name, interval) == ("cat", clopper_pearson(7, 10))
+    assert (name, interval) == ("cat", of_starts([3, 0, 0, 0, 7]))
     with pytest.raises(RatingError, match="'dan' has no worst opponent"):
         payoff.worst("dan")
 

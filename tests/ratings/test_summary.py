@@ -4,7 +4,7 @@ import pytest
 from sparring.ratings import summary
 from sparring.ratings.alpha_rank import alpha_rank
 from sparring.ratings.bradley_terry import bradley_terry
-from sparring.ratings.cycles import cyclic_share, noise_floor
+from sparring.ratings.cycles import cyclic_share, noise
 from sparring.ratings.nash import nash_average
 from sparring.ratings.payoff import Payoff, RatingError
 from sparring.ratings.summary import summarise
@@ -26,7 +26,7 @@ def test_a_summary_joins_all_measures(payoff):
     assert (found.ratings.rating_M == bradley_terry(payoff, anchor="bot").rating_M).all()
     assert (found.nash_M == p_M).all() and (found.nash_rating_M == rating_M).all()
     assert (found.alpha_rank_M == alpha_rank(payoff.rate_MM)).all()
-    assert (found.cyclic_share, found.noise_floor) == (cyclic_share(payoff), noise_floor(payoff, seed=3))
+    assert (found.cyclic_share, found.noise) == (cyclic_share(payoff), noise(payoff, seed=3))
     assert [worst and worst[0] for worst in found.worst] == ["paper", "scissors", "rock", "rock"]
     assert found.worst[0] == ("paper", payoff.interval("rock", "paper"))
 
@@ -55,7 +55,7 @@ def test_a_table_without_games_has_a_summary(names):
     found = summarise(Payoff.empty(names), None)
     assert found.worst == (None,) * len(names)
     assert found.cycles == 0
-    assert (found.cyclic_share, found.noise_floor) == (0.0, 0.0)
+    assert (found.cyclic_share, found.noise) == (0.0, (0.0, 1.0))
 
 
 def test_a_mistake_in_the_code_is_not_hidden(payoff, monkeypatch):

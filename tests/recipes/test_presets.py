@@ -10,7 +10,7 @@ from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml, to_toml
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
-from sparring.recipes.presets import PRESETS, apply, preset
+from sparring.recipes.presets import PRESETS, WARNINGS, apply, preset
 from sparring.setup.build import build
 from sparring.setup.config import PlayConfig, RunConfig
 
@@ -105,3 +105,7 @@ def test_a_preset_that_does_not_fit_the_rollout_says_what_would():
 def test_an_unknown_preset_gets_the_nearest_name():
     with pytest.raises(ConfigError, match=r"Unknown preset 'mapo'\. Did you mean 'mappo'"):
         preset("mapo")
+
+
+def test_presets_that_did_badly_where_they_were_measured_are_presets_and_say_where():
+    assert set(WARNINGS) <= set(PRESETS) and all("particles:" in text for text in WARNINGS.values())

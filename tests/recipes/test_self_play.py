@@ -14,11 +14,10 @@ from sparring.league.mixture import mixture, shares
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.recipes.self_play import SELF_PLAY, apply, self_play
-from sparring.recipes.small_games import SETTLING
 from sparring.setup.build import build
 from sparring.setup.config import PlayConfig, RunConfig
 
-TINY = RunConfig(game="kuhn", total_steps=64_000, play=PlayConfig(worlds=8, steps=8))
+TINY = RunConfig(game="matrix:rock_paper_scissors", total_steps=64_000, play=PlayConfig(worlds=8, steps=8))
 """4 seats of 8 x 8 / 2 steps: 64 of the home sides, and 32 more for each of the two blocks that always mirrors."""
 THIRD = 1 / 3
 SOURCES: dict[str, dict[str, Any]] = {
@@ -28,6 +27,16 @@ SOURCES: dict[str, dict[str, Any]] = {
         "eviction": "log_spaced", "shadow_half_life": "10 -> 200", "shadow_tau": 0,
     },
     "naive": {"current": 1, "shadow": 0, "history": 0, "bots": 0, "shadow_half_life": 0, "shadow_tau": 0},
+    "averaged": {"current": 1, "shadow": 0, "history": 0, "bots": 0, "shadow_tau": 0, "anchor": 0},
+    "magnet": {  # arXiv:2606.23995
+        "current": 1, "shadow": 0, "history": 0, "anchor": 0.5, "anchor_price": 0, "shadow_half_life": "5 -> 50",
+    },
+    "mmd": {  # arXiv:2206.05825
+        "current": 1, "loss": "clip_kl", "kl_weight": 0.05, "kl_min": 0, "entropy": "0.05 -> 0.005", "anchor": 0,
+    },
+    "rnad": {  # arXiv:2206.15378
+        "current": 1, "anchor_price": 0.2, "anchor": 0, "shadow_tau": 1, "shadow_every": 25, "reward_scale": True,
+    },
     "half_history": {
         "current": 0.5, "shadow": 0, "history": 0.5, "sampler": "uniform", "pool_size": 100, "eviction": "oldest",
         "snapshot_every": 640, "shadow_half_life": "6.7 -> 133.4",
@@ -103,7 +112,17 @@ def test_every_preset_is_explained_and_none_is_missing():
 @pytest.mark.parametrize("name", SELF_PLAY)
 def test_a_preset_fits_a_small_game_and_survives_a_file(name, tmp_path):
     config = apply(tiny(name), name)
-    blocks = {"naive": 1, "alphastar": 8, "alphastar_safe": 8, "pbt": 8, "ftw": 16}
+    blocks = {
+        "naive": 1,
+        "averaged": 1,
+        "magnet": 1,
+        "mmd": 1,
+        "rnad": 1,
+        "alphastar": 8,
+        "alphastar_safe": 8,
+        "pbt": 8,
+        "ftw": 16,
+    }
     assert build(config).plan.seating.blocks == blocks.get(name, 2)
     (tmp_path / "config.toml").write_text(to_toml(config))
     assert load_toml(RunConfig, tmp_path / "config.toml") == config
@@ -151,13 +170,6 @@ def test_an_unknown_preset_gets_the_nearest_name():
         apply(TINY, "bansall")
 
 
-@pytest.mark.parametrize("name", SETTLING)
-def test_a_recipe_that_settles_leaves_opponents_to_a_preset(name):
-    config = SETTLING[name]()
-    assert not config.changing and not config.ppo.has_shadow
-    assert build(apply(config, "sparring")).plan.seating.changing
-
-
 # The command line.
 
 
@@ -170,19 +182,28 @@ def chosen(*words: str) -> tuple[RunConfig, str]:
 
 
 def test_sparring_is_the_default_where_two_sides_are_alike():
-    config, told = chosen()
-    assert config.opponents == self_play(TINY, "sparring").opponents
+    config, told = chosen("--game=matrix:stag_hunt")
+    assert config.opponents == self_play(replace(TINY, game="matrix:stag_hunt"), "sparring").opponents
     assert told == "Self-play: sparring (the default where two sides are alike)."
+
+
+def test_a_game_that_names_its_opponents_and_learning_gets_them_unless_flags_say_otherwise():
+    config, told = chosen()
+    assert told == "Self-play: magnet (what suits this game)."
+    assert config.ppo.on("anchor") and config.ppo.discount == Schedule.parse(1.0) and config.net.critic == "central"
+    config, _ = chosen("--discount=0.9", "--self-play=naive")
+    assert (config.ppo.discount, config.ppo.on("anchor"), config.net.critic) == (Schedule.parse(0.9), False, "central")
+    assert chosen("--recipe=debug")[0].ppo.discount == Schedule.parse(0.99), "a recipe says all of it"
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--recipe", "kuhn"), "by the recipe"),
+        (("--recipe", "hunt"), "by the recipe"),
         (("--current=1",), "by --current"),
         (("--no-curriculum",), "by --curriculum"),
         (("--opponent", "equilibrium"), "by --opponent"),
-        (("--worlds=7", "--minibatches=7"), "an odd number of worlds has no equal blocks"),
+        (("--game=matrix:stag_hunt", "--worlds=7", "--minibatches=7"), "an odd number of worlds has no equal blocks"),
     ],
 )
 def test_whoever_says_something_about_opponents_keeps_what_is_set(words, why):

@@ -7,10 +7,12 @@ import pytest
 from rich.console import Console
 
 from sparring.evaluation.regimes import RATING, Candidate, Comparison, Cost
+from sparring.ratings.cycles import Noise
 from sparring.reports.comparison import (
     comparison_json,
     comparison_picture,
     cost_table,
+    equal_time_table,
     explanation,
     interval_of,
     judgement,
@@ -91,7 +93,7 @@ def mixed() -> Comparison:
         Candidate("[b]league", "[b]league", {"exploitability": (0.3, 0.5, 1.0), "worst": (0.1, 0.5, 0.6)}, ("a",) * 3),
     )
     costs = {"naive": Cost(12.34, 5.0, 1234.5, 400.0), "pool": Cost()}
-    return Comparison("toy", 3, candidates, costs, {"pbt": "no room"}, 1000, 0.25, 0.125, ("Something.",))
+    return Comparison("toy", 3, candidates, costs, {"pbt": "no room"}, 1000, 0.25, Noise(0.125, 0.002), ("Something.",))
 
 
 def test_the_judgement_says_what_is_sure_and_what_is_not():
@@ -133,7 +135,11 @@ def test_every_column_is_explained_and_what_is_missing_or_failed_is_told():
     header = " ".join(printed(strength_table(mixed()))[1:2] + printed(cost_table(mixed()))[1:2])
     for column in ("exploitability", "worst", "against", "seconds", "first iteration", "steps/s", "peak MiB"):
         assert column in header and f"\n{column} " in f"\n{text}"
-    assert "25.0% of the differences" in text and "noise shows 12.5%" in text and "1000 games a pair" in text
+    assert (
+        "25.0% of the differences" in text
+        and "up to 12.5% (p = 0.002): there are cycles" in text
+        and "1000 games a pair" in text
+    )
     assert "Something." in text and "pbt: no room" in text
     assert "cyclic" not in "\n".join(explanation(replace(mixed(), cyclic_share=None)))
 
@@ -173,3 +179,14 @@ def test_equal_ratings_of_two_seeds_are_not_surer_than_their_games():
     measure = next(one for one in measures(comparison) if one.name == RATING)
     found = interval_of(twins[1], measure, comparison)
     assert found is not None and found.high - found.mean == pytest.approx(12.706 * 35.46 / 2**0.5, rel=1e-3)
+
+
+def test_figures_at_equal_time_have_a_table_of_their_own_and_it_is_said_what_was_taken():
+    figures = {"exploitability": (0.1, 0.2, 0.3), "exploitability at equal time": (0.3, 0.4, 0.5)}
+    one = Candidate("pool", "pool", figures)
+    comparison = Comparison("toy", 3, (one, replace(one, name="naive")), evaluations=10, clock=12.5)
+    assert printed(strength_table(comparison))[1:3] == ["candidate exploitability", "pool 0.200 [0.000, 0.448]"]
+    assert printed(equal_time_table(comparison))[1:3] == ["candidate exploitability", "pool 0.400 [0.152, 0.648]"]
+    text = "\n".join(explanation(comparison))
+    assert "10 or more." in text and "first 12.5 seconds of training, compiling left out" in text
+    assert judgement(comparison) == ["naive cannot be told apart from pool here by 3 seeds."]

@@ -37,6 +37,7 @@ BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"opponent": "flee"}, "side"),
     ({"memory": "gru"}, "memory_size sequence"),
     ({"std": "fixed"}, "fixed_std"),
+    ({"shadow_tau": 0.5}, "shadow_every"),
     ({"loss": "clip_kl"}, "kl_weight kl_min kl_max"),
     ({"advantage": "vtrace"}, "trace_clip"),
     ({"value_loss": "huber"}, "huber_delta"),
@@ -82,7 +83,7 @@ ACT_ALONE = {
     "game", "options", "total_steps", "schedule_steps", "seed", "seeds", "each", "shaping", "stages",
     "share", "opponent", "worlds", "steps",
     "blocks",  # how worlds are divided, whoever comes: recipes set it and leave the opponents to --self-play
-    "eval_every", "eval_first", "eval_games", "eval_deterministic", "checkpoint_every", "keep",
+    "eval_every", "eval_times", "eval_first", "eval_games", "eval_deterministic", "checkpoint_every", "keep",
     "shadow", "history", "bots", "history_floor", "bot_floor", "curriculum", "defeat_share", "gate", "population",
     "mains", "oracles",
     "hidden", "body", "layer_norm", "convolutions", "memory", "trunk", "critic", "normalise", "policy_gain", "std",
@@ -95,7 +96,7 @@ ACT_ALONE = {
 }  # fmt: skip
 """Settings that do something in a run where all others have their defaults."""
 CHECKED_ELSEWHERE = {
-    "critic_hidden", "burn_in", "anchor", "imitation", "advantage_noise", "value_noise",
+    "critic_hidden", "burn_in", "anchor", "anchor_price", "imitation", "advantage_noise", "value_noise",
     "main_exploiters", "league_exploiters", "guests",
 }  # fmt: skip
 """Settings whose company is checked where their ranges are."""

@@ -57,6 +57,7 @@ OPTIONS = {
     "shadow_half_life": ("plain", 5.0),
     "shadow_tau": ("plain", 0.1),
     "anchor": ("shadowed", 1.0),
+    "anchor_price": ("shadowed", 1.0),
     "imitation": ("beaten", 1.0),
     "optimiser": ("plain", "adam_rel", "muon"),
     "clip_groups": ("tight", True),
@@ -77,7 +78,7 @@ BESIDE = {"value_loss": {"huber_delta": 0.01}, "memory": {"memory_size": 8, "seq
 """What goes with an option that is on: a mark that errors exceed, and a small cell that fits."""
 SAME_WEIGHTS = ("recompute_old", "calm_critic", "shadow_half_life", "shadow_tau")
 """On, they change no weight while all is well: play and learning agree, the critic is calm, the shadow only follows."""
-COMPANY = {"anchor": "shadowed", "imitation": "beaten"}
+COMPANY = {"anchor": "shadowed", "anchor_price": "shadowed", "imitation": "beaten"}
 """Coefficients that need another one to mean anything."""
 TABLES = {
     field.name: place.name
@@ -169,8 +170,8 @@ def test_a_term_that_only_one_learner_uses_is_in_the_program_of_all(tiny):
 
 def test_every_setting_is_either_tried_here_or_a_traced_number():
     static = {field.name for kind in (PPOConfig, NetConfig) for field in fields(kind)} - set(COEFFICIENTS)
-    sizes = {"epochs", "minibatches", "hidden", "memory_size"}
-    assert static - set(OPTIONS) - sizes - set(FIRST_NUMBERS) == set()
+    sizes, on_the_host = {"epochs", "minibatches", "hidden", "memory_size"}, {"shadow_every"}
+    assert static - set(OPTIONS) - sizes - on_the_host - set(FIRST_NUMBERS) == set()
 
 
 RUN: dict[str, dict] = {
@@ -179,7 +180,8 @@ RUN: dict[str, dict] = {
         "kl_min": 1e-12, "advantage": "vtrace", "critic_target": "monte_carlo", "recompute": "epoch",
         "normalise_advantage": "minibatch", "value_noise": 0.5, "reward_scale": True, "reward_clip": 2.0,
         "value_loss": "huber", "value_clip": 0.2, "value_norm": "popart", "temperature": 2.0, "epsilon": 0.2,
-        "shadow_tau": 0.1, "anchor": 1.0, "optimiser": "adam_rel", "clip_groups": True, "calm_critic": True,
+        "shadow_tau": 0.1, "anchor": 1.0, "anchor_price": 0.5, "optimiser": "adam_rel", "clip_groups": True,
+        "calm_critic": True,
         "critic_hidden": [6], "body": "simba", "layer_norm": True, "critic": "central",
         "normalise": True,
     },
@@ -280,6 +282,7 @@ def test_every_coefficient_is_tried():
         ({"critic_epochs": -1}, "critic_epochs must be at least 0"),
         ({"shadow_tau": 0.1, "shadow_half_life": 5.0}, "say the same in two ways"),
         ({"shadow_half_life": "0 -> 5"}, "must be above 0 all the time"),
+        ({"anchor_price": 0.1}, "anchor_price holds the policy near its shadow"),
         ({"anchor": 0.1}, "anchor holds the policy near its shadow"),
         ({"imitation": 0.1}, "imitation learns from the winners"),
         ({"defeat_share": 0.1}, "defeat_share replays defeats by others"),

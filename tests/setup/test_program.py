@@ -25,7 +25,6 @@ from sparring.setup.config import PlayConfig, RunConfig, SeatsConfig
 from sparring.setup.line_up import LineUp
 from sparring.setup.named_arrays import to_arrays
 from sparring.setup.program import (
-    Frozen,
     Orders,
     compile_program,
     live_row,
@@ -192,7 +191,7 @@ def test_a_row_is_one_of_the_pool_a_shadow_or_a_learner_as_it_is_now():
 def test_a_group_that_does_not_learn_is_driven_by_the_rows_that_were_ordered():
     group = Group("bots", (((0, 0),), ((1, 0),)), learns=False)
     plan: Any = SimpleNamespace(seating=SimpleNamespace(groups=(group,)))
-    roster = Frozen(jnp.array([0, 10, 20]), jnp.zeros(3, jnp.uint32))
+    roster = jnp.array([0, 10, 20])
     orders = Orders((jnp.array([2, 0]),), (jnp.array([5, 6]),), (None,), (None,), None, ())
     (driver,) = seat_players(plan, (), None, {"bots": roster}, orders, ())
     np.testing.assert_array_equal(driver.policy, [20, 0])
@@ -201,10 +200,10 @@ def test_a_group_that_does_not_learn_is_driven_by_the_rows_that_were_ordered():
 
 def test_bots_know_the_rules_of_the_present_stage():
     game = make("kuhn")
-    roster = Frozen(stack([Scripted.make(game, "random")] * 2), jnp.zeros(2, jnp.uint32))
+    roster = stack([Scripted.make(game, "random")] * 2)
     informed = under_rules({"bots": roster}, game.with_rules(ante=5.0))["bots"]
-    np.testing.assert_array_equal(informed.policy.game.rules.ante, [5.0, 5.0])
-    np.testing.assert_array_equal(roster.policy.game.rules.ante, [1.0, 1.0])
+    np.testing.assert_array_equal(informed.game.rules.ante, [5.0, 5.0])
+    np.testing.assert_array_equal(roster.game.rules.ante, [1.0, 1.0])
 
 
 META = {"players": [{"name": "learner", "group": 0, "row": 0}], "seeds": [7]}

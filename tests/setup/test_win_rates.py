@@ -15,7 +15,7 @@ from sparring.league.sampling import RULES, Field
 from sparring.recipes.self_play import SELF_PLAY, apply
 from sparring.setup.build import build
 from sparring.setup.config import PlayConfig, RunConfig
-from sparring.setup.win_rates import BY_AGE
+from sparring.setup.needs import BY_AGE
 from sparring.training.opposition import Faced
 from sparring.training.record import opponent_metrics
 

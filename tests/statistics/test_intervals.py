@@ -3,7 +3,7 @@ from math import comb, isnan
 import numpy as np
 import pytest
 
-from sparring.statistics.intervals import clopper_pearson, mean_interval, wilson
+from sparring.statistics.intervals import clopper_pearson, mean_interval
 
 
 def test_the_interval_of_three_values_uses_the_t_distribution_with_two_degrees():
@@ -39,32 +39,6 @@ def test_the_t_interval_covers_the_truth_as_often_as_it_says():
     samples = np.random.default_rng(0).normal(3.0, 2.0, (2000, 5))
     covered = np.mean([interval.low <= 3.0 <= interval.high for interval in map(mean_interval, samples)])
     assert covered == pytest.approx(0.95, abs=0.015)  # three standard errors
-
-
-def test_wilson_of_five_wins_in_ten():
-    interval = wilson(5, 10)
-    assert interval.mean == 0.5
-    assert interval.low == pytest.approx(0.236593, abs=1e-6)  # (5 + 1.92073 -+ sqrt(3.841459 * 3.460365)) / 13.841459
-    assert interval.high == pytest.approx(0.763407, abs=1e-6)
-    assert interval.count == 10
-
-
-def test_wilson_without_a_win_and_without_a_loss_meets_the_ends_exactly():
-    assert wilson(0, 10).low == 0.0
-    assert wilson(0, 10).high == pytest.approx(3.841459 / 13.841459, abs=1e-6)
-    assert wilson(10, 10).high == 1.0
-    assert wilson(10, 10).low == pytest.approx(10 / 13.841459, abs=1e-6)
-
-
-def test_a_draw_counts_one_half():
-    assert wilson(2.5, 10).mean == 0.25
-    assert wilson(2, 10).high < wilson(2.5, 10).high < wilson(3, 10).high
-
-
-def test_without_games_everything_is_possible():
-    interval = wilson(0, 0)
-    assert isnan(interval.mean)
-    assert (interval.low, interval.high, interval.count) == (0.0, 1.0, 0)
 
 
 def test_the_exact_interval_of_five_wins_in_ten():
@@ -105,19 +79,16 @@ def test_the_exact_interval_never_covers_less_than_it_says_whatever_the_share_of
         assert covered >= 0.95
 
 
-@pytest.mark.parametrize("interval", [wilson, clopper_pearson])
 @pytest.mark.parametrize(("wins", "games"), [(-1, 10), (11, 10), (1, 0), (float("nan"), 10)])
-def test_an_impossible_tally_is_refused(interval, wins, games):
+def test_an_impossible_tally_is_refused(wins, games):
     with pytest.raises(ValueError, match="check the tally"):
-        interval(wins, games)
+        clopper_pearson(wins, games)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95])
 def test_confidence_is_a_share(confidence):
     with pytest.raises(ValueError, match=r"write 0\.95"):
         mean_interval([1.0, 2.0], confidence)
-    with pytest.raises(ValueError, match=r"write 0\.95"):
-        wilson(1, 2, confidence)
     with pytest.raises(ValueError, match=r"write 0\.95"):
         clopper_pearson(1, 2, confidence)
 

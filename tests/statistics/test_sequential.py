@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind_from_stats
 
-from sparring.statistics.sequential import sprt, welch
+from sparring.statistics.sequential import sprt, surely_above, welch
 
 
 def test_the_bounds_of_five_percent_are_the_logarithm_of_nineteen():
@@ -70,6 +70,33 @@ def test_it_errs_at_most_as_often_as_it_says_though_asked_after_every_game(rate,
 def test_a_test_that_cannot_be_is_refused(settings, says):
     with pytest.raises(ValueError, match=says):
         sprt(**{"won": 1, "lost": 1, "null": 0.5, "alternative": 0.6, **settings})
+
+
+def test_wins_alone_show_a_rate_above_a_mark_when_higher_rates_explain_them_forty_times_as_well():
+    """The mean of p ** n over p above m, over m ** n, is (1 - m ** (n + 1)) / (n + 1) / (1 - m) / m ** n."""
+    for mark, enough in ((0.5, 8), (0.7, 15), (0.83, 29)):
+        for wins in (enough - 1, enough):
+            evidence = (1 - mark ** (wins + 1)) / (wins + 1) / (1 - mark) / mark**wins
+            assert (evidence >= 40) == (wins == enough) == surely_above(wins, wins, mark)
+    assert surely_above(7, 7, 0.5, confidence=0.9) and not surely_above(6, 6, 0.5, confidence=0.9)  # 20 times
+
+
+def test_a_rate_that_is_not_above_the_mark_in_the_games_shows_nothing():
+    assert not surely_above(500, 1000, 0.5) and not surely_above(0, 0, 0.5) and not surely_above(10, 1000, 0.5)
+    assert surely_above(600.5, 1000, 0.5), "a draw is half a point"
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.8])
+def test_one_who_looks_after_every_game_is_seldom_wrong_at_any_time(rate):
+    won_RG = (np.random.default_rng(0).random((400, 400)) < rate).cumsum(axis=1)
+    ever = [any(surely_above(int(won), game + 1, rate) for game, won in enumerate(own)) for own in won_RG]
+    assert np.mean(ever) <= 0.025 + 3 * (0.025 * 0.975 / 400) ** 0.5
+
+
+def test_a_mark_at_an_end_is_refused():
+    for mark in (0.0, 1.0):
+        with pytest.raises(ValueError, match="a mark is a rate between 0 and 1"):
+            surely_above(1, 1, mark)
 
 
 def test_welch_of_two_samples_with_one_degree_of_freedom_each():

@@ -19,6 +19,8 @@ from sparring.studies.compare import (
     finished,
     mixtures_of,
     no_tournament,
+    shortest,
+    where_all_have,
     with_timing,
 )
 
@@ -75,19 +77,63 @@ def test_a_run_without_evaluations_is_finished_and_has_no_figures_of_its_own(tmp
 EXACT = "exploitability"
 
 
-def test_figures_are_those_of_the_last_evaluation_of_each_seed(tmp_path):
-    run = folder(tmp_path / "a", ["learner"])
+def evaluated(path, values, seconds=()) -> RunDir:
+    """A run of seven iterations with evaluations of two seeds: (iteration, seed, exploitability)."""
+    run = folder(path, ["learner"])
     run.append_metrics(
         [
-            {"kind": kind, "iteration": i, "seed": seed, "steps": i, EXACT: value, f"{EXACT}/shadow": value / 10}
-            for kind, i, seed, value in [
-                ("eval", 2, 4, 9.0), ("eval", 2, 5, 9.0), ("eval", 6, 4, 1.0), ("eval", 6, 5, 2.0), ("train", 6, 4, 8.0)
-            ]
+            {"kind": "eval", "iteration": i, "seed": seed, "steps": i, EXACT: value, f"{EXACT}/shadow": value / 10}
+            for i, seed, value in values
         ]
-    )  # fmt: skip
-    newest, slow = map(examined, entries_of("pool", run))
-    assert newest.figures == {"exploitability": (1.0, 2.0)}
-    assert slow.figures["exploitability"] == pytest.approx((0.1, 0.2))
+    )
+    for i, own in enumerate(seconds):
+        run.append_timing({"iteration": i, "seconds": own, "steps_per_second": 1.0})
+    return run
+
+
+def test_figures_are_means_over_the_second_half_of_each_seeds_training(tmp_path):
+    values = [(2, 4, 90.0), (2, 5, 90.0), (3, 4, 3.0), (3, 5, 4.0), (6, 4, 1.0), (6, 5, 2.0)]
+    newest, slow = map(examined, entries_of("pool", evaluated(tmp_path / "a", values)))
+    assert newest.figures == {"exploitability": (2.0, 3.0)}, "after 4 and 7 of 7 iterations, not after 3"
+    assert slow.figures["exploitability"] == pytest.approx((0.2, 0.3))
+
+
+def test_at_equal_time_a_slow_run_is_judged_by_what_it_had_when_the_fastest_was_done(tmp_path):
+    values = [(1, 4, 8.0), (1, 5, 8.0), (3, 4, 4.0), (3, 5, 6.0), (6, 4, 1.0), (6, 5, 2.0)]
+    fast = evaluated(tmp_path / "fast", values, [9.0] + [1.0] * 6)
+    slow = evaluated(tmp_path / "slow", values, [9.0] + [2.0] * 6)
+    seconds = shortest({"fast": fast, "slow": slow})
+    assert seconds == 7.0, "compiling left out"
+    newest, _ = (examined(entry, seconds) for entry in entries_of("slow", slow))
+    assert newest.figures["exploitability"] == (2.5, 4.0)
+    assert newest.figures["exploitability at equal time"] == (8.0, 8.0), "three iterations of two seconds each"
+    quick, _ = (examined(entry, seconds) for entry in entries_of("fast", fast))
+    assert quick.figures["exploitability at equal time"] == quick.figures["exploitability"]
+    assert shortest({"fast": fast}) is None and shortest({"a": fast, "b": folder(tmp_path / "c", ["x"])}) is None
+
+
+def test_what_responses_won_counts_where_every_candidate_and_seed_has_it(tmp_path):
+    run = folder(tmp_path / "a", ["learner"])
+    run.append_metrics([{"kind": "eval", "iteration": 6, "steps": 700, "seed": seed} for seed in (4, 5)])
+
+    def won(player: str, seed: int, value: float, iteration: int = 7, by: str = "response") -> None:
+        line = {"player": player, "seed": seed, "iteration": iteration, "steps": 9, "by": by, "exploitability": value}
+        run.append_exploits([line])
+
+    won("learner", 4, 0.9, iteration=5)
+    won("learner", 4, 0.3)
+    won("learner", 5, 0.8, by="exact")
+    newest, slow = entries_of("pool", run)
+    assert "exploited" not in examined(newest).figures, "of one seed nobody asked"
+    won("learner", 5, 0.4)
+    assert examined(newest).figures["exploited"] == (0.3, 0.4)
+    both = [examined(newest), examined(slow)]
+    assert not any("exploited" in one.figures for one in where_all_have(both))
+    for seed in (4, 5):
+        won("learner.shadow", seed, 0.1)
+    assert [one.figures["exploited"] for one in where_all_have([*map(examined, (newest, slow))])] == [
+        (0.3, 0.4), (0.1, 0.1)
+    ]  # fmt: skip
 
 
 def test_what_was_measured_outside_is_kept_beside_the_runs_own_clock(tmp_path):

@@ -2,7 +2,7 @@
 
 from sparring.evaluation.scoring import LEARNED, SideScore
 from sparring.reports.tables import folded, summary_rows
-from sparring.statistics.intervals import Interval
+from sparring.statistics.intervals import Moments
 from sparring.training.own_evaluation import teams_of_alike
 
 L = LEARNED
@@ -16,7 +16,7 @@ def test_a_learner_is_tried_among_bots_of_a_kind_and_bots_among_learners():
 
 
 def score(side: int, team: str, opponents: str, mean: float) -> SideScore:
-    return SideScore(side, team, opponents, 8, 0, 0, 0, 5.0, Interval(mean, mean, mean, 8), None)
+    return SideScore(side, team, opponents, 8, 0, 0, 0, 5.0, (Moments(mean, 0.0, 8),))
 
 
 def test_one_row_stands_for_all_sides_in_the_same_company():

@@ -16,6 +16,7 @@ from sparring.core.schedules import Schedule
 from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
 from sparring.league.curriculum import Standing
 from sparring.league.gates import GateConfig
+from sparring.league.members import live_ratings
 from sparring.league.player import Player, packed
 from sparring.league.state import Assignment, Career
 from sparring.learn.config import Knobs, PPOConfig
@@ -422,5 +423,10 @@ def test_a_run_with_every_kind_of_opponent_that_was_killed_and_resumed_equals_on
     assert runs[0].metrics_path.read_bytes() == runs[1].metrics_path.read_bytes()
     assert sorted(read_results(runs[0].results_path)) == sorted(read_results(runs[1].results_path))
     lines = runs[0].metrics()
+    saved = Opposition.restored(build(config, game=game), load(runs[0].checkpoints_path).meta["opposition"], {})
+    last = [line for line in lines if line["kind"] == "train" and line["iteration"] == whole.iteration - 1]
+    for line, league in zip(last, saved.leagues, strict=True):
+        known = live_ratings(league.rules, league.state)
+        assert known and {f"rating/{pair}": value for pair, value in known.items()}.items() <= line.items()
     assert {"snapshot", "evicted", "climbed"} <= {line.get("event") for line in lines}
     assert load(runs[0].checkpoints_path).meta["opposition"]["stage"]["number"] == 1  # passed after the checkpoint

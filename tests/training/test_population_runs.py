@@ -18,7 +18,6 @@ from sparring.core.settings import to_dict
 from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
 from sparring.league.gates import GateConfig
 from sparring.league.population import Fitness, PopulationConfig
-from sparring.league.score import Score
 from sparring.learn.config import COEFFICIENTS, PPOConfig, coefficient
 from sparring.nets.actor_critic import Actor
 from sparring.nets.config import NetConfig
@@ -153,7 +152,7 @@ def test_members_of_a_game_that_is_won_are_ranked_by_their_points(against, point
     fitness = population.fitness(learners, seed=5)
     np.testing.assert_allclose(fitness.mean_M[:3], points, atol=0.08)
     assert np.isnan(fitness.mean_M[3])
-    assert fitness.count_M.tolist() == [64 * opponents] * 3 + [0]
+    assert fitness.count_M.tolist() == [32 * opponents] * 3 + [0], "starts, of two games each"
 
 
 def test_members_of_a_zero_sum_game_of_returns_are_ranked_by_what_they_earn_from_others():
@@ -298,8 +297,8 @@ def test_a_member_that_became_a_copy_remembers_nothing_of_its_games_and_the_othe
     three = replace(ECHO, opponents=OpponentsConfig(), play=PlayConfig(worlds=18, steps=3), pool=PoolConfig(),
                     population=PopulationConfig(population=3))  # fmt: skip
     population = Population.begin(build(three, game=echo()))
-    scores = [Score(0, 0, 64), Score(64, 0, 0), Score(32, 0, 32)]
-    monkeypatch.setattr(Population, "fitness", lambda *_: Fitness.of(scores))
+    starts_M5 = np.array([[64, 0, 0, 0, 0], [0, 0, 0, 0, 64], [32, 0, 0, 0, 32]])
+    monkeypatch.setattr(Population, "fitness", lambda *_: Fitness.of(starts_M5))
     state = first_state(population.built)
     memory = jax.tree.map(lambda x: x + 1, state.cursor.memory)
     after, ((_, copy),) = population.round(state._replace(cursor=state.cursor._replace(memory=memory)), 1)

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from itertools import combinations
 
+import jax
 import numpy as np
 import pytest
 
@@ -18,7 +19,9 @@ from sparring.league.gates import GateConfig
 from sparring.league.roles import RolesConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
+from sparring.play.roster import split
 from sparring.players.guests import invited
+from sparring.players.named import entrant, save_entrant
 from sparring.setup.build import build
 from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig
 from sparring.store.checkpoints import load
@@ -97,7 +100,7 @@ def test_the_payoffs_of_the_meta_game_are_those_of_the_games(settled):
         place = names.index(row.player), names.index(row.opponent)
         earned_MM[place] += row.return_sum / 512
         won_MM[place] += (row.wins - row.losses) / 512
-    np.testing.assert_allclose(league.state.meta.payoff_MM, earned_MM - earned_MM.T)
+    np.testing.assert_allclose(league.state.meta.payoff_MM, earned_MM - earned_MM.T, atol=1e-6)
     assert abs(earned_MM - won_MM).max() > 0.3  # what is paid is not what is won
 
 
@@ -117,6 +120,39 @@ def test_an_evaluation_and_the_pool_show_the_mixture(settled, capsys):
     pool.command([str(settled[0])])
     said = capsys.readouterr().out
     assert "weight" in said and f"{max(weights):.3f}" in said
+
+
+def test_the_mixture_is_a_player_by_name_with_the_weights_of_the_meta_strategy(settled, tmp_path):
+    path, summary = settled
+    for r, seed in enumerate((0, 1)):
+        one = entrant(f"{path}:mixture#{seed}", GAME)
+        members = [probabilities_of(member) for member in split(one.policy.members, len(one.policy.weight_M))]
+        exact = matrix.mixture_exploitability(GAME, members, np.asarray(one.policy.weight_M))
+        assert exact == pytest.approx(summary.exploitability["mixture"][r], abs=1e-6)
+        assert one.name == f"run:mixture#{seed}" and one.sides == (0, 1)
+    kept = entrant(str(save_entrant(one, tmp_path / "mixture.safetensors")), GAME)
+    assert kept.meta == one.meta and kept.meta is not None and kept.meta.members == len(members)
+    jax.tree.map(np.testing.assert_array_equal, kept.policy, one.policy)
+
+
+def test_the_mixture_meets_others_in_a_tournament_and_as_a_guest(settled, tmp_path, capsys):
+    from sparring.cli import tournament
+
+    path, _ = settled
+    mixture = f"{path}:mixture"
+    tournament.command([mixture, f"{path}:oracle", "equilibrium", "--games", "64", "--json"])
+    rates = json.loads(capsys.readouterr().out)
+    assert "run:mixture" in str(rates)
+    host = replace(
+        PRIZES, seeds=1, total_steps=4 * PER_ITERATION, roles=RolesConfig(), play=PlayConfig(worlds=32, steps=4),
+        opponents=OpponentsConfig(current=S(0.0), history=S(1.0)), evaluation=EvalConfig(eval_games=0),
+        pool=PoolConfig(pool_size=4, guests=(mixture,)),
+    )  # fmt: skip
+    start(host, tmp_path / "host")
+    rows = read_results(tmp_path / "host" / "results.db", "train")
+    assert sum(row.games for row in rows if row.opponent == "run-mixture") > 0
+    with pytest.raises(ConfigError, match=r"has no mixture: only PSRO has one"):
+        entrant(f"{tmp_path / 'host'}:mixture", GAME)
 
 
 # Interruptions, in a game in which what one is paid the other does not lose.

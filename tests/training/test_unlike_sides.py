@@ -162,7 +162,7 @@ def test_marks_and_gates_ask_about_the_past_of_the_other_side(change):
     (league,) = Opposition.begin(build(mixed)).leagues
     league.assign(0, 0.0, 0)
     for learner, other in ((0, "past-0-seat_1"), (1, "past-0-seat_0")):
-        met = newest_met(league.outlook(learner))
+        met = newest_met(league.outlook(), learner)
         assert met is not None and met.name == other
 
 

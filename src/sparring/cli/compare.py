@@ -28,11 +28,12 @@ from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.fields import check_ranges
 from sparring.evaluation.regimes import Comparison, Cost
 from sparring.games.registry import available, overview, parse_options
-from sparring.recipes.self_play import SELF_PLAY, alphastar, naive, pbt, pool, shadow
+from sparring.recipes.self_play import SELF_PLAY, alphastar, averaged, magnet, pool, shadow, sparring
 from sparring.reports.comparison import (
     comparison_json,
     comparison_picture,
     cost_table,
+    equal_time_table,
     explanation,
     judgement,
     strength_table,
@@ -40,8 +41,8 @@ from sparring.reports.comparison import (
 from sparring.setup.checks import check_rows
 from sparring.store.durable import replace_file
 
-USUAL = tuple(make.__name__ for make in (naive, shadow, pool, alphastar, pbt))
-SEEDS = "3"
+USUAL = tuple(make.__name__ for make in (averaged, magnet, sparring, shadow, pool, alphastar))
+SEEDS, TIMES = "3", "20"
 PLAN, COSTS, RESULT, PICTURE = "plan.json", "costs.json", "compare.json", "compare.png"
 OURS = {
     "--self-play": "compare sets --self-play itself: name those who oppose with --regimes.",
@@ -68,7 +69,8 @@ class Compare:
     """
 
     regimes: Annotated[tuple[str, ...], tyro.conf.arg(metavar="|".join(SELF_PLAY), help_behavior_hint="")] = ()
-    """Names of --self-play; the first is what the others are measured against. Default: naive and four others."""
+    """Names of --self-play; the first is what the others are measured against. Default: averaged, which is naive with
+    its average, and five others."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: in runs/)")] = None
     """Folder of the comparison; one that was begun goes on, and then needs no other words."""
@@ -144,6 +146,8 @@ def agreed(arguments: Compare, shared: list[str]) -> Plan:
     else:
         game = game_of(shared)
         shared = shared if "seeds" in named(shared) else [*shared, "--seeds", SEEDS]
+        if not {"eval_every", "eval_times", "eval_games"} & set(named(shared)):  # what is judged is half of the run
+            shared = [*shared, "--eval-times", TIMES]
         out = arguments.out or usual_folder(game, shared)
     assert out is not None
     begun = begun or read(out / PLAN)
@@ -279,6 +283,8 @@ def tell(comparison: Comparison, out: Path) -> None:
     if not console.is_terminal:
         console = Console(width=LINE)
     console.print(strength_table(comparison))
+    if comparison.clock is not None:
+        console.print(equal_time_table(comparison))
     console.print(cost_table(comparison))
     print("\n".join([*explanation(comparison), "", *judgement(comparison)]))
     print(f"picture  {out / PICTURE}\nfigures  {out / RESULT}")

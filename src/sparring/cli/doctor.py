@@ -91,7 +91,7 @@ def records(path: Path) -> str:
     found = condition_of(run)
     if found.damage:
         raise RunError(" ".join(found.damage))
-    for read in (run.read_manifest, run.metrics, run.timing):
+    for read in (run.read_manifest, run.metrics, run.timing, run.exploits):
         read()  # a fact or line that is not what it should be is told
     files = f"{found.checkpoints} checkpoints and {found.packages} packages are whole"
     files += f" ({found.unproved} packages of an early format have no checksum)" if found.unproved else ""

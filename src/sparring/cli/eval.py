@@ -50,7 +50,9 @@ def command(words: list[str]) -> None:
     if not 0 <= arguments.seed < 2**31:
         raise ConfigError(f"seed must be from 0 to {2**31 - 1}, found {arguments.seed}.")
     prepare(arguments.machine)
+    from sparring.evaluation.deploy import Evidence, deployment
     from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, score_sides
+    from sparring.evaluation.stored import bounds_of
     from sparring.players.checkpointed import newest
     from sparring.store.run_dir import RunDir
     from sparring.training.control import last_known
@@ -69,14 +71,19 @@ def command(words: list[str]) -> None:
     if built.config.roles.oracles:
         known[MIXTURE] = mixture_exploitability(run, last_known(run).opposition)
     exact = {team: values for team, values in known.items() if values is not None}
+    facts = labels(built)
+    verdict = deployment(Evidence(scores, exact, bounds_of(run.exploits()), bool(facts["alike"])))
     if arguments.json:
-        print(json_text.dumps({"run": str(arguments.run), "scores": scores_json(scores), "exploitability": exact}))
+        found = {"scores": scores_json(scores), "exploitability": exact, "deploy": verdict.plain()}
+        print(json_text.dumps({"run": str(arguments.run), **found}))
         return None
     console = Console()
-    console.print(score_table(scores, labels(built)))
+    console.print(score_table(scores, facts))
     for team, values in exact.items():
         listed = ", ".join(f"{value:.4f}" for value in values)
         console.print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {listed}")
+    if verdict.chosen:
+        print(verdict.sentence())
     return None
 
 

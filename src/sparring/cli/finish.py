@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from sparring.cli.main import STOPPED
+from sparring.evaluation.stored import deployed
 from sparring.reports.page import ReportFiles, write_report
 from sparring.reports.tables import score_table, scores_json
 from sparring.store.run_dir import RunDir
@@ -17,14 +18,16 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
     """Tell how it ended; the exit code."""
     code = 0 if summary.finished else STOPPED
     run = RunDir.open(path)
-    files = write_report(run)
+    files, verdict = write_report(run), deployed(run)
     if as_json:
-        print(json.dumps(result(path, summary, files)))
+        print(json.dumps({**result(path, summary, files), "deploy": verdict.plain()}))
         return code
     if summary.scores:
         Console().print(score_table(summary.scores, run.read_manifest(), summary.before))
     for team, values in summary.exploitability.items():
         print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {sum(values) / len(values):.4f}")
+    if verdict.chosen:
+        print(f"{verdict.sentence()} By name: {path}:deployed")
     print(f"picture  {files.curves}\nreport   {files.page}")
     if summary.finished:
         if not summary.scores:

@@ -12,6 +12,7 @@ COMMANDS = {
     "train": "train by self-play, or against a bot",
     "resume": "go on with a run from its newest checkpoint",
     "eval": "play complete games with a run's learners and print the table",
+    "exploit": "say how much can be won of a run's policy, exactly or by training against it",
     "tournament": "let runs, packages and bots meet each other, and rank them",
     "compare": "train several regimes with one budget, let all meet, and say which helps",
     "pool": "list whom a run's learner meets, add guests, remove members",

@@ -11,6 +11,7 @@ from sparring.cli.flags import RunFolder, parse
 from sparring.cli.notes import note
 from sparring.cli.shares import tell
 from sparring.core.errors import ConfigError, unknown
+from sparring.evaluation.exploited import figure_text, newest
 
 if TYPE_CHECKING:  # nothing heavy before the flags are read
     from sparring.league.league import Member
@@ -45,20 +46,23 @@ def command(words: list[str]) -> None:
         change(arguments, run, known)
     elif arguments.json:
         won = known.opposition.built.game.spec.has_winners
-        members = [plain(seed, member, won=won) for seed, member in everybody(known)]
+        weak = newest(run.exploits())
+        members = [
+            {**plain(seed, member, won=won), "exploited": weak.get((member.player.name, seed))}
+            for seed, member in everybody(known)
+        ]
         print(json_text.dumps({"run": str(arguments.run), "iteration": known.iteration, "members": members}))
     else:
-        Console().print(table(known))
+        Console().print(table(run, known))
 
 
 def change(arguments: Pool, run: "RunDir", known: "LastKnown") -> None:
     """Leave commands, after all of them have been found sound."""
     from sparring.players.guests import invite, invited
     from sparring.store.commands import drop, is_training
-    from sparring.training.control import check_by_hand, check_removal
+    from sparring.training.control import check_removal
 
     built, leagues = known.opposition.built, known.opposition.leagues
-    check_by_hand(known.opposition)
     names = {player.name for league in leagues for player in league.state.pool.players}
     guests = [invited(text, built.game, built.config) for text in arguments.add]
     for remark in (remark for guest in guests for remark in guest.remarks):
@@ -106,18 +110,18 @@ def plain(seed: int, member: "Member", *, won: bool) -> dict[str, Any]:
     }
 
 
-def table(known: "LastKnown") -> Table:
+def table(run: "RunDir", known: "LastKnown") -> Table:
     several = len(known.opposition.leagues) > 1
     mixed = any(member.weight is not None for _, member in everybody(known))
     built = known.opposition.built
     first, *others = built.lineup.names
     whom = f"{first} has met" if built.config.roles.active else "the learners meet" if others else "the learner meets"
-    won = built.game.spec.has_winners
+    won, weak = built.game.spec.has_winners, newest(run.exploits())
     caption = "Not counted: games against itself, and of weights from before a new beginning."
     found = Table(caption=caption, caption_justify="left", title=f"Whom {whom}, before iteration {known.iteration}")
     # An oracle begins anew and anew, so its rating says nothing.
     judged = ["rate", "over all games", "weight" if mixed else "Elo"] if won else []
-    for column in (*["seed"] * several, "name", "kind", "born", "games", *judged, "row"):
+    for column in (*["seed"] * several, "name", "kind", "born", "games", *judged, *["exploited"] * bool(weak), "row"):
         # A name is typed elsewhere, so it is shown whole.
         found.add_column(column, justify="left" if column in ("name", "kind") else "right",
                          no_wrap=column in ("name", "weight"),
@@ -137,6 +141,7 @@ def table(known: "LastKnown") -> Table:
             f"{member.player.born:,}" if member.player.kind in ("past", "guest") else "",
             f"{games:,}",
             *(rates if won else ()),
+            *([figure_text(weak[at]) if (at := (member.player.name, seed)) in weak else ""] if weak else []),
             "" if member.row is None else str(member.row),
         )
     return found

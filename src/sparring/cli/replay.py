@@ -1,6 +1,8 @@
-"""sparring replay RUN: one game of a run's learners, among themselves or against a bot, as a moving picture."""
+"""sparring replay RUN: one game of a run's learners, among themselves or against a bot or another player, as a moving
+picture."""
 
 import json as json_text
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +11,7 @@ import tyro
 
 from sparring.cli.flags import check_needs, parse
 from sparring.cli.machine import MachineConfig, prepare
-from sparring.cli.notes import note_damage
+from sparring.cli.notes import note, note_damage
 from sparring.core.errors import ConfigError
 from sparring.evaluation.scoring import LEARNED
 from sparring.reports.gif import check_pace, write_gif
@@ -17,6 +19,7 @@ from sparring.reports.replay import Replay as Recording
 from sparring.reports.replay import read_replay, write_replay
 
 if TYPE_CHECKING:  # help answers without jax
+    from sparring.players.named import Entrant
     from sparring.setup.build import Built
 
 STEPS_A_SECOND = 10
@@ -28,15 +31,16 @@ NEEDS = {"side": "against"}
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """Play one game with a run's learners, among themselves or against a bot, and draw it as a GIF."""
+    """Play one game with a run's learners, among themselves or against somebody, and draw it as a GIF."""
 
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """Folder of the run; or a file of scenes, to draw it again."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     against: str = ""
-    """A bot to play against; empty: the learners play all sides that learned."""
+    """A bot, another run's player (RUN:PLAYER@ITERATION#SEED) or a package to play against; empty: the learners play
+    all sides that learned."""
     side: int = -1
-    """The side that the learners keep against a bot; -1: the first that they can."""
+    """The side that the learners keep against it; -1: the first that they can."""
     seed: int = 1
     """Seed of the game."""
     deterministic: bool = False
@@ -59,8 +63,8 @@ def command(words: list[str]) -> None:
         scenes, recording = arguments.run, read_replay(arguments.run)
         picture = arguments.out or scenes.with_suffix(".gif")
     else:
-        name = f"{arguments.against or 'self'}-{arguments.seed}.gif"
-        picture = arguments.out or arguments.run / "replays" / name
+        name = re.sub(r"[^\w.-]+", "-", Path(arguments.against).name) or "self"
+        picture = arguments.out or arguments.run / "replays" / f"{name}-{arguments.seed}.gif"
         scenes, recording = picture.with_suffix(".jsonl"), record(arguments)
         write_replay(recording, scenes)
     frames = write_gif(recording, picture, fps=arguments.fps, most_frames=arguments.most_frames)
@@ -79,8 +83,8 @@ def record(arguments: Replay) -> Recording:
     """Play the game with the run's newest weights, those of its first seed."""
     prepare(arguments.machine)
     from sparring.evaluation.watch import watch
-    from sparring.play.scripted import Scripted
     from sparring.players.checkpointed import newest
+    from sparring.players.named import entrant
     from sparring.store.run_dir import RunDir
     from sparring.training.own_evaluation import players_of_seed
     from sparring.training.runs import labels, trained_state
@@ -88,10 +92,14 @@ def record(arguments: Replay) -> Recording:
     run = RunDir.open(arguments.run)
     note_damage(newest(run))
     built, state = trained_state(run)
-    teams = teams_of(built, arguments.against, arguments.side)
-    bots = {team: Scripted.make(built.game, team) for team in teams if team != LEARNED}
+    asked = arguments.against or built.config.seats.opponent
+    other = entrant(asked, built.game, built.config.game) if asked else None
+    for remark in other.remarks if other else ():
+        note(remark)
+    teams = teams_of(built, other if arguments.against else None, arguments.side)
+    others = {other.name: other.policy} if other else {}
     watched = watch(
-        built.game, driven_by(built, teams), {**players_of_seed(built, state, 0), **bots}, seed=arguments.seed,
+        built.game, driven_by(built, teams), {**players_of_seed(built, state, 0), **others}, seed=arguments.seed,
         seats_of_side=built.plan.seating.seats_of_side, deterministic=arguments.deterministic,
     )  # fmt: skip
     return Recording(
@@ -104,26 +112,21 @@ def record(arguments: Replay) -> Recording:
     )
 
 
-def teams_of(built: "Built", bot: str, side: int) -> tuple[str, ...]:
-    """Who drives each side of the game: the learners or a bot."""
-    from sparring.play.scripted import RANDOM, bot_names
-
-    spec, bots = built.game.spec, built.game.bots()
+def teams_of(built: "Built", other: "Entrant | None", side: int) -> tuple[str, ...]:
+    """Who drives each side of the game: the learners, or the other where there is one."""
+    spec = built.game.spec
     learned = sorted({game_side(built, driven) for driven in built.lineup.player_of_side()})
-    if not bot:
+    if other is None:
         return tuple(LEARNED if k in learned else built.config.seats.opponent for k in range(spec.sides))
     if spec.sides == 1:
         raise ConfigError(f"{built.config.game} has one side, so there is nobody to play against. Leave against out.")
     if side != -1 and side not in learned:
         raise ConfigError(f"side must be one that learned, of {learned}, or -1 for the first, found {side}.")
-
-    def fits(own: int) -> bool:
-        return all(bot in (RANDOM, *bots.fitting(k)) for k in range(spec.sides) if k != own)
-
-    own = next((k for k in (learned if side == -1 else [side]) if fits(k)), None)
-    if bot in bot_names(built.game) and own is None:
-        raise ConfigError(f"The bot {bot!r} cannot drive the side opposite the learners. Choose another, or random.")
-    return tuple(LEARNED if k == own else bot for k in range(spec.sides))  # an unknown bot is refused when it is made
+    possible = learned if side == -1 else [side]
+    own = next((own for own in possible if {*range(spec.sides)} - {own} <= {*other.sides}), None)
+    if own is None:
+        raise ConfigError(f"{other.name!r} cannot drive the side opposite the learners. Choose another, or random.")
+    return tuple(LEARNED if k == own else other.name for k in range(spec.sides))
 
 
 def driven_by(built: "Built", teams: tuple[str, ...]) -> tuple[str, ...]:

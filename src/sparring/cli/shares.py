@@ -34,12 +34,11 @@ def command(words: list[str]) -> None:
     arguments = parse(Shares, words, command="shares", examples=EXAMPLES)
     from sparring.store.commands import drop, is_training
     from sparring.store.run_dir import RunDir
-    from sparring.training.control import check_by_hand, check_shares, last_known
+    from sparring.training.control import check_shares, last_known
 
     run = RunDir.open(arguments.run)
     known = last_known(run)
     progress = known.opposition.built.progress(known.iteration)
-    check_by_hand(known.opposition)
     league = known.opposition.leagues[0]
     wanted = {kind: share for kind in SHARES if (share := getattr(arguments, kind)) is not None}
     wanted |= dict(map(named_share, arguments.set))

@@ -9,16 +9,17 @@ import tyro
 
 from sparring.cli.flags import GameWord, check_needs, named, parse
 from sparring.cli.machine import MachineConfig, prepare
-from sparring.cli.notes import note_damage
+from sparring.cli.notes import note, note_damage
 from sparring.cli.signals import heard
 from sparring.cli.watch import Watch
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.fields import overlaid
 from sparring.core.settings import load_toml
-from sparring.games.registry import make, overview, parse_options
+from sparring.games.registry import overview
 from sparring.recipes import presets
 from sparring.recipes.catalogue import RECIPES
-from sparring.recipes.self_play import DEFAULT, SELF_PLAY, apply
+from sparring.recipes.defaults import PRESET, opposed, preset_for, spec_of, suited
+from sparring.recipes.self_play import SELF_PLAY, apply
 from sparring.setup.config import OPPOSING, RunConfig
 
 AUTO = "auto"
@@ -59,9 +60,10 @@ class Train:
         ),
     ] = ""
     preset: Annotated[str, tyro.conf.arg(metavar="|".join(presets.PRESETS), help_behavior_hint="")] = ""
-    """Settings of networks and learning by name, put on top of the recipe or file; flags win over it."""
+    """Settings of networks and learning by name, put on top of the recipe or file; flags win over it. Some did badly
+    where we measured them (cleanrl, grouped, puffer), and say so."""
     self_play: Annotated[str, tyro.conf.arg(metavar="|".join((AUTO, *SELF_PLAY)))] = AUTO
-    """Who opposes, by name; flags win over it. Auto: sparring, where two sides are alike and nothing else is said."""
+    """Who opposes, by name; flags win over it. Auto: what suits the game, else sparring where two sides are alike."""
     name: Annotated[str, tyro.conf.arg(help_behavior_hint="(default: the game and a number)")] = ""
     """Name of the run."""
     runs: Path = Path("runs")
@@ -90,6 +92,8 @@ def command(words: list[str]) -> int:
         raise ConfigError(f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(overview())}.")
     prepare(arguments.machine)
     config, told = settled(arguments, given)
+    if arguments.preset in presets.WARNINGS:
+        note(f"{presets.WARNINGS[arguments.preset]}. Try mappo beside it.")
     from sparring.cli import finish
     from sparring.players.checkpointed import newest
     from sparring.setup.build import build
@@ -130,18 +134,27 @@ def settled(arguments: Train, given: Collection[str]) -> tuple[RunConfig, str]:
     config = flagged(ready_made(arguments), arguments, given)
     name, why = chosen_self_play(arguments, config, given)
     if name:  # a preset depends on the game and the length of the run, which flags say; and then flags win over it
-        config = flagged(apply(config, name), arguments, given)
+        said = bool(arguments.recipe or arguments.config)
+        config = apply(config, name) if said else opposed(config, spec_of(config), name)
+        config = flagged(config, arguments, given)
     return config, f"Self-play: {name or 'as set'} ({why})."
 
 
 def ready_made(arguments: Train) -> RunConfig:
-    """What flags then change: the settings of a recipe or of a file, or the defaults, and a preset on top."""
+    """What flags then change: the settings of a recipe or of a file, or else the defaults with what suits the game;
+    and a preset on top."""
     recipe, file = arguments.recipe, arguments.config
     if recipe and file:
         raise ConfigError("--recipe and --config both give a full configuration. Leave one out.")
     if recipe and recipe not in RECIPES:
         raise ConfigError(unknown("recipe", recipe, RECIPES))
-    config = RECIPES[recipe]() if recipe else load_toml(RunConfig, file) if file else RunConfig()
+    if recipe:
+        config = RECIPES[recipe]()
+    elif file:
+        config = load_toml(RunConfig, file)
+    else:
+        config = RunConfig(game=arguments.word or arguments.run.game, options=arguments.run.options)
+        config = suited(config, spec_of(config))
     return presets.apply(config, arguments.preset) if arguments.preset else config
 
 
@@ -163,12 +176,12 @@ def chosen_self_play(arguments: Train, config: RunConfig, given: Collection[str]
     opposing = {one.name for table in OPPOSING for one in fields(getattr(config, table))}
     if said := sorted(opposing & {*given}):  # whoever sets one of these has decided for himself
         return "", f"by --{said[0].replace('_', '-')}"
-    spec = make(config.game, **parse_options(config.game, config.options)).spec
+    spec = spec_of(config)
+    if name := preset_for(spec, config):
+        return name, "what suits this game" if PRESET in dict(spec.suits) else "the default where two sides are alike"
     if spec.sides != 2 or not spec.exchangeable_sides:
         return "", "the game does not have two sides that are alike"
-    if config.play.worlds % 2:
-        return "", "an odd number of worlds has no equal blocks"
-    return DEFAULT, "the default where two sides are alike"
+    return "", "an odd number of worlds has no equal blocks"
 
 
 def free_name(runs: Path, game: str) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -63,11 +64,20 @@ class Watch:
 
 
 def headline(lines: list[dict[str, Any]]) -> str:
-    """Mean return of the first seats over the seeds, as far as games ended; for one team, how often it won."""
+    """Mean return of the first seats over the seeds, as far as games ended; for one team, how often it won. And how far
+    the first learner is rated above its anchor, where there is one."""
 
     def mean(key: str) -> float | None:
-        values = [line[key] for line in lines if line[key] is not None]
+        values = [line[key] for line in lines if line.get(key) is not None]
         return sum(values) / len(values) if values else None
+
+    rated = next((key for key in lines[0] if key.startswith("rating/")), "")
+    above = f", rated {mean(rated):+.0f} against {rated.partition(' vs ')[2]}" if rated else ""
+    return outcome(lines, mean) + above
+
+
+def outcome(lines: list[dict[str, Any]], mean: Callable[[str], float | None]) -> str:
+    """What the games of an iteration brought."""
 
     returns = {key: x for key in lines[0] if key.startswith("return/") and (x := mean(key)) is not None}
     won = [x for key in lines[0] if key.startswith("won/") and (x := mean(key)) is not None]

@@ -103,6 +103,8 @@ class GameSpec:
     sides_alike: bool = False
     """Whole sides may be exchanged, seat by seat in order, though the seats of a side are of several kinds; groups in
     `exchangeable` then lie within sides."""
+    in_turn: bool = False
+    """One seat decides at a time, the others wait: a step of a world is then one step of training, not one a seat."""
     zero_sum: bool = False
     score: Literal["outcome", "return"] = "return"
     """What a game is judged by: win, draw or loss, or the sum of rewards."""
@@ -111,6 +113,9 @@ class GameSpec:
     """Why a side's game can end, such as gun, ground, timeout; `Step.cause_K` counts in this list."""
     terms: tuple[Term, ...] = ()
     """Shaping terms: the rewards in the order of `Step.terms_SJ`, the potentials in that of `Game.potential`."""
+    suits: tuple[tuple[str, str | float | tuple[int, ...]], ...] = ()
+    """Settings of a run that suit this game, by the names of their flags, such as ("steps", 8) or ("self_play",
+    "magnet"): used where the user says nothing."""
 
     def __post_init__(self) -> None:
         if len(self.side_of_seat) != self.seats:

@@ -15,7 +15,7 @@ from sparring.core.seeding import Seed
 from sparring.evaluation.scoring import MatchGames
 from sparring.games.game import Game
 from sparring.play.chance import game_chance, stream
-from sparring.play.collect import Bank, Luck, Stage, begin, noise, play_step
+from sparring.play.collect import Bank, Luck, Stage, begin, draws, noise, play_step
 from sparring.play.rollout import Cursor, Driver, Games, where_first
 from sparring.play.roster import stack, take
 from sparring.play.seating import Seating, seat
@@ -112,7 +112,7 @@ def play_match(
 
     def random(own: Array, steps: int) -> Any:
         chance = game_chance(game, stream(own, "chance"), steps, seating.blocks * seating.worlds)
-        return chance, noise(seating, drivers, own, steps, not deterministic)
+        return chance, noise(seating, drivers, own, steps, not deterministic), draws(seating, drivers, own, steps)
 
     return play_out(game, seating, drivers, cursor, key, random, stretch)[1:]
 
@@ -128,8 +128,8 @@ def play_out(
 ) -> Finished:
     """The game each world begins with, to its end: stretch after stretch until the last is over.
 
-    A stretch has at most `most_steps`; random(key, steps) draws its chance and the noise of its actions, as `play_step`
-    wants them.
+    A stretch has at most `most_steps`; random(key, steps) draws its chance, the noise of its actions and the lots of
+    mixtures, as `play_step` wants them.
     """
     steps = min(game.spec.longest, most_steps)
     stretches = -(-game.spec.longest // steps)

@@ -8,10 +8,14 @@ import numpy as np
 
 from sparring.evaluation.scoring import LEARNED, SHADOW
 from sparring.ratings.bradley_terry import bradley_terry
-from sparring.ratings.cycles import cyclic_share, noise_floor
+from sparring.ratings.cycles import Noise, cyclic_share, noise
 from sparring.ratings.payoff import Payoff
 
 EXPLOITABILITY, RATING, WORST, RETURN, AGAINST_BOTS = "exploitability", "rating", "worst", "return", "against bots"
+POINTS = "points against bots"
+EQUAL_TIME = " at equal time"
+"""Ending of a figure that is read where all regimes had trained for as long, instead of for as many steps."""
+EXPLOITED = "exploited"
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,11 @@ class Comparison:
     """Of each pair in the tournament; 0: there was none."""
     cyclic_share: float | None = None
     """Among the candidates, bots left out."""
-    noise_floor: float | None = None
+    noise: Noise | None = None
+    evaluations: int = 0
+    """Fewest that a figure of a run is a mean of; 0: no run was evaluated."""
+    clock: float | None = None
+    """Seconds of training, compiling left out, after which figures at equal time are read; None: there are none."""
     remarks: tuple[str, ...] = ()
 
 
@@ -87,10 +95,10 @@ def standings(payoff: Payoff, seeds: Mapping[str, Sequence[int]], anchor: str) -
     return {name: standing(name) for name in seeds}
 
 
-def cycles_of_play(payoff: Payoff, entrants: Sequence[str], *, seed: int) -> tuple[float | None, float | None]:
-    """Cyclic share and noise floor of these players alone: the bots of a game may well be made to beat in circles."""
+def cycles_of_play(payoff: Payoff, entrants: Sequence[str], *, seed: int) -> tuple[float | None, Noise | None]:
+    """Cyclic share of these players alone, and that of noise: the bots of a game may be made to beat in circles."""
     own = payoff.only(entrants)
-    return (cyclic_share(own), noise_floor(own, seed=seed)) if len(entrants) > 2 else (None, None)
+    return (cyclic_share(own), noise(own, seed=seed)) if len(entrants) > 2 else (None, None)
 
 
 def figures_of_line(line: Mapping[str, Any], team: str, sides: Sequence[str], *, alike: bool) -> dict[str, float]:
@@ -102,12 +110,12 @@ def figures_of_line(line: Mapping[str, Any], team: str, sides: Sequence[str], *,
     exact = line.get(EXPLOITABILITY if team == LEARNED else f"{EXPLOITABILITY}/{team}")
     if exact is not None:
         found[EXPLOITABILITY] = float(exact)
-    for measure, wanted in ((RETURN, {team}), (AGAINST_BOTS, None)):
+    for measure, kind, wanted in ((RETURN, "return", {team}), (POINTS, "points", None), (AGAINST_BOTS, "return", None)):
         means = {}
         for side in sides:
             means[side] = [
                 value
-                for opponents, value in returns(line, side, team)
+                for opponents, value in scores(line, kind, side, team)
                 if (opponents <= wanted if wanted else opponents and not opponents & {LEARNED, SHADOW})
             ]
         if alike:
@@ -118,13 +126,39 @@ def figures_of_line(line: Mapping[str, Any], team: str, sides: Sequence[str], *,
     return found
 
 
-def returns(line: Mapping[str, Any], side: str, team: str) -> Iterable[tuple[set[str], float]]:
-    """Who drove the other sides, and the mean return of the team on this side."""
-    start = f"return/{side}/{team}"
+def scores(line: Mapping[str, Any], kind: str, side: str, team: str) -> Iterable[tuple[set[str], float]]:
+    """Who drove the other sides, and the mean return or the points of the team on this side."""
+    start = f"{kind}/{side}/{team}"
     for key, value in line.items():
         rest = key.removeprefix(start)
         if value is not None and key.startswith(start) and (not rest or rest.startswith(" vs ")):
             yield set(rest.removeprefix(" vs ").split(", ")) - {""}, float(value)
+
+
+def second_half(lines: Sequence[Mapping[str, Any]], until: int) -> list[Mapping[str, Any]]:
+    """Of a seed's evaluations those after half of the first `until` iterations, up to the last of them; if there are
+    none, the newest before. What circles stands somewhere by chance when the run ends: a mean over half of it does not.
+    """
+    before = [line for line in lines if line["iteration"] < until]
+    return [line for line in before if 2 * (line["iteration"] + 1) > until] or before[-1:]
+
+
+def mean_figures(found: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Of figures that all evaluations have."""
+    shared = [name for name in found[0] if all(name in one for one in found)] if found else []
+    return {name: float(np.mean([one[name] for one in found])) for name in shared}
+
+
+def clock(timing: Sequence[Mapping[str, Any]]) -> np.ndarray:
+    """Seconds of training up to the end of each iteration; the first, which compiles, counts as the others do."""
+    seconds = np.array([float(line["seconds"]) for line in timing])
+    if len(seconds) > 1:
+        seconds[0] = min(seconds[0], float(np.median(seconds[1:])))
+    return seconds.cumsum()
+
+
+def iterations_within(timing: Sequence[Mapping[str, Any]], seconds: float) -> int:
+    return int((clock(timing) <= seconds * (1.0 + 1e-9)).sum())
 
 
 def iteration_cost(timing: Sequence[Mapping[str, Any]]) -> tuple[float | None, float | None]:

@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from sparring.core.spec import GameSpec
-from sparring.statistics.intervals import Interval, mean_interval, wilson
+from sparring.statistics.intervals import Interval, Moments, mean_interval, student
+from sparring.statistics.rates import over_seeds
 
 LEARNED = "learned"
 """The team of a run's own learners in a line-up; every other team is a bot."""
@@ -45,12 +47,22 @@ class SideScore:
     losses: int
     length: float
     """Mean number of steps of a game."""
-    mean_return: Interval
-    """Of a seat of the side over a game; over seeds where there are several, else over games."""
-    points: Interval | None
-    """Share of points, a draw counting one half; None where games are not won or lost."""
+    returns: tuple[Moments, ...]
+    """Of a seat of the side over a game, for each seed."""
+    scores: tuple[Moments, ...] = ()
+    """The same of points, 1 for a win and one half for a draw; empty where games are not won or lost."""
     causes: tuple[tuple[str, int], ...] = ()
     """How often each cause ended the game for the side, the most frequent first."""
+
+    @cached_property
+    def mean_return(self) -> Interval:
+        """Over seeds where there are several, else over games."""
+        return student(*self.returns[0]) if len(self.returns) == 1 else mean_interval([r.mean for r in self.returns])
+
+    @cached_property
+    def points(self) -> Interval | None:
+        """Share of points, the same way."""
+        return over_seeds(self.scores) if self.scores else None
 
 
 def score_sides(
@@ -62,19 +74,17 @@ def score_sides(
         played = [games[b] for games in games_of_seed]
         length = float(np.concatenate([games.length_G for games in played]).mean())
         for side, seats in enumerate(spec.seats_of_side):
-            returns = [games.return_GS[:, list(seats)].mean(axis=1) for games in played]
-            outcome_G = np.concatenate([games.outcome_GK[:, side] for games in played])
-            wins, draws, losses = (int((np.sign(outcome_G) == sign).sum()) for sign in (1, 0, -1))
+            returns = tuple(Moments.of(games.return_GS[:, list(seats)].mean(axis=1)) for games in played)
+            outcomes = [np.sign(games.outcome_GK[:, side]) for games in played]
+            outcome_G = np.concatenate(outcomes)
+            wins, draws, losses = (int((outcome_G == sign).sum()) for sign in (1, 0, -1))
             if spec.score != "outcome":  # nothing is won, drawn or lost
                 wins = draws = losses = 0
-            count = len(outcome_G)
-            mean_return = mean_interval([r.mean() for r in returns] if len(returns) > 1 else returns[0])
-            points = wilson(wins + draws / 2, count) if spec.score == "outcome" else None
+                outcomes = []
             others = ", ".join(team for k, team in enumerate(teams) if k != side)
-            causes = causes_of(spec, played, side)
-            scores.append(
-                SideScore(side, teams[side], others, count, wins, draws, losses, length, mean_return, points, causes)
-            )
+            counts = (len(outcome_G), wins, draws, losses, length)
+            won = tuple(Moments.of((outcome + 1) / 2) for outcome in outcomes)
+            scores.append(SideScore(side, teams[side], others, *counts, returns, won, causes_of(spec, played, side)))
     return scores
 
 
@@ -88,7 +98,10 @@ def causes_of(spec: GameSpec, played: Sequence[MatchGames], side: int) -> tuple[
 
 
 def merged(scores: Sequence[SideScore]) -> list[SideScore]:
-    """Both sides of one pairing together, where sides are alike; the side is then -1."""
+    """Both sides of one pairing together, where sides are alike; the side is then -1.
+
+    A game from either side is one value: what the sides differ by is no uncertainty of their mean.
+    """
     found = []
     for team, opponents in dict.fromkeys((score.team, score.opponents) for score in scores):
         parts = [score for score in scores if (score.team, score.opponents) == (team, opponents)]
@@ -97,11 +110,10 @@ def merged(scores: Sequence[SideScore]) -> list[SideScore]:
         for part in parts:
             causes.update(dict(part.causes))
         length = sum(part.length * part.games for part in parts) / games
-        points = wilson(wins + draws / 2, games) if parts[0].points else None
-        returns = replace(parts[0].mean_return, mean=sum(p.mean_return.mean * p.games for p in parts) / games)
-        found.append(
-            SideScore(
-                -1, team, opponents, games, wins, draws, losses, length, returns, points, tuple(causes.most_common())
-            )
+        returns, won = (
+            tuple(reduce(Moments.and_other, own) for own in zip(*of_parts, strict=True))
+            for of_parts in ([part.returns for part in parts], [part.scores for part in parts])
         )
+        counts = (games, wins, draws, losses, length)
+        found.append(SideScore(-1, team, opponents, *counts, returns, won, tuple(causes.most_common())))
     return found

@@ -25,11 +25,13 @@ from sparring.games.game import Game
 from sparring.nets.distributions import Distribution
 from sparring.play.chance import game_chance, stream
 from sparring.play.collect import begin
+from sparring.play.mixed import Mixture
 from sparring.play.rollout import Driver
 from sparring.play.roster import stack, take
 from sparring.play.seating import Group, Seating
 from sparring.play.starts import fresh_starts
 from sparring.ratings.payoff import Payoff
+from sparring.statistics.rates import of_starts
 
 WORLDS_AT_ONCE = 4096
 BYTES_AT_ONCE = 2**28
@@ -53,14 +55,17 @@ class Met(NamedTuple):
 
     counts_3: Any
     """Games that home won, drew and lost."""
+    starts_5: Any
+    """Starts by what home got of their points: nothing, a quarter, half, three quarters, all."""
     return_2G: Any
     """What a seat of home and of away earned, the mean of the two games of a start."""
 
     def and_then(self, later: "Met") -> "Met":
-        return Met(self.counts_3 + later.counts_3, np.concatenate([self.return_2G, later.return_2G], axis=1))
+        returns = np.concatenate([self.return_2G, later.return_2G], axis=1)
+        return Met(self.counts_3 + later.counts_3, self.starts_5 + later.starts_5, returns)
 
 
-NEVER = Met(np.zeros(3, int), np.zeros((2, 0)))
+NEVER = Met(np.zeros(3, int), np.zeros(5, int), np.zeros((2, 0)))
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ def play_pairs(
         game, entrants, pairs, half_width, games=games, seed=seed, precision=precision, most_games=most_games,
         deterministic=deterministic,
     ):  # fmt: skip
-        payoff = payoff.with_games(*pair, *(int(count) for count in met.counts_3))
+        payoff = payoff.with_games(*pair, *map(int, met.counts_3), starts_5=met.starts_5.tolist())
     return payoff
 
 
@@ -143,9 +148,9 @@ def meetings(
             chunk = tasks(fixture, wanted, size, seed)
             home, away = take(fixture.home_roster, chunk.home_C), take(fixture.away_roster, chunk.away_C)
             met = sweep(game, home, away, chunk.pair_C, chunk.round_C, starts=games // 2, deterministic=deterministic)
-            counts_C3, return_C2G = np.asarray(met.counts_3), np.asarray(met.return_2G, np.float64)
+            met = Met(*(np.asarray(x, int if x.dtype == jnp.int32 else np.float64) for x in met))
             for c, (pair, _) in enumerate(wanted):  # the rest only fills the chunk
-                tally[pair] = tally[pair].and_then(Met(counts_C3[c], return_C2G[c]))
+                tally[pair] = tally[pair].and_then(Met(*(x[c] for x in met)))
         yield from tally.items()
 
 
@@ -172,12 +177,12 @@ def due(
 
 def half_width(met: Met) -> float:
     """Of the interval of a rate of winning."""
-    return half_width_of(*map(int, met.counts_3))
+    return half_width_of(*map(int, met.starts_5))
 
 
 @cache
-def half_width_of(won: int, drawn: int, lost: int) -> float:
-    interval = Payoff.empty("ab").with_games("a", "b", won, drawn, lost).interval("a", "b")
+def half_width_of(*starts_5: int) -> float:
+    interval = of_starts(starts_5)
     return (interval.high - interval.low) / 2
 
 
@@ -240,15 +245,17 @@ def meeting(game: Game, home: Any, away: Any, pair: Array, number: Array, *, sta
     def random(own: Array, steps: int) -> Any:
         chance = game_chance(game, stream(own, "chance"), steps, starts)
         both = jax.tree.map(lambda x: jnp.concatenate([x, x], axis=1), chance)
-        return both, ((),) * 2 if deterministic else action_noise(seating, stream(own, "actions"), steps)
+        noise = ((),) * 2 if deterministic else action_noise(seating, stream(own, "actions"), steps)
+        return both, noise, lots(seating, drivers, stream(own, "lots"), steps)
 
     found = play_out(game, seating, drivers, cursor._replace(state=state), stream(key, "play"), random)
     lead_BW = jnp.sign(found.outcome_BWK[..., 0] - found.outcome_BWK[..., 1])
     # A game that went wrong is nobody's: a draw, so that every pair has all its games and mirrored pairs stay even.
     lead_BW = jnp.where(found.counts_BW, lead_BW, 0.0) * jnp.array([[1.0], [-1.0]])
     counts_3 = jnp.stack([(lead_BW == sign).sum() for sign in (1, 0, -1)])
+    starts_5 = jnp.stack([(lead_BW.sum(0) == lead).sum() for lead in (-2, -1, 0, 1, 2)])
     first, second = (found.return_BWS[..., list(seats)].mean(-1) for seats in game.spec.seats_of_side)
-    return Met(counts_3, jnp.stack([first[0] + second[1], second[0] + first[1]]) / 2)
+    return Met(counts_3, starts_5, jnp.stack([first[0] + second[1], second[0] + first[1]]) / 2)
 
 
 def swapped_sides(spec: GameSpec, worlds: int) -> Seating:
@@ -263,11 +270,22 @@ def action_noise(seating: Seating, key: Array, steps: int) -> tuple[tuple[Array,
     shape = (steps, 2, seating.worlds, seats)  # 2 sides
     uniform = jax.random.uniform(stream(key, "uniform"), (*shape, len(action.heads)))
     normal = jax.random.normal(stream(key, "normal"), (*shape, action.dimensions))
-
-    def lanes(numbers: Array) -> Array:
-        return numbers.reshape(steps, 1, 2 * seating.worlds, *numbers.shape[3:])
-
     return (lanes(uniform), lanes(normal)), (lanes(uniform[:, ::-1]), lanes(normal[:, ::-1]))
+
+
+def lots(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int) -> tuple[Array | None, Array | None]:
+    """For home and away, where it is a mixture, the numbers [T, 1, 2*W] that choose among its policies."""
+    home, away = (isinstance(driver.policy, Mixture) for driver in drivers)
+    if not (home or away):
+        return None, None
+    number = jax.random.uniform(key, (steps, 2, seating.worlds))
+    return lanes(number) if home else None, lanes(number[:, ::-1]) if away else None
+
+
+def lanes(numbers: Array) -> Array:
+    """What the sides have, [T, 2, W, ...], as lanes of the one that is side 0 in block 0: [T, 1, 2*W, ...]."""
+    steps, sides, worlds, *rest = numbers.shape
+    return numbers.reshape(steps, 1, sides * worlds, *rest)
 
 
 def ready(name: str, policy: Any, spec: GameSpec) -> Any:

@@ -17,7 +17,7 @@ from sparring.evaluation.ending import Ending
 from sparring.evaluation.match import driver_of, family_of
 from sparring.games.game import Game, State
 from sparring.play.chance import game_chance, stream
-from sparring.play.collect import noise
+from sparring.play.collect import draws, noise
 from sparring.play.decide import blank_memory, decide, look, within_bounds
 from sparring.play.rollout import Driver
 from sparring.play.roster import stack
@@ -57,7 +57,7 @@ def watch(
         first = jax.tree.map(lambda leaf, given: jnp.asarray(given, leaf.dtype)[None], first, start)
     steps = most_steps or game.spec.longest
     record = play_out(
-        game, drivers, first, first_memory(seating, drivers, memories), key,
+        game, drivers, first, first_memory(seating, drivers, memories, key), key,
         seating=seating, steps=steps, explore=not deterministic,
     )  # fmt: skip
     states, step = jax.tree.map(np.asarray, record)
@@ -101,10 +101,13 @@ def seat_one(
     return seat(spec, seats_of_side, family_BK=[families], learner_BK=[[-1] * len(families)], worlds=1)
 
 
-def first_memory(seating: Seating, drivers: Sequence[Driver], memories: Sequence[Any] | None) -> tuple[Any, ...]:
+def first_memory(
+    seating: Seating, drivers: Sequence[Driver], memories: Sequence[Any] | None, key: Array
+) -> tuple[Any, ...]:
     """For each group what its policies remember, leaves [P, 1, N, ...]."""
     if memories is None:
-        blank = (blank_memory(seating, *pair) for pair in zip(seating.groups, drivers, strict=True))
+        lots = (None if drawn is None else drawn[0] for drawn in draws(seating, drivers, key, 1))
+        blank = (blank_memory(seating, *three) for three in zip(seating.groups, drivers, lots, strict=True))
         return tuple(of_policy for of_policy, _ in blank)
     return tuple(
         jax.tree.map(lambda leaf: leaf[:, None], stack([memories[side] for ((_, side),) in group.lanes]))

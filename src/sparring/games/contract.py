@@ -61,6 +61,7 @@ def check_game(game: Game, *, seed: int = 0, worlds: int = 8, games: int = 3, ea
     _check_causes(game.spec, record)
     _check_presence(record)
     _check_lengths(game.spec, record)
+    _check_openings(game, record)
     sample = sample_of(record, SAMPLE)
     _check_potential(game, sample)
     _check_repeatable(game, sample, eager=eager)
@@ -297,6 +298,20 @@ def _check_lengths(spec: GameSpec, record: Record) -> None:
         remedy = "End it with over, or with cut where the limit is not part of the rules."
         found = "one that goes on after that"
         raise _broken("Length of games", f"at most spec.longest = {spec.longest} steps", found, remedy)
+
+
+def _check_openings(game: Game, record: Record) -> None:
+    """Starts that were drawn are among those that are listed; how often each is drawn takes more games to tell."""
+    opened = game.openings()
+    if opened is None:
+        return
+    begun = np.asarray(record.played) == 1
+    drawn, listed = jax.tree.map(lambda x: np.asarray(x)[begun], record.state), jax.tree.map(np.asarray, opened[0])
+    pairs = list(zip(jax.tree.leaves(drawn), jax.tree.leaves(listed), strict=True))
+    same_MN = [(one[:, None] == two).reshape(len(one), len(two), -1).all(-1) for one, two in pairs]
+    if any(one.dtype != two.dtype for one, two in pairs) or not np.all(same_MN, axis=0).any(axis=1).all():
+        remedy = "List each state that start() can give, with its types, or let openings() return None."
+        raise _broken("Openings", "every start among those of openings()", "one that is not", remedy)
 
 
 @quick_jit

@@ -67,6 +67,13 @@ class Game(eqx.Module):
         order_SS = (jnp.arange(seats)[:, None] + jnp.arange(seats)) % seats
         return features_SF[order_SS].reshape(seats, -1)
 
+    def openings(self) -> tuple[State, np.ndarray] | None:
+        """Every state in which a game can start, stacked on a leading axis, and the probability of each.
+
+        Override it where chance falls at the start alone and the game is small: `games/tree` then knows exact answers.
+        """
+        return None
+
     def potential(self, state: State) -> Array:
         """potential_SJ of the shaping terms of kind potential, the better the higher; learners add the discount."""
         del state

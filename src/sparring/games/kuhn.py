@@ -6,9 +6,8 @@ or calls. One player decides at a time: the other has entry 0 alone. Letter I: t
 with jack, queen, king.
 """
 
-from collections.abc import Callable, Sequence
 from itertools import permutations, product
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,13 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
+from sparring.games.balance import SMALL
+from sparring.games.cards.table import Positions, exchangeable, one_hot, rows_of, seatings
 from sparring.games.game import Bots, Chance, Game
-
-Probabilities = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
-"""(seat, features_IF, legal_IA) -> probability_IA."""
 
 START, PASSED, BET, PASSED_BET, ENDED = range(5)
 SITUATIONS = ((START, PASSED_BET), (PASSED, BET))
@@ -54,6 +51,12 @@ class Kuhn(Game):
         position_S = jnp.where(swapped, jnp.array([1, 0]), jnp.array([0, 1])).astype(jnp.int32)
         return KuhnState(card_S, position_S, jnp.zeros((), jnp.int32))
 
+    def openings(self) -> tuple[KuhnState, np.ndarray]:
+        deals = list(product(permutations(range(3), 2), seatings(self.spec).tolist()))
+        card_NS, position_NS = (np.array(x, np.int32) for x in zip(*deals, strict=True))
+        state_N = KuhnState(*map(jnp.asarray, (card_NS, position_NS, np.zeros(len(deals), np.int32))))
+        return state_N, np.full(len(deals), 1 / len(deals))
+
     def observe(self, state: KuhnState) -> Observation:
         acting_S = _deciding(state)
         features_SF = jax.vmap(_features, (0, 0, None))(state.card_S, state.position_S, state.history)
@@ -62,7 +65,7 @@ class Kuhn(Game):
 
     def central(self, state: KuhnState) -> Array:
         """What each seat sees, and the other's card."""
-        other_S3 = _one_hot(state.card_S[::-1], 3)
+        other_S3 = one_hot(state.card_S[::-1], 3)
         return jnp.concatenate([self.observe(state).features_SF, other_S3], axis=1)
 
     def step(self, state: KuhnState, action: Action, chance: Chance) -> tuple[KuhnState, Step]:
@@ -89,17 +92,15 @@ class Kuhn(Game):
     def bot_scores(self, parameters_J: Array, features_NF: Array, legal_NA: Array) -> tuple[Array, Array]:
         """Log-odds of the row's probability to bet; certain choices have odds of 10^13."""
         del legal_NA
-        rows = jnp.array(_information_rows())
+        rows = jnp.array(information_rows())
         matches_NI = jnp.sum(features_NF[:, None] * rows[None], axis=-1) > 2.5
         bet_N = jnp.sum(jnp.where(matches_NI, parameters_J, 0.0), axis=1)
         odds_N = jnp.log(jnp.maximum(bet_N, 1e-13)) - jnp.log(jnp.maximum(1.0 - bet_N, 1e-13))
         return jnp.stack([jnp.zeros_like(odds_N), odds_N], axis=-1), jnp.zeros((features_NF.shape[0], 0))
 
 
-def kuhn(positions: Literal["random", "fixed"] = "random") -> Kuhn:
+def kuhn(positions: Positions = "random") -> Kuhn:
     """Kuhn poker: three cards, two players, one bet; solved, so exploitability is exact."""
-    if positions not in ("random", "fixed"):
-        raise ConfigError(f"positions is 'random' or 'fixed', found {positions!r}: fixed lets seat 0 decide first.")
     spec = GameSpec(
         seats=2,
         side_of_seat=(0, 1),
@@ -108,9 +109,11 @@ def kuhn(positions: Literal["random", "fixed"] = "random") -> Kuhn:
         central=Central("seat", 12),
         longest=3,
         shortest=2,
-        exchangeable=((0, 1),) if positions == "random" else (),
+        exchangeable=exchangeable(positions),
         zero_sum=True,
+        in_turn=True,
         score="return",
+        suits=(*SMALL, ("critic", "central"), ("anchor", 1.0), ("learning_rate", "2e-3 -> 0")),
     )
     return Kuhn(spec, KuhnRules(jnp.asarray(1.0, float), jnp.asarray(1.0, float)))
 
@@ -122,73 +125,18 @@ def equilibrium(alpha: float) -> np.ndarray:
     return np.array(first + second)
 
 
-def first_player_value(bet_I: np.ndarray, *, ante: float = 1.0, bet: float = 1.0) -> float:
-    """What the first player earns on average where both play by the table; -1/18 at every equilibrium."""
-    return float(_value(np.asarray(bet_I)[:6], np.asarray(bet_I)[6:], ante, bet))
+def from_open_spiel(game: Kuhn, rows_RI: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """features_RF and legal_RA of rows of OpenSpiel's information_state_tensor where a player decides.
 
-
-def exploitability(bet_I: np.ndarray, *, ante: float = 1.0, bet: float = 1.0) -> float:
-    """NashConv / 2 of a table of probabilities to bet (or call): the mean of what the two players could gain.
-
-    Exact: the best of the 64 pure strategies of each position. Betting half the time everywhere gives 11/24.
+    Its rows are the position, the card, and for each of three choices whether it was a pass or a bet.
     """
-    first_I, second_I = np.split(np.asarray(bet_I, float), 2)
-    present = _value(first_I, second_I, ante, bet)
-    pure = [np.array(choice, float) for choice in product((0.0, 1.0), repeat=6)]
-    best_first = max(_value(strategy, second_I, ante, bet) for strategy in pure)
-    worst_for_first = min(_value(first_I, strategy, ante, bet) for strategy in pure)
-    return float((best_first - present + present - worst_for_first) / 2.0)
-
-
-def _value(first: np.ndarray, second: np.ndarray, ante: float, bet: float) -> float:
-    """Mean over the six deals of what the first player earns; rows as in I, six for each position."""
-    total = 0.0
-    for mine, theirs in permutations(range(3), 2):
-        sign = 1.0 if mine > theirs else -1.0
-        opens, calls = first[mine], first[3 + mine]
-        bluffs, sees = second[theirs], second[3 + theirs]
-        after_bet = sees * sign * (ante + bet) + (1.0 - sees) * ante
-        after_raise = calls * sign * (ante + bet) - (1.0 - calls) * ante
-        after_pass = bluffs * after_raise + (1.0 - bluffs) * sign * ante
-        total += opens * after_bet + (1.0 - opens) * after_pass
-    return total / 6.0
-
-
-def information_sets(game: Kuhn) -> tuple[np.ndarray, np.ndarray]:
-    """features_IF and legal_IA of the 12 information sets, in the order of a table."""
-    return _information_rows(), np.ones((12, game.spec.action.entries), bool)
-
-
-def policy_exploitability(game: Kuhn, probabilities: Probabilities) -> float:
-    """NashConv / 2 of a policy, exact: it is asked once for every information set of each seat.
-
-    With random positions each seat is first half of the time, and a deviation may differ by position: the gap is the
-    mean over the two ways to sit.
-    """
-    features_IF, legal_IA = information_sets(game)
-    bet_SI = np.stack([np.asarray(probabilities(s, features_IF, legal_IA))[:, 1] for s in range(2)]).astype(float)
-    stakes = {"ante": float(game.rules.ante), "bet": float(game.rules.bet)}
-    seatings = ((0, 1), (1, 0)) if game.spec.exchangeable else ((0, 1),)
-    tables = [np.concatenate([bet_SI[first][:6], bet_SI[second][6:]]) for first, second in seatings]
-    return float(np.mean([exploitability(bet_I, **stakes) for bet_I in tables]))
-
-
-def mixture_exploitability(game: Kuhn, members: Sequence[Probabilities], weight_M: np.ndarray) -> float:
-    """NashConv / 2 of a player that draws one of these policies before each game, exact.
-
-    Where a policy comes to decide by what it did before, it counts by how likely it came there: only a first player
-    that passed decides once more. With perfect memory the mixture is that one behaviour (Kuhn 1953).
-    """
-
-    def mixed(seat: int, features_IF: np.ndarray, legal_IA: np.ndarray) -> np.ndarray:
-        bet_MI = np.stack([np.asarray(member(seat, features_IF, legal_IA))[:, 1] for member in members]).astype(float)
-        share_MI = np.broadcast_to(np.asarray(weight_M, float)[:, None], bet_MI.shape).copy()
-        share_MI[:, 3:6] *= 1.0 - bet_MI[:, :3]
-        total_I = share_MI.sum(axis=0)
-        bet_I = (share_MI * bet_MI).sum(axis=0) / np.where(total_I > 0.0, total_I, 1.0)  # 0 where nobody ever comes
-        return np.stack([1.0 - bet_I, bet_I], axis=1)
-
-    return policy_exploitability(game, mixed)
+    rows_RI = rows_of(rows_RI, 11, "kuhn_poker")
+    passed_RT, bet_RT = rows_RI[:, 5::2], rows_RI[:, 6::2]
+    history_R = np.where(
+        bet_RT[:, 0], BET, np.where(bet_RT[:, 1], PASSED_BET, np.where(passed_RT[:, 0], PASSED, START))
+    )
+    features_RF = np.concatenate([rows_RI[:, 2:5], rows_RI[:, :2], np.eye(4, dtype=np.float32)[history_R]], axis=1)
+    return features_RF, np.ones((len(rows_RI), game.spec.action.entries), bool)
 
 
 def _deciding(state: KuhnState) -> Array:
@@ -197,16 +145,12 @@ def _deciding(state: KuhnState) -> Array:
     return (state.position_S == position) & (state.history != ENDED)
 
 
-def _one_hot(value: Array, size: int) -> Array:
-    return (value[..., None] == jnp.arange(size)).astype(float)
-
-
 def _features(card: Array, position: Array, history: Array) -> Array:
     """Card, position and betting so far; no history is marked once the game has ended."""
-    return jnp.concatenate([_one_hot(card, 3), _one_hot(position, 2), _one_hot(history, 4)])
+    return jnp.concatenate([one_hot(card, 3), one_hot(position, 2), one_hot(history, 4)])
 
 
-def _information_rows() -> np.ndarray:
+def information_rows() -> np.ndarray:
     """`_features` of the 12 information sets, in NumPy, so that it is a constant wherever it is used."""
     cells = [(card, p, history) for p in range(2) for history in SITUATIONS[p] for card in range(3)]
     return np.array([[*np.eye(3)[card], *np.eye(2)[p], *np.eye(4)[history]] for card, p, history in cells], np.float32)

@@ -19,6 +19,7 @@ from jax import Array
 from sparring.core.errors import ConfigError, GameError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
+from sparring.games.balance import SMALL
 from sparring.games.game import Bots, Chance, Game, permute_seats
 
 Probabilities = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
@@ -160,6 +161,7 @@ def matrix_game(
         exchangeable=tuple(group for group in groups if len(group) > 1),
         zero_sum=zero_sum,
         score="outcome" if zero_sum else "return",
+        suits=SMALL if zero_sum and seats == 2 else (),
     )
     width = spec.action.entries
     padded = np.pad(payoff, [(0, 0), *((0, width - size) for size in payoff.shape[1:])])
@@ -207,7 +209,12 @@ def exploitability(payoff: np.ndarray, strategies: Sequence[np.ndarray]) -> floa
 
 
 def iterated_exploitability(payoff: np.ndarray, strategies: Sequence[np.ndarray], rounds: int) -> float:
-    """NashConv / S of the game of `rounds` rounds, in units of its whole return.
+    """NashConv / S of the game of `rounds` rounds, in units of its whole return."""
+    return float(np.mean(iterated_gains(payoff, strategies, rounds)))
+
+
+def iterated_gains(payoff: np.ndarray, strategies: Sequence[np.ndarray], rounds: int) -> np.ndarray:
+    """gain_S: what each seat could gain by the best response, the others staying as they are.
 
     `strategies[s]` is [1 + A_0 * ... * A_{S-1}, A_s]: row 0 is played first, row 1 + j after joint choice j, counted
     with the last seat fastest. The others remember one round, so backward induction over (round, last joint choice)
@@ -222,7 +229,7 @@ def iterated_exploitability(payoff: np.ndarray, strategies: Sequence[np.ndarray]
             now = _own_values(payoff[s] + present[1:].reshape(shape), strategies, s)
             present = np.sum(now * strategies[s], axis=-1)
         gaps.append(best[0] - present[0])
-    return float(np.mean(gaps))
+    return np.array(gaps)
 
 
 def _own_values(value: np.ndarray, strategies: Sequence[np.ndarray], seat: int) -> np.ndarray:
@@ -238,7 +245,12 @@ def _own_values(value: np.ndarray, strategies: Sequence[np.ndarray], seat: int) 
 
 
 def policy_exploitability(game: MatrixGame, probabilities: Probabilities) -> float:
-    """NashConv / S of a policy, exact: it is asked once for every situation of each seat."""
+    """NashConv / S of a policy, exact."""
+    return float(np.mean(policy_gains(game, probabilities)))
+
+
+def policy_gains(game: MatrixGame, probabilities: Probabilities) -> np.ndarray:
+    """gain_S of a policy, exact: it is asked once for every situation of each seat."""
     joint = list(np.ndindex(*game.choices)) if game.spec.longest > 1 else []
     last_RS = np.array([(0,) * game.spec.seats, *joint], np.int32)
     played_R = (np.arange(len(last_RS)) > 0).astype(np.int32)
@@ -254,7 +266,7 @@ def policy_exploitability(game: MatrixGame, probabilities: Probabilities) -> flo
             )
         strategies.append(strategy_RA)
     payoff = np.asarray(game.rules.payoff, float)[(slice(None), *(slice(size) for size in game.choices))]
-    return iterated_exploitability(payoff, strategies, game.spec.longest)
+    return iterated_gains(payoff, strategies, game.spec.longest)
 
 
 def mixture_exploitability(game: MatrixGame, members: Sequence[Probabilities], weight_M: np.ndarray) -> float | None:

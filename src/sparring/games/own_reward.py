@@ -15,6 +15,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.errors import ConfigError
@@ -57,6 +58,9 @@ class OwnReward(Game):
 
     def central(self, state: State) -> Array:
         return self.inner.central(state)
+
+    def openings(self) -> tuple[State, np.ndarray] | None:
+        return self.inner.openings()
 
     def potential(self, state: State) -> Array:
         return self.inner.potential(state)

@@ -17,9 +17,14 @@ if TYPE_CHECKING:  # listing games loads no jax
 
 GAMES = {
     "coin": "sparring.games.social.coin:coin",
+    "connect_four": "sparring.games.boards.connect_four:connect_four",
+    "dark_hex": "sparring.games.boards.unseen:dark_hex",
     "dogfight": "sparring.games.dogfight.game:dogfight",
     "dogfight:2v2": "sparring.games.dogfight.game:dogfight_2v2",
+    "goofspiel": "sparring.games.cards.goofspiel:goofspiel",
     "kuhn": "sparring.games.kuhn:kuhn",
+    "leduc": "sparring.games.cards.leduc:leduc",
+    "liars_dice": "sparring.games.cards.liars_dice:liars_dice",
     "matrix:biased_rock_paper_scissors": "sparring.games.matrix:biased_rock_paper_scissors",
     "matrix:blotto": "sparring.games.matrix:blotto",
     "matrix:chicken": "sparring.games.matrix:chicken",
@@ -38,6 +43,7 @@ GAMES = {
     "particles:spread": "sparring.games.particles.spread:spread",
     "particles:tag": "sparring.games.particles.tag:tag",
     "particles:world_comm": "sparring.games.particles.world_comm:world_comm",
+    "phantom_tic_tac_toe": "sparring.games.boards.unseen:phantom_tic_tac_toe",
     "probe:aim": "sparring.games.probes.riddles:aim",
     "probe:bandit": "sparring.games.probes.riddles:bandit",
     "probe:credit": "sparring.games.probes.episodes:credit",
@@ -50,6 +56,7 @@ GAMES = {
     **{f"skirmish:{name}": f"sparring.games.skirmish.game:skirmish:{name}" for name in MAPS},
     "snowdrift": "sparring.games.social.snowdrift:snowdrift",
     "stag_hunt": "sparring.games.social.stag_hunt:stag_hunt",
+    "tic_tac_toe": "sparring.games.boards.tic_tac_toe:tic_tac_toe",
 }
 """Name to "module:function". The function returns a Game; its keyword options have types and defaults, and the first
 line of its docstring describes the game. Of a family of games that one function makes, such as the maps of a battle,
@@ -150,14 +157,33 @@ def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
 
 
 def exploitability_of(game: "Game") -> Callable[[Any, Callable], float] | None:
-    """The exact `policy_exploitability(game, probabilities)` of the module that defines the game, or None."""
-    return _in_module_of(game, "policy_exploitability")
+    """The exact `policy_exploitability(game, probabilities)`: of the module that defines the game, or by its tree where
+    it has `openings`; else None."""
+    return _exact(game, "policy_exploitability")
+
+
+def gains_of(game: "Game") -> Callable[[Any, Callable], Sequence[float]] | None:
+    """The exact `policy_gains(game, probabilities)`: what each seat could gain, of which exploitability is the mean."""
+    return _exact(game, "policy_gains")
 
 
 def mixture_exploitability_of(game: "Game") -> Callable[[Any, Sequence[Callable], Any], float | None] | None:
     """The same of a mixture, `mixture_exploitability(game, members, weight_M)`: a policy is drawn before each game and
     kept to its end. None where the game has none; it gives None where that cannot be told from single situations."""
-    return _in_module_of(game, "mixture_exploitability")
+    return _exact(game, "mixture_exploitability")
+
+
+def open_spiel_rows_of(game: "Game") -> Callable[..., tuple[Any, Any]] | None:
+    """`from_open_spiel(game, rows_RI)` of the module that defines the game, or None: features_RF and legal_RA from rows
+    of OpenSpiel's tensors. Where these do not say whose they are, it also takes position_R, the player of each row."""
+    return _in_module_of(game, "from_open_spiel")
+
+
+def _exact(game: "Game", name: str) -> Callable | None:
+    own = _in_module_of(game, name)
+    if own is None and game.openings() is not None:
+        return getattr(import_module("sparring.games.tree"), name)
+    return own
 
 
 def _in_module_of(game: "Game", name: str) -> Callable | None:

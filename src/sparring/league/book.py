@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from sparring.league.player import NOBODY, Kind, Player
+from sparring.league.pool import by_age
 from sparring.league.score import TOGETHER, Score, faded, rates
 from sparring.ratings.elo import expected
 from sparring.statistics.intervals import Interval
@@ -24,7 +25,8 @@ POOLED: tuple[Kind, ...] = ("past", "guest")
 
 @dataclass(frozen=True)
 class Roll:
-    """The players of a book in the order of its columns, and what can be told of them without a game."""
+    """The players of a book in the order of its columns, and what can be told of them without a game. Those of a pool
+    come last, the oldest first."""
 
     players: tuple[Player, ...]
 
@@ -44,31 +46,21 @@ class Roll:
     def role_M(self) -> np.ndarray:
         return np.array([player.role for player in self.players])
 
-    @cached_property
-    def born_M(self) -> np.ndarray:
-        return np.array([player.born for player in self.players])
-
-    @cached_property
-    def age_M(self) -> np.ndarray:
-        """Columns, the oldest first, as in a pool: of those born together guests come last."""
-        number_M = np.array([player.number for player in self.players])
-        return np.lexsort((number_M, self.kind_M == "guest", self.born_M))
-
-    def columns(self, kinds: tuple[Kind, ...], role: str = "", owner: int | None = None) -> np.ndarray:
-        """Of players of these kinds, the oldest first: of learners with a role, if one is named; of an owner, if one is
-        named, and those who are nobody's."""
+    def meant(self, kinds: tuple[Kind, ...], role: str = "", owner: int | None = None) -> np.ndarray:
+        """meant_M: players of these kinds; of learners with a role, if one is named; of an owner, if one is named, and
+        those who are nobody's."""
         asked = kinds, role, owner
-        if asked not in self._columns:
+        if asked not in self._meant:
             meant_M = np.isin(self.kind_M, kinds)
             if role:
                 meant_M &= self.role_M == role
             if owner is not None:
                 meant_M &= (self.learner_M == owner) | (self.learner_M == NOBODY)
-            self._columns[asked] = self.age_M[meant_M[self.age_M]]
-        return self._columns[asked]
+            self._meant[asked] = meant_M
+        return self._meant[asked]
 
     @cached_property
-    def _columns(self) -> dict[tuple[tuple[Kind, ...], str, int | None], np.ndarray]:
+    def _meant(self) -> dict[tuple[tuple[Kind, ...], str, int | None], np.ndarray]:
         """What was asked before: all learners ask in every iteration, and a roll seldom changes."""
         return {}
 
@@ -122,37 +114,39 @@ class Book:
         count_LM3, fading_LM3 = self.count_LM3 + both_LM3, faded(self.fading_LM3, both_LM3, forget)
         return replace(self, count_LM3=count_LM3, fading_LM3=fading_LM3, rating_M=rating_M)
 
-    def after_draws(self, learner: int, group: np.ndarray, won_M: np.ndarray) -> Book:
-        """With scores of quality after games of a learner against a group of columns: `won_M` is for each of them what
-        the games of a draw won, each draw counting like one game, over the chance of the draw."""
+    def after_draws(self, learner: int, group_M: np.ndarray, won_M: np.ndarray) -> Book:
+        """With scores of quality after games of a learner against a group: `won_M` is for each of it what the games of
+        a draw won, each draw counting like one game, over the chance of the draw."""
         quality_LM = self.quality_LM.copy()
-        quality_LM[learner, group] -= won_M[group] / max(1, len(group))
+        quality_LM[learner, group_M] -= won_M[group_M] / max(1, group_M.sum())
         return replace(self, quality_LM=quality_LM)
 
     def joined_by(self, player: Player, owners: Sequence[int], shrink: float) -> Book:
         """With a new member of a pool. `owners`: whose past each learner meets; NOBODY: everybody's. It joins with the
         highest score of quality of all that a learner meets there; a past self with its learner's rating, and its
         learner's rates against the pool of its own."""
-        quality_L1 = np.array([[self._best_quality(learner, owner)] for learner, owner in enumerate(owners)])
+        pooled = [other for other in self.players if other.kind in POOLED]
+        place = len(self.players) - len(pooled) + by_age((*pooled, player)).index(player)
+        best_L = [self._best_quality(learner, owner) for learner, owner in enumerate(owners)]
         copied = player.kind == "past" and player.learner != NOBODY
         birth_MM = self.birth_MM
         if birth_MM.size:
-            birth_MM = np.pad(birth_MM, ((0, 1), (0, 1)), constant_values=UNKNOWN)
+            birth_MM = np.insert(np.insert(birth_MM, place, UNKNOWN, axis=0), place, UNKNOWN, axis=1)
         if birth_MM.size and copied:
-            others = self.roll.columns(POOLED, owner=player.learner)
-            birth_MM[-1, others] = self.rates(player.learner, shrink)[others]
+            others_M = np.insert(self.roll.meant(POOLED, owner=player.learner), place, False)
+            birth_MM[place, others_M] = np.insert(self.rates(shrink)[player.learner], place, UNKNOWN)[others_M]
         return Book(
-            Roll((*self.players, player)),
-            np.pad(self.count_LM3, ((0, 0), (0, 1), (0, 0))),
-            np.pad(self.fading_LM3, ((0, 0), (0, 1), (0, 0))),
-            np.concatenate([self.quality_LM, quality_L1], axis=1),
-            np.append(self.rating_M, self.rating_M[player.learner] if copied else 0.0),
+            Roll((*self.players[:place], player, *self.players[place:])),
+            np.insert(self.count_LM3, place, 0, axis=1),
+            np.insert(self.fading_LM3, place, 0.0, axis=1),
+            np.insert(self.quality_LM, place, best_L, axis=1),
+            np.insert(self.rating_M, place, self.rating_M[player.learner] if copied else 0.0),
             birth_MM,
         )
 
     def _best_quality(self, learner: int, owner: int) -> float:
-        met = self.roll.columns(POOLED, owner=None if owner == NOBODY else owner)
-        return self.quality_LM[learner, met].max() if len(met) else 0.0
+        met_M = self.roll.meant(POOLED, owner=None if owner == NOBODY else owner)
+        return self.quality_LM[learner, met_M].max() if met_M.any() else 0.0
 
     def without(self, player: Player) -> Book:
         """Forget one who left, so that memory stays flat; the run's results keep the history."""
@@ -176,15 +170,15 @@ class Book:
 
     # What is known of a player.
 
-    def rates(self, learner: int, shrink: float = 0.0) -> np.ndarray:
-        """rate_M of a learner against everybody, old games counting less; one half where unknown."""
+    def rates(self, shrink: float = 0.0) -> np.ndarray:
+        """rate_LM of every learner against everybody, old games counting less; one half where unknown."""
         if shrink not in self._rates:
             self._rates[shrink] = rates(self.fading_LM3, shrink)
-        return self._rates[shrink][learner]
+        return self._rates[shrink]
 
     @cached_property
     def _rates(self) -> dict[float, np.ndarray]:
-        """rate_LM by how much is shrunk: all learners ask in every iteration."""
+        """By how much is shrunk: several ask in every iteration."""
         return {}
 
     def score(self, learner: int, player: Player) -> Score:

@@ -119,9 +119,9 @@ class CurriculumConfig:
     curriculum_share: Schedule = setting(Schedule.parse(1.0), least=0, most=1)
     """Share of the blocks against others than the current self that the curriculum governs."""
     climb_rate: float = setting(0.6, least=0, most=1)
-    """Climb when the lower bound of the rate at this level exceeds this."""
+    """Climb when the rate at this level surely exceeds this, however often it is looked at."""
     retreat_rate: float = setting(0.3, least=0, most=1)
-    """Retreat when its upper bound is below this."""
+    """Retreat when it is surely below this."""
     level_games: int = setting(40, least=1)
     """Games at a level before it is judged."""
     weaken: Literal["epsilon", "temperature"] = "epsilon"
@@ -141,7 +141,7 @@ class DefeatsConfig:
     defeat_reach: int = setting(16, least=1, most=LARGEST)
     """Steps before the defeat from which it is tried again at first; as the learner copes, it is from farther back."""
     defeat_coped: float = setting(0.6, least=0, most=1)
-    """Go farther back when the lower bound of the points in such games exceeds this."""
+    """Go farther back when the points in such games surely exceed this."""
 
 
 def check_opponents(opponents: OpponentsConfig, pool: PoolConfig, curriculum: CurriculumConfig) -> None:

@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 from sparring.league.blocks import playing
 from sparring.league.curriculum import Standing
-from sparring.league.draws import Outlook
+from sparring.league.draws import OWN_PAST
 from sparring.league.events import Event, Evicted, Kept, Reset, Snapshot
 from sparring.league.gates import on_trial
+from sparring.league.outlook import Outlook
 from sparring.league.player import Player, past_self
 from sparring.league.pool import evictee
-from sparring.league.role import Among
+from sparring.league.role import Among, Role
 from sparring.league.score import Score
 from sparring.league.state import Career, LeagueState, Rules
 
 POSTPONED = "a snapshot was postponed, because every member of the pool is pinned or still playing"
-MET = Among(("past",), whose="own")
 
 
 class Verdict(NamedTuple):
@@ -32,49 +32,53 @@ class Verdict(NamedTuple):
     """Why a trial for promotion that has ended was not passed."""
 
 
-def verdict(rules: Rules, state: LeagueState, outlook: Outlook, steps: int) -> Verdict:
-    """Whether a learner is copied now, and whether it is put back after that if chance will have it so."""
-    rule, career = outlook.role.snapshot, state.careers[outlook.me]
+def verdicts(rules: Rules, state: LeagueState, outlook: Outlook, steps: int) -> list[Verdict]:
+    """Of each learner, whether it is copied now, and whether it is put back after that if chance will have it so."""
+    rule = {me: role.snapshot for me, role in enumerate(rules.roles) if role.snapshot.beats}
+    prey, above = [one.beats for one in rule.values() if one.beats], [one.above for one in rule.values()]
+    done = dict(zip(rule, outlook.beaten(above, list(rule), prey), strict=True)) if rule else {}
+    return [verdict(rules, state, outlook, me, steps, beaten=done.get(me, False)) for me in range(rules.learners)]
+
+
+def verdict(rules: Rules, state: LeagueState, outlook: Outlook, me: int, steps: int, *, beaten: bool) -> Verdict:
+    """The same of one learner; `beaten`: its rate is above the mark against all that it is after."""
+    role, career = rules.roles[me], state.careers[me]
+    rule = role.snapshot
     if not rules.pool.pool_size:
         return Verdict(False)
     if state.iteration is None and rule.from_birth:
         return Verdict(True)
     if rule.gate.gate != "none":
-        return promotion(state, outlook)
-    beaten = rule.beats is not None and outlook.beaten(rule.above, outlook.columns(rule.beats))
+        return promotion(role, state, outlook, me)
     late = bool(rule.every) and steps - career.copied >= rule.every
-    sure = 0.0 < rule.mark < newest_beaten(state, outlook)
+    sure = rule.mark > 0.0 and newest_beaten(state, outlook, me, rule.mark)
     due = beaten or late or sure
-    reason = "beat all" if beaten else "steps" if late and outlook.role.name else ""
-    return Verdict(due, due and outlook.role.reset.to != "none", reason)
+    reason = "beat all" if beaten else "steps" if late and role.name else ""
+    return Verdict(due, due and role.reset.to != "none", reason)
 
 
-def newest_beaten(state: LeagueState, outlook: Outlook) -> float:
-    """The lower bound of the rate against the newest past player that is met; 0 where there is none."""
-    newest = newest_met(outlook)
-    return 0.0 if newest is None else state.book.interval(outlook.me, newest).low
+def newest_beaten(state: LeagueState, outlook: Outlook, me: int, mark: float) -> bool:
+    """Whether the rate against the newest past player that is met is surely above a mark; not where there is none."""
+    newest = newest_met(outlook, me)
+    return newest is not None and state.book.score(me, newest).surely_above(mark)
 
 
-def newest_met(outlook: Outlook) -> Player | None:
-    columns = outlook.columns(MET)
+def newest_met(outlook: Outlook, me: int) -> Player | None:
+    columns = outlook.whom(OWN_PAST, me)
     return outlook.book.players[columns[-1]] if len(columns) else None
 
 
-def promotion(state: LeagueState, outlook: Outlook) -> Verdict:
+def promotion(role: Role, state: LeagueState, outlook: Outlook, me: int) -> Verdict:
     """What a gate says of the learner's games since its trial began."""
-    champion, players = newest_met(outlook), state.book.players
-    met = [players[column] for column in outlook.columns(Among(("past", "guest"), whose="own"))]
-    bots = [players[column] for column in outlook.columns(Among(("bot",)))]
-    found = on_trial(
-        outlook.role.snapshot.gate,
-        known_scores(state, outlook.me),
-        state.careers[outlook.me].trial,
-        champion,
-        met,
-        bots,
+    champion, players = newest_met(outlook, me), state.book.players
+    met, bots = (
+        [players[column] for column in outlook.whom(among, me)]
+        for among in (Among(("past", "guest"), whose="own"), Among(("bot",)))
     )
+    trial = state.careers[me].trial
+    found = on_trial(role.snapshot.gate, known_scores(state, me), trial, champion, met, bots)
     refused = found.why if found.decided and not found.promote and champion else ""
-    return Verdict(found.promote, found.promote and outlook.role.reset.to != "none", found.why, refused)
+    return Verdict(found.promote, found.promote and role.reset.to != "none", found.why, refused)
 
 
 def known_scores(state: LeagueState, learner: int) -> dict[Player, Score]:
@@ -91,12 +95,11 @@ def with_career(state: LeagueState, learner: int, career: Career) -> LeagueState
     return replace(state, careers=careers)
 
 
-def refused(state: LeagueState, outlook: Outlook, why: str) -> tuple[LeagueState, Event]:
+def refused(state: LeagueState, outlook: Outlook, me: int, why: str) -> tuple[LeagueState, Event]:
     """The champion stays, and the next trial begins."""
-    champion = newest_met(outlook)
+    champion = newest_met(outlook, me)
     assert champion is not None
-    career = replace(state.careers[outlook.me], trial=known_scores(state, outlook.me))
-    return with_career(state, outlook.me, career), Kept(champion.name, why)
+    return with_career(state, me, replace(state.careers[me], trial=known_scores(state, me))), Kept(champion.name, why)
 
 
 # Copies.

@@ -1,11 +1,12 @@
-"""A way up for beginners: bots from the weakest, then weakened selves, then the normal mixture. Pure functions."""
+"""A way up for beginners: bots from the weakest, then weakened selves, then the normal mixture; and how far before a
+defeat it is tried again, farther back as the learner copes. Pure functions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sparring.league.config import CurriculumConfig
+from sparring.league.config import CurriculumConfig, DefeatsConfig
 from sparring.league.events import Climbed, Event, Retreated
 from sparring.league.score import Score
 
@@ -14,6 +15,8 @@ AT_LEVEL = 0.8
 WINDOW = 10
 """A level is judged anew after this many times `level_games` games: a bad beginning must not count for ever."""
 FULL_STRENGTH = "full strength"
+ENOUGH = 40
+"""Second tries before they are judged; ten times as many without a verdict start a new count."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +55,14 @@ def _weakened(place: int, config: CurriculumConfig) -> Level:
 def moved(
     standing: Standing, ways: Sequence[Level], score: Score, config: CurriculumConfig
 ) -> tuple[Standing, Event | None]:
-    """After more games at this level. Acts on a bound of the rate, never on the rate itself."""
+    """After more games at this level. Acts where the rate is surely beyond a mark, however often one looks in a window,
+    never on the rate itself."""
     total = standing.score.plus(score)
     if not ways or total.games < config.level_games:
         return replace(standing, score=total), None
-    interval = total.interval()
-    if interval.low > config.climb_rate and standing.level < len(ways):
+    if total.surely_above(config.climb_rate) and standing.level < len(ways):
         return Standing(standing.level + 1), Climbed(_name(ways, standing.level + 1))
-    if interval.high < config.retreat_rate and standing.level > 0:
+    if total.surely_below(config.retreat_rate) and standing.level > 0:
         return Standing(standing.level - 1), Retreated(_name(ways, standing.level - 1))
     over = total.games >= WINDOW * config.level_games
     return replace(standing, score=Score() if over else total), None
@@ -72,3 +75,21 @@ def _name(ways: Sequence[Level], level: int) -> str:
 def level_drawn(level: int, chance: float) -> int:
     """The level a governed block plays, from a number of [0, 1)."""
     return level if chance < AT_LEVEL else max(0, level - 1)
+
+
+@dataclass(frozen=True)
+class Retries:
+    reach: int
+    """Steps before the defeat."""
+    won: int = 0
+    drawn: int = 0
+    lost: int = 0
+
+    def after(self, won: int, drawn: int, lost: int, config: DefeatsConfig, farthest: int) -> Retries:
+        """With more second tries: a sure success doubles the reach, up to the farthest that is kept."""
+        score = Score(self.won + won, self.drawn + drawn, self.lost + lost)
+        if score.games >= ENOUGH and score.surely_above(config.defeat_coped):
+            return Retries(min(2 * self.reach, farthest))
+        if score.games >= 10 * ENOUGH:
+            return Retries(self.reach)
+        return Retries(self.reach, *score)

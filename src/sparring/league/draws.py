@@ -1,290 +1,282 @@
-"""Whom each block of a learner meets. Pure: all it knows is in `Outlook`, all chance in the numbers it is given."""
+"""Whom the blocks of all learners meet, drawn at once: a row of an array for each way to draw. Pure: all it knows is in
+`Outlook`, all chance in the numbers it is given."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from sparring.core.schedules import Schedule
 from sparring.league.blocks import Draw
-from sparring.league.book import Book
-from sparring.league.config import CurriculumConfig, OpponentsConfig
 from sparring.league.curriculum import AT_LEVEL, Level, Standing, level_drawn
-from sparring.league.mixture import CURRENT, NO_BRANCH, OWN_SHADOW, branches_of_blocks, systematic
-from sparring.league.player import NOBODY, Player
-from sparring.league.role import Among, Below, Branch, Role
+from sparring.league.mixture import CURRENT, NO_BRANCH, OWN_SHADOW, branches_of_blocks, shares, systematic
+from sparring.league.outlook import Outlook
+from sparring.league.player import NOBODY
+from sparring.league.role import Among, Branch
 from sparring.league.roles import ALONE
-from sparring.league.sampling import Field, cleaned, pick, probabilities, weights
-from sparring.league.score import recent
+from sparring.league.sampling import RULES, Field, pick, probabilities
+from sparring.league.score import rates
+from sparring.league.state import LeagueState, Rules
 from sparring.ratings.payoff import RatingError
 
-EMPTY = "no past self could be drawn, and its share went to others"
 NOT_FINITE = "a rate was not finite, and one half was taken"
 UNSOLVED = "the equilibrium of the pool was not found, and the draw was uniform"
 META = "meta"
+OWN_PAST = Among(("past",), whose="own")
+LAST_RESORT = replace(OWN_SHADOW, otherwise=ALONE)
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """What one learner can see when it is given an opponent."""
+class Asked(NamedTuple):
+    """One way to draw: a branch of a learner, and one of the branch's targets if it has any."""
 
     me: int
-    """Its place in the line-up, and so its column in the book."""
-    role: Role
-    book: Book
-    here_M: np.ndarray
-    """Who can sit opposite: not those who are leaving, nor, where sides are unlike, those of the learner's own side."""
-    config: OpponentsConfig
-    opposite: int = NOBODY
-    """Where sides are unlike, the learner whose present, shadow and past it meets as its own would be."""
-    weight_M: np.ndarray | None = None
-    """Of past players in the meta-strategy of PSRO."""
-    late: bool = False
-    """Rules for late in the run hold."""
-
-    @cached_property
-    def rate_M(self) -> np.ndarray:
-        """The learner's rate against everybody, old games counting less; one half where unknown."""
-        return self.book.rates(self.me, self.config.shrink)
-
-    @cached_property
-    def known_M(self) -> np.ndarray:
-        """The same, and one half where a rate is not finite."""
-        return cleaned(self.rate_M)[0]
-
-    @cached_property
-    def flawed(self) -> bool:
-        """Whether a rate is not finite."""
-        return cleaned(self.rate_M)[1] > 0
-
-    @cached_property
-    def _all_here(self) -> bool:
-        return bool(self.here_M.all())
-
-    def columns(self, among: Among, target: int = NOBODY) -> np.ndarray:
-        """The players that are meant, the oldest first."""
-        own = self.me if self.opposite == NOBODY else self.opposite
-        owner = None if among.whose == "anyone" else target if among.whose == "target" else own
-        found = self.book.roll.columns(among.kinds, among.role, owner)
-        if not self._all_here:
-            found = found[self.here_M[found]]
-        if among.others:
-            found = found[found != self.me]
-        return found[: forgotten(self.known_M[found])] if among.forgotten else found
-
-    def below(self, mark: float, columns: np.ndarray, *, or_equal: bool = False) -> bool:
-        """Whether the rate against any of these is below a mark; by the judge of bounds, surely below."""
-        if self.role.judge == "bound":
-            most = np.array([recent(self.book.fading_LM3[self.me, column]).high for column in columns])
-        else:
-            most = self.known_M[columns]
-        return bool((most <= mark).any() if or_equal else (most < mark).any())
-
-    def beaten(self, mark: float, columns: np.ndarray) -> bool:
-        """Whether the rate against all of these is above a mark. Nobody to beat is no victory: otherwise an empty
-        league would be filled with untrained copies."""
-        if self.role.judge == "bound":
-            least = np.array([recent(self.book.fading_LM3[self.me, column]).low for column in columns])
-        else:
-            least = self.known_M[columns]
-        return len(columns) > 0 and bool((least > mark).all())
-
-
-def forgotten(rate_M: np.ndarray) -> int:
-    """Of the versions of one learner, the oldest first, how many come before the last one that is easier than its
-    predecessor.
-
-    Newer versions are normally harder, so the longest suffix on which the rate never rises is as it should be and is
-    stripped. (AlphaStar's pseudocode also keeps the easier version itself. The least rate, which is compared with the
-    mark, is the same.) Rates decide here whatever the judge: this is an order, not a mark.
-    """
-    rises = np.flatnonzero(np.diff(rate_M) > 0)
-    return int(rises[-1]) + 1 if len(rises) else 0
-
-
-class Way(NamedTuple):
-    """What a branch comes to now: players by column, and how likely each is."""
-
+    """The learner's place in the line-up, and so its row and its column in the book."""
     branch: Branch
-    columns: np.ndarray
-    chance_M: np.ndarray
-    flaws: tuple[str, ...] = ()
-    """What went wrong on the way, and should be rare."""
+    target: int = NOBODY
+    share: float = 1.0
+    """Of the branch, in the blocks of the learner."""
 
 
-class Chosen(NamedTuple):
-    player: Player
-    probability: float
-    """Of this player by this branch, among all that could have been chosen."""
-    branch: str
+class Ways(NamedTuple):
+    """What branches come to now, a row for each."""
+
+    branches: list[Branch | None]
+    """The one that is taken: the branch itself or one in its place; None: nobody is found."""
+    chance_NM: np.ndarray
+    """How likely each player is; 0 where nobody is found."""
+    flaws: Counter[str]
+    """How often something went wrong on the way that should be rare."""
 
 
-def prospects(outlook: Outlook, share_K: np.ndarray) -> tuple[Chosen, ...]:
-    """All that a role can be given, each player once in each branch, with probabilities of sum 1."""
-    total: dict[tuple[Player, str], float] = defaultdict(float)
-    for branch, share in zip(outlook.role.branches, share_K.tolist(), strict=True):
-        found = ways(outlook, branch, share)
-        for way in found:
-            for column, chance in zip(way.columns.tolist(), way.chance_M.tolist(), strict=True):
-                total[outlook.book.players[column], way.branch.name] += share * chance / len(found)
-    return tuple(Chosen(player, share, name) for (player, name), share in total.items() if share > 0)
-
-
-def ways(outlook: Outlook, branch: Branch, share: float = 1.0) -> tuple[Way, ...]:
-    """What a branch with this share of the blocks comes to, one way for each of its targets; none: nobody is found."""
-    targets = outlook.columns(Among(("learner",), role=branch.target)).tolist() if branch.target else [NOBODY]
-    found = [way_of(outlook, branch, target, share) for target in targets]
-    return tuple(way for way in found if way is not None)
-
-
-def way_of(outlook: Outlook, branch: Branch, target: int, share: float) -> Way | None:
-    """The branch, or the one that takes its place where nobody is found or its condition does not hold."""
-    columns = outlook.columns(branch.among, target)
-    if len(columns) and met(outlook, branch, columns, target):
-        weight_M, flaws = weighed(outlook, branch, columns)
-        floor_M = np.full(len(columns), branch.floor_each / share) if branch.floor_each else None
-        return Way(branch, columns, probabilities(weight_M, floor_M), flaws)
-    return None if branch.otherwise is None else way_of(outlook, branch.otherwise, target, share)
-
-
-def met(outlook: Outlook, branch: Branch, columns: np.ndarray, target: int) -> bool:
-    """Whether the conditions of a branch are."""
-
-    def holds(condition: Below) -> bool:
-        asked = columns if condition.among is None else outlook.columns(condition.among, target)
-        return outlook.below(condition.mark, asked, or_equal=condition.or_equal)
-
-    return (branch.when is None or holds(branch.when)) and not (branch.unless and holds(branch.unless))
-
-
-def weighed(outlook: Outlook, branch: Branch, columns: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-    """weight_M of the players of a branch by its rule, and what went wrong."""
-    book, rule = outlook.book, branch.late_draw if outlook.late and branch.late_draw else branch.draw
-    if rule == META:
-        return (np.zeros(len(columns)) if outlook.weight_M is None else outlook.weight_M[columns]), ()
-    known = Field(
-        born_M=book.roll.born_M[columns],
-        rate_M=outlook.known_M[columns],
-        rating_M=book.rating_M[columns],
-        own_rating=float(book.rating_M[outlook.me]),
-        quality_M=book.quality_LM[outlook.me, columns],
-        payoff_MM=book.payoff(columns.tolist()) if rule == "nash" else None,
+def ways(outlook: Outlook, asked: Sequence[Asked]) -> Ways:
+    branches, who_NM = taken(outlook, asked)
+    me_N, flaws = np.array([one.me for one in asked]), Counter[str]()
+    weight_NM, rows_of_rule = np.zeros(who_NM.shape), dict[str, list[int]]()
+    for row, branch in enumerate(branches):
+        if branch is not None:
+            rule = branch.late_draw if outlook.late and branch.late_draw else branch.draw
+            rows_of_rule.setdefault(rule, []).append(row)
+    for rule, rows in rows_of_rule.items():
+        try:
+            weight_NM[rows] = weighed(outlook, rule, me_N[rows], who_NM[rows])
+        except RatingError:
+            flaws[UNSOLVED] += len(rows)
+    flaws[NOT_FINITE] += int((~np.isfinite(outlook.rate_LM[me_N]) & who_NM).sum())
+    floor_N1 = np.array(
+        [[b.floor_each / one.share if b and b.floor_each else 0.0] for b, one in zip(branches, asked, strict=True)]
     )
-    flaws = (NOT_FINITE,) * (cleaned(outlook.rate_M[columns])[1] if outlook.flawed else 0)
-    try:
-        return weights(rule, known, outlook.config), flaws
-    except RatingError:
-        return np.zeros(len(columns)), (*flaws, UNSOLVED)
+    return Ways(branches, probabilities(weight_NM, who_NM, floor_N1), +flaws)
+
+
+def taken(outlook: Outlook, asked: Sequence[Asked]) -> tuple[list[Branch | None], np.ndarray]:
+    """The branches that are taken and who_NM they draw from: where nobody is found or a condition does not hold,
+    another takes the place of a branch, if it names one."""
+    me, target = [one.me for one in asked], [one.target for one in asked]
+    who_NM = outlook.who([one.branch.among for one in asked], me, target)
+    met_N = np.asarray(who_NM.any(1))
+    for name, wanted in (("when", True), ("unless", False)):
+        marks = [getattr(one.branch, name) for one in asked]
+        rows = [row for row, mark in enumerate(marks) if mark is not None]
+        if rows:
+            own = [marks[row].among or asked[row].branch.among for row in rows]
+            mine, theirs = [me[row] for row in rows], [target[row] for row in rows]
+            held_N = outlook.below([marks[row] for row in rows], mine, outlook.who(own, mine, theirs))
+            met_N[rows] &= held_N == wanted
+    branches = [one.branch if met else None for one, met in zip(asked, met_N, strict=True)]
+    rows = [row for row, one in enumerate(asked) if not met_N[row] and one.branch.otherwise]
+    who_NM[~met_N] = False
+    if rows:
+        instead = [asked[row]._replace(branch=asked[row].branch.otherwise) for row in rows]
+        found, who_NM[rows] = taken(outlook, instead)
+        for row, branch in zip(rows, found, strict=True):
+            branches[row] = branch
+    return branches, who_NM
+
+
+def weighed(outlook: Outlook, rule: str, me_N: np.ndarray, who_NM: np.ndarray) -> np.ndarray:
+    """weight_NM by a rule, for learners who can each draw from some players."""
+    if rule == META:
+        return np.zeros(who_NM.shape) if outlook.weight_M is None else np.tile(outlook.weight_M, (len(me_N), 1))
+    book = outlook.book
+    field = Field(
+        who_NM, outlook.known_LM[me_N], book.rating_M, book.rating_M[me_N, None], book.quality_LM[me_N], book.payoff
+    )
+    return RULES[rule](field, outlook.config)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The blocks of a learner, and what else decides whom they are given."""
+    """The blocks of all learners, and what else decides whom they are given."""
 
-    can_mirror_B: np.ndarray
-    can_face_B: np.ndarray
-    open_B: np.ndarray
+    mirror_B: np.ndarray
+    """Of the blocks of each learner, those in which it can meet itself;"""
+    face_B: np.ndarray
+    """and those in which it can meet others."""
+    open_LB: np.ndarray
     """Those that are given somebody now."""
-    number_B: np.ndarray
+    number_LB: np.ndarray
     """Of [0, 1): which player of its branch each is given."""
-    share_K: np.ndarray
+    share_LK: np.ndarray
+    """Of the branches of each learner's role; 0 beyond its last."""
     progress: float
-    curriculum: CurriculumConfig
-    levels: tuple[Level, ...] = ()
-    standing: Standing = field(default_factory=Standing)
+    governed: Schedule | None = None
+    """The share of the blocks against others that the curriculum governs; None: there is none."""
+    levels: tuple[tuple[Level, ...], ...] = ()
+    standing: tuple[Standing, ...] = ()
+    """Of each learner."""
+
+
+def table_of(rules: Rules, state: LeagueState, iteration: int, progress: float) -> Table:
+    """Before an iteration; every block that is drained and can face others is given somebody."""
+    drained_LB = np.array([block.drained for block in state.blocks]).reshape(rules.learners, -1)
+    face_B, led = np.asarray(rules.face_B, bool), rules.curriculum.curriculum
+    return Table(
+        mirror_B=np.asarray(rules.mirror_B, bool),
+        face_B=face_B,
+        open_LB=drained_LB & face_B,
+        number_LB=(rules.seed / "league" / iteration / "players").generator().random(drained_LB.shape),
+        share_LK=shares_of_all(rules, state, progress),
+        progress=progress,
+        governed=rules.curriculum.curriculum_share if led else None,
+        levels=tuple(map(rules.levels, range(rules.learners))) if led else (),
+        standing=tuple(career.standing for career in state.careers) if led else (),
+    )
+
+
+def shares_of_all(rules: Rules, state: LeagueState, progress: float) -> np.ndarray:
+    """share_LK of all learners; 0 beyond the branches of their roles."""
+    share_LK = np.zeros((rules.learners, max(len(role.branches) for role in rules.roles)))
+    known: dict[tuple[int, int], np.ndarray] = {}  # learners of one role that follow time have the same
+    for learner, role in enumerate(rules.roles):
+        own = state.careers[learner].by_hand is not None or rules.config.follow == "rate"
+        kind = (NOBODY, learner) if own else (id(role), rules.fitting_bots[learner])
+        if kind not in known:
+            known[kind] = shares_of(rules, state, learner, progress)
+        share_LK[learner, : len(role.branches)] = known[kind]
+    return share_LK
+
+
+def shares_of(rules: Rules, state: LeagueState, learner: int, progress: float) -> np.ndarray:
+    """share_K of the branches of a learner's role. Where shares follow its rate against everybody but learners, that
+    is the progress."""
+    config, career = rules.config, state.careers[learner]
+    if config.follow == "rate":
+        fading_M3 = state.book.fading_LM3[learner, rules.learners :]
+        rate = float(rates(fading_M3.sum(0))) if fading_M3.any() else 0.0
+        progress = min(1.0, max(0.0, (rate - config.follow_from) / (config.follow_to - config.follow_from)))
+    return shares(rules.roles[learner].branches, progress, bots=rules.fitting_bots[learner], by_hand=career.by_hand)
+
+
+Place = tuple[int, int]
+"""A learner, and one of its blocks."""
 
 
 def draw_players(
     outlook: Outlook, table: Table, generator: np.random.Generator
-) -> tuple[dict[int, Draw], Counter[str]]:
+) -> tuple[dict[Place, Draw], Counter[str]]:
     """A draw for each open block, and how often what happened that should be rare."""
-    branches = outlook.role.branches
-    current = next((k for k, branch in enumerate(branches) if branch.name == CURRENT), NO_BRANCH)
-    branch_B = branches_of_blocks(
-        table.share_K, table.can_mirror_B, table.can_face_B, generator, open_B=table.open_B, current=current
-    )
-    governed_B = governed(table, table.open_B & (branch_B != current), generator)
-    free_B = table.open_B & ~governed_B
-    found = {k: ways(outlook, branches[k], float(table.share_K[k])) for k in set(branch_B[free_B].tolist()) if k >= 0}
-    counts = Counter(flaw for asked in found.values() for way in asked for flaw in way.flaws)
-    empty = [k for k, asked in found.items() if not asked]
-    if empty:
-        empty_B = free_B & np.isin(branch_B, empty)
-        counts[EMPTY] += int(empty_B.sum())
-        branch_B[empty_B] = refuge(outlook, table, table.can_mirror_B[empty_B], current, generator)
-    draws = {b: at_level(outlook, table, float(table.number_B[b])) for b in np.flatnonzero(governed_B).tolist()}
-    for k in set(branch_B[free_B].tolist()):
-        if k not in found:
-            found[k] = last_resort(outlook) if k == NO_BRANCH else ways(outlook, branches[k], float(table.share_K[k]))
-        mine = np.flatnonzero(free_B & (branch_B == k))
-        draws |= zip(mine.tolist(), drawn(outlook.book, found[k], table.number_B[mine], table.progress), strict=True)
-    return draws, counts
+    names = [[branch.name for branch in role.branches] for role in outlook.roles]
+    current_L = np.array([own.index(CURRENT) if CURRENT in own else NO_BRANCH for own in names])
+    branch_LB = branches_of_blocks(table.share_LK, current_L, table.mirror_B, table.face_B, table.open_LB, generator)
+    governed_LB = governed(table, table.open_LB & (branch_LB != current_L[:, None]), generator)
+    draws = {(me, b): at_level(outlook, table, me, b) for me, b in np.argwhere(governed_LB).tolist()}
+    free_LB = table.open_LB & ~governed_LB
+    free: list[Place] = [*zip(*(place.tolist() for place in np.nonzero(free_LB)), strict=True)]
+    found, counts = drawn(outlook, table, free, branch_LB[free_LB].tolist())
+    lost = [place for place in free if place not in found]
+    if lost:
+        named = [(me, int(branch_LB[me, b])) for me, b in lost if branch_LB[me, b] != NO_BRANCH]
+        counts += Counter(unfilled(outlook.roles[me].branches[k]) for me, k in named)
+        found |= drawn(outlook, table, lost, refuge(outlook, table, lost, current_L, generator).tolist())[0]
+    return {**draws, **found}, +counts
 
 
-def governed(table: Table, facing_B: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def unfilled(branch: Branch) -> str:
+    """What is counted where nobody is there for a branch."""
+    who = {"history": "no past self", "bots": "no bot"}.get(branch.name, f"nobody for {branch.name}")
+    return f"{who} could be drawn, and its share went to others"
+
+
+def governed(table: Table, facing_LB: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """The blocks, of those that face others, that the curriculum governs."""
-    governed_B = np.zeros(len(facing_B), bool)
-    if table.standing.level < len(table.levels):
-        share, chosen = table.curriculum.curriculum_share.at(table.progress), np.flatnonzero(facing_B)
-        governed_B[chosen] = systematic(np.array([1.0 - share, share]), len(chosen), generator).astype(bool)
-    return governed_B
+    governed_LB = np.zeros(facing_LB.shape, bool)
+    if table.governed is not None:
+        led_L = [own.level < len(levels) for own, levels in zip(table.standing, table.levels, strict=True)]
+        learner_N, block_N = np.nonzero(facing_LB & np.array(led_L)[:, None])
+        share = table.governed.at(table.progress)
+        chance_GK = np.tile([1.0 - share, share], (len(led_L), 1))
+        governed_LB[learner_N, block_N] = systematic(chance_GK, learner_N, generator) == 1
+    return governed_LB
+
+
+def drawn(
+    outlook: Outlook, table: Table, places: Sequence[Place], branch_N: Sequence[int]
+) -> tuple[dict[Place, Draw], Counter[str]]:
+    """The players on which the numbers of blocks fall, each by a branch of its learner, but for blocks of which nobody
+    is found. Where no branch is named, it is the shadow, the nearest to the learner itself, which is met where there is
+    none. Targets of a branch have equal parts of it: the number says which, and what is left of it which player."""
+    rows: dict[tuple[int, int, int], Asked] = {}
+    key_N, number_N = [], []
+    for (me, b), k in zip(places, branch_N, strict=True):
+        branch = LAST_RESORT if k == NO_BRANCH else outlook.roles[me].branches[k]
+        targets = outlook.targets(branch, me)
+        part = float(table.number_LB[me, b]) * len(targets)
+        which = min(int(part), len(targets) - 1)
+        key = me, k, targets[which]
+        if key not in rows:
+            rows[key] = Asked(me, branch, targets[which], 1.0 if k == NO_BRANCH else float(table.share_LK[me, k]))
+        key_N.append(key)
+        number_N.append(part - which)
+    if not rows:
+        return {}, Counter()
+    found, players = ways(outlook, list(rows.values())), outlook.book.players
+    row_of = {key: row for row, key in enumerate(rows)}
+    row_N = [row_of[key] for key in key_N]
+    chance_NM = found.chance_NM[row_N]
+    column_N = pick(chance_NM, np.array(number_N))
+    chance_N = chance_NM[np.arange(len(row_N)), column_N]
+    draws = {
+        place: Draw(players[column], chance, branch.temperature.at(table.progress), branch.epsilon.at(table.progress))
+        for place, row, column, chance in zip(places, row_N, column_N.tolist(), chance_N.tolist(), strict=True)
+        if (branch := found.branches[row]) is not None
+    }
+    return draws, found.flaws
 
 
 def refuge(
-    outlook: Outlook, table: Table, mirrors_N: np.ndarray, current: int, generator: np.random.Generator
+    outlook: Outlook, table: Table, lost: Sequence[Place], current_L: np.ndarray, generator: np.random.Generator
 ) -> np.ndarray:
     """branch_N of N blocks whose own branch found nobody: the current self where a block can mirror, else whoever has a
     share and is there; -1: nobody."""
-    branch_N = np.full(len(mirrors_N), current)
-    there_K = np.array(
-        [k != current and share > 0 and bool(ways(outlook, branch, share))
-         for k, (branch, share) in enumerate(zip(outlook.role.branches, table.share_K.tolist(), strict=True))]
-    )  # fmt: skip
-    stuck = np.flatnonzero(~mirrors_N | (current == NO_BRANCH))
-    refuge_K = table.share_K * there_K
-    branch_N[stuck] = NO_BRANCH
-    if refuge_K.sum() > 0:
-        branch_N[stuck] = systematic(refuge_K / refuge_K.sum(), len(stuck), generator)
+    learner_N, block_N = np.array(lost).T
+    chance_LK = np.zeros(table.share_LK.shape)
+    for me in set(learner_N.tolist()):
+        for k, branch in enumerate(outlook.roles[me].branches):
+            if k != current_L[me] and table.share_LK[me, k] > 0:
+                found, _ = taken(outlook, [Asked(me, branch, target) for target in outlook.targets(branch, me)])
+                chance_LK[me, k] = table.share_LK[me, k] * any(found)
+    chance_LK /= np.maximum(chance_LK.sum(1, keepdims=True), np.finfo(float).tiny)
+    branch_N, mirrors_N = current_L[learner_N], table.mirror_B[block_N] & (current_L[learner_N] != NO_BRANCH)
+    branch_N[~mirrors_N] = systematic(chance_LK, learner_N[~mirrors_N], generator)
     return branch_N
 
 
-def last_resort(outlook: Outlook) -> tuple[Way, ...]:
-    """Nobody with a share is there: the shadow is the nearest to the learner itself, which is met where there is
-    none."""
-    return ways(outlook, OWN_SHADOW) or ways(outlook, ALONE)
-
-
-def drawn(book: Book, found: Sequence[Way], number_N: np.ndarray, progress: float) -> list[Draw]:
-    """The players on which numbers of [0, 1) fall; the ways of a branch have equal parts of its share."""
-    chance_M = np.concatenate([way.chance_M for way in found]) / len(found)
-    column_M = np.concatenate([way.columns for way in found])
-    branches = [way.branch for way in found for _ in way.columns]
-
-    def draw(place: int) -> Draw:
-        branch = branches[place]
-        weakness = branch.temperature.at(progress), branch.epsilon.at(progress)
-        return Draw(book.players[column_M[place]], float(chance_M[place]), *weakness)
-
-    return [draw(place) for place in pick(chance_M, number_N).tolist()]
-
-
-def at_level(outlook: Outlook, table: Table, number: float) -> Draw:
-    """The opponent of the level, or of the one below, for a number of [0, 1)."""
-    standing = table.standing.level
-    level = level_drawn(standing, number)
+def at_level(outlook: Outlook, table: Table, me: int, block: int) -> Draw:
+    """The opponent of the learner's level, or of the one below, as a block's number says."""
+    standing = table.standing[me].level
+    level = level_drawn(standing, float(table.number_LB[me, block]))
     probability = (AT_LEVEL if level == standing else 1.0 - AT_LEVEL) if standing else 1.0
-    way, players = table.levels[level], outlook.book.players
+    way, players = table.levels[me][level], outlook.book.players
     if way.bot:
         bot = next(player for player in players if player.kind == "bot" and player.name == way.bot)
         return Draw(bot, probability, level=level)
-    newest = outlook.columns(Among(("past",), whose="own"))[-1:]
-    shadow = outlook.columns(OWN_SHADOW.among)
-    shared = any(branch.name == "shadow" and branch.ever for branch in outlook.role.branches)
+    newest, shadow = outlook.whom(OWN_PAST, me)[-1:], outlook.whom(OWN_SHADOW.among, me)
+    shared = any(branch.name == "shadow" and branch.ever for branch in outlook.roles[me].branches)
     place = shadow if len(shadow) and (shared or not len(newest)) else newest
     if not len(place):
-        place = outlook.columns(ALONE.among)
+        place = outlook.whom(ALONE.among, me)
     return Draw(players[int(place[0])], probability, way.temperature, way.epsilon, level)

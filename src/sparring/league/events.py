@@ -13,8 +13,11 @@ class Event:
     told: ClassVar[bool] = True
     """Whether people want to read of it."""
 
+    says: ClassVar[str] = ""
+    """The sentence, with what the event holds as {0.name}."""
+
     def sentence(self) -> str:
-        raise NotImplementedError
+        return self.says.format(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {"event": type(self).__name__.lower(), **asdict(self)}
@@ -52,11 +55,9 @@ class Snapshot(Event):
 class Kept(Event):
     """A trial for promotion ended, and the champion stays."""
 
+    says: ClassVar[str] = "{0.champion} stays champion. {0.why}"
     champion: str
     why: str
-
-    def sentence(self) -> str:
-        return f"{self.champion} stays champion. {self.why}"
 
 
 @dataclass(frozen=True)
@@ -77,22 +78,18 @@ class Recalled(Event):
     """Load a past player from its file into a row of the pool."""
 
     told: ClassVar[bool] = False
+    says: ClassVar[str] = "Brought back {0.player.name} (pool row {0.row})."
     player: Player
     row: int
-
-    def sentence(self) -> str:
-        return f"Brought back {self.player.name} (pool row {self.row})."
 
 
 @dataclass(frozen=True)
 class Joined(Event):
     """Load a guest into a row of the pool."""
 
+    says: ClassVar[str] = "{0.player.name} joined the pool (row {0.row})."
     player: Player
     row: int
-
-    def sentence(self) -> str:
-        return f"{self.player.name} joined the pool (row {self.row})."
 
 
 @dataclass(frozen=True)
@@ -108,20 +105,16 @@ class Evicted(Event):
 
 @dataclass(frozen=True)
 class Climbed(Event):
+    says: ClassVar[str] = "Climbed to the level {0.level}."
     level: str
     """The new one."""
-
-    def sentence(self) -> str:
-        return f"Climbed to the level {self.level}."
 
 
 @dataclass(frozen=True)
 class Retreated(Event):
+    says: ClassVar[str] = "Retreated to the level {0.level}."
     level: str
     """The new one."""
-
-    def sentence(self) -> str:
-        return f"Retreated to the level {self.level}."
 
 
 @dataclass(frozen=True)
@@ -150,7 +143,5 @@ class SharesSet(Event):
 class Counted(Event):
     """Something that should be rare happened for the first time; `LeagueState.counts` goes on counting."""
 
+    says: ClassVar[str] = "For the first time: {0.what}."
     what: str
-
-    def sentence(self) -> str:
-        return f"For the first time: {self.what}."

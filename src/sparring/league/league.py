@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -26,20 +25,21 @@ from sparring.league.copying import (
     evicted,
     put_back,
     refused,
-    verdict,
+    verdicts,
     with_career,
     with_free_row,
 )
 from sparring.league.curriculum import moved
-from sparring.league.draws import Outlook, Table, draw_players
+from sparring.league.draws import Place, Table, draw_players, shares_of, table_of
 from sparring.league.events import Counted, Event, Joined, Own, Recalled, SharesSet
 from sparring.league.members import Member, members
 from sparring.league.meta_game import MetaGame, MetaStrategy, Pair, meta_strategy, uniform
-from sparring.league.mixture import set_by_hand, shares
-from sparring.league.player import Player
+from sparring.league.mixture import set_by_hand
+from sparring.league.outlook import Outlook, outlook_of
+from sparring.league.player import NOBODY, Player
 from sparring.league.pool import by_age
 from sparring.league.results import read
-from sparring.league.score import Score, rates
+from sparring.league.score import Score
 from sparring.league.state import Assignment, Career, LeagueState, Rules
 from sparring.ratings.payoff import RatingError
 
@@ -95,37 +95,11 @@ class League:
     def learner_of(self, block: int) -> int:
         return block // self.rules.blocks_each
 
-    def outlook(self, learner: int, progress: float = 0.0, *, in_memory: bool = False) -> Outlook:
-        """What one learner can see; `in_memory`: of past players only those whose weights are."""
-        pool, book = self.state.pool, self.state.book
-        here_M, column = np.ones(len(book.players), bool), book.roll.column
-        if in_memory:
-            here_M[book.roll.columns(POOLED)] = False
-            here_M[[column[player] for player in pool.rows]] = True
-        if pool.leaving:
-            here_M[[column[player] for player in pool.leaving]] = False
-        if self.rules.sides:
-            here_M &= [self.rules.opposed(learner, player) for player in book.players]
-        return Outlook(
-            learner, self.rules.roles[learner], book, here_M, self.rules.config, self.rules.opposite(learner),
-            self._weights(), late=progress >= self.rules.config.late_from,
-        )  # fmt: skip
-
-    def _outlooks(self, progress: float) -> list[Outlook]:
-        return [self.outlook(learner, progress) for learner in range(self.rules.learners)]
+    def outlook(self, progress: float = 0.0, *, in_memory: bool = False) -> Outlook:
+        return outlook_of(self.rules, self.state, progress, in_memory=in_memory)
 
     def shares_at(self, progress: float, learner: int = 0) -> np.ndarray:
-        """share_K of the branches of a learner's role."""
-        branches, by_hand = self.rules.roles[learner].branches, self.state.careers[learner].by_hand
-        if self.rules.config.follow == "rate":
-            progress = self._success(learner)
-        return shares(branches, progress, bots=self.rules.fitting_bots[learner], by_hand=by_hand)
-
-    def _success(self, learner: int) -> float:
-        """How far a learner's rate against everybody but learners has come on its way, from 0 to 1."""
-        config, fading_M3 = self.rules.config, self.state.book.fading_LM3[learner, self.rules.learners :]
-        rate = float(rates(fading_M3.sum(0))) if fading_M3.any() else 0.0
-        return min(1.0, max(0.0, (rate - config.follow_from) / (config.follow_to - config.follow_from)))
+        return shares_of(self.rules, self.state, learner, progress)
 
     def members(self) -> tuple[Member, ...]:
         return members(self.rules, self.state)
@@ -146,9 +120,9 @@ class League:
     def _learn_quality(self, learner: int, sampled: Mapping[int, float]) -> None:
         for branch in self.rules.roles[learner].branches:
             if "quality" in (branch.draw, branch.late_draw) and sampled:
-                group, won_M = self.outlook(learner).columns(branch.among), np.zeros(len(self.players))
+                group_M, won_M = self.outlook().who([branch.among], [learner], [NOBODY])[0], np.zeros(len(self.players))
                 won_M[list(sampled)] = list(sampled.values())
-                book = self.state.book.after_draws(learner, group, self.rules.config.quality_rate * won_M)
+                book = self.state.book.after_draws(learner, group_M, self.rules.config.quality_rate * won_M)
                 self.state = replace(self.state, book=book)
 
     def _climb(self, learner: int, score: Score) -> None:
@@ -163,19 +137,18 @@ class League:
 
     # The past.
 
-    def _keep_past(self, iteration: int, progress: float, steps: int) -> list[Outlook]:
+    def _keep_past(self, iteration: int, progress: float, steps: int) -> Outlook:
         """Let those go who have played their last games, copy those who are due, then put those back who begin anew:
-        the copy is of what was learned. All verdicts are of what was known before any of it; what every learner sees
+        the copy is of what was learned. All verdicts are of what was known before any of it; what the learners see
         after it is returned."""
         gone = self.state.pool.leaving and self.state.pool.leaving - playing(self.state.blocks)
         for player in by_age(tuple(gone)):
             self.state, event = evicted(self.state, player)
             self.news.append(event)
-        judged, outlooks = self.state, self._outlooks(progress)
-        verdicts = [verdict(self.rules, self.state, outlook, steps) for outlook in outlooks]
-        for learner, (outlook, found) in enumerate(zip(outlooks, verdicts, strict=True)):
+        judged, outlook = self.state, self.outlook(progress)
+        for learner, found in enumerate(verdicts(self.rules, self.state, outlook, steps)):
             if found.refused:
-                self.state, event = refused(self.state, outlook, found.refused)
+                self.state, event = refused(self.state, outlook, learner, found.refused)
                 self.news.append(self._told(learner, event))
             if found.snapshot:
                 taken = self.state.snapshots
@@ -186,7 +159,7 @@ class League:
                 number = (self.rules.seed / "resets" / iteration / learner).generator().random()
                 self.state, events = put_back(self.rules, self.state, learner, iteration, number)
                 self.news += events
-        return outlooks if self.state is judged else self._outlooks(progress)
+        return outlook if self.state is judged else self.outlook(progress)
 
     def descended(self, parent_M: np.ndarray, iteration: int) -> None:
         """Learners became copies of others before this iteration was played."""
@@ -195,45 +168,28 @@ class League:
 
     # Who meets whom.
 
-    def _give(self, iteration: int, progress: float, outlooks: Sequence[Outlook]) -> np.ndarray:
+    def _give(self, iteration: int, progress: float, outlook: Outlook) -> np.ndarray:
         """Draw for every drained block that can face others; changed_B."""
-        first, each = self.state.iteration is None, self.rules.blocks_each
-        face_B = np.tile(np.asarray(self.rules.face_B, bool), self.rules.learners)
-        open_B = face_B & np.array([block.drained for block in self.state.blocks])
-        seed = self.rules.seed / "league" / iteration
-        generator, number_B = (seed / "kinds").generator(), (seed / "players").generator().random(len(open_B))
+        first, rules = self.state.iteration is None, self.rules
+        table = table_of(rules, self.state, iteration, progress)
+        generator = (rules.seed / "league" / iteration / "kinds").generator()
+        draws, counts = draw_players(outlook, table, generator)
+        for what, times in counts.items():
+            self._count(what, times)
         blocks, busy, drawn = list(self.state.blocks), playing(self.state.blocks), set()
-        for learner, mine in groupby(np.flatnonzero(open_B).tolist(), self.learner_of):
-            outlook, begin = outlooks[learner], learner * each
-            table = self._table(learner, progress, open_B[begin : begin + each], number_B[begin : begin + each])
-            draws, counts = draw_players(outlook, table, generator)
-            for what, times in counts.items():
-                self._count(what, times)
-            for b in mine:
-                draw = draws[b - begin]
-                if not self._brought(draw.player, iteration, busy):
-                    draw = self._drawn_in_memory(learner, b - begin, table, generator)
-                busy.add(draw.player)
-                drawn.add(draw.player)
-                # Nothing was played before the first: the worlds begin with what is drawn.
-                blocks[b] = Block(draw if first else blocks[b].next, draw, iteration, drained=False)
+        for learner, place in np.argwhere(table.open_LB).tolist():
+            draw = draws[learner, place]
+            if not self._brought(draw.player, iteration, busy):
+                draw = self._drawn_in_memory((learner, place), table, generator)
+            busy.add(draw.player)
+            drawn.add(draw.player)
+            b = learner * rules.blocks_each + place
+            # Nothing was played before the first: the worlds begin with what is drawn.
+            blocks[b] = Block(draw if first else blocks[b].next, draw, iteration, drained=False)
         pool = self.state.pool
         used = {**pool.used, **{player: iteration for player in drawn if player in pool.rows}}
         self.state = replace(self.state, blocks=tuple(blocks), pool=replace(pool, used=used))
-        return open_B & (not first)
-
-    def _table(self, learner: int, progress: float, open_B: np.ndarray, number_B: np.ndarray) -> Table:
-        return Table(
-            can_mirror_B=np.asarray(self.rules.mirror_B, bool),
-            can_face_B=np.asarray(self.rules.face_B, bool),
-            open_B=open_B,
-            number_B=number_B,
-            share_K=self.shares_at(progress, learner),
-            progress=progress,
-            curriculum=self.rules.curriculum,
-            levels=self.rules.levels(learner),
-            standing=self.state.careers[learner].standing,
-        )
+        return table.open_LB.ravel() & (not first)
 
     def _brought(self, player: Player, iteration: int, busy: set[Player]) -> bool:
         """Whether a player that was drawn can play: one of the pool if its weights are in memory, or fit in."""
@@ -246,11 +202,13 @@ class League:
         self.news.append(Recalled(player, row))
         return True
 
-    def _drawn_in_memory(self, learner: int, place: int, table: Table, generator: np.random.Generator) -> Draw:
-        """Another draw for a learner's block where all rows of the pool are playing."""
+    def _drawn_in_memory(self, place: Place, table: Table, generator: np.random.Generator) -> Draw:
+        """Another draw for a block where all rows of the pool are playing."""
         self._count(CROWDED, 1)
-        alone = replace(table, open_B=np.arange(len(table.open_B)) == place)
-        return draw_players(self.outlook(learner, table.progress, in_memory=True), alone, generator)[0][place]
+        open_LB = np.zeros(table.open_LB.shape, bool)
+        open_LB[place] = True
+        alone = replace(table, open_LB=open_LB)
+        return draw_players(self.outlook(table.progress, in_memory=True), alone, generator)[0][place]
 
     def _count(self, what: str, times: int) -> None:
         counts = self.state.counts
@@ -287,12 +245,6 @@ class League:
     def mixture(self) -> tuple[tuple[Player, float], ...]:
         """The past players of the meta-strategy with their weights."""
         return tuple(zip(self.state.pool.players, self.state.meta.weight_M.tolist(), strict=False))
-
-    def _weights(self) -> np.ndarray | None:
-        if self.rules.meta is None:
-            return None
-        known = dict(self.mixture())
-        return np.array([known.get(player, 0.0) for player in self.players])
 
     # By hand.
 

@@ -66,8 +66,24 @@ def described(state: LeagueState, player: Player, learner: int) -> Member:
         player,
         state.pool.rows.get(player),
         interval.count,
-        float(book.rates(learner)[column]),
+        float(book.rates()[learner, column]),
         interval,
         float(book.rating_M[column]),
         float(state.meta.weight_M[known.index(player)]) if player in known else None,
     )
+
+
+def live_ratings(rules: Rules, state: LeagueState) -> dict[str, float]:
+    """Of every learner, above that of an anchor that does not learn: the first bot that it can meet, else the oldest
+    past player. By "LEARNER vs ANCHOR"; none where there is no anchor, nor of PSRO's oracles, who begin anew."""
+    if rules.meta is not None:
+        return {}
+    column, rating_M = state.book.roll.column, state.book.rating_M
+    bots = [player for player in rules.players if player.kind == "bot"]
+    past = [player for player in state.pool.players if player.kind == "past"]
+    found = {}
+    for place, name in enumerate(rules.names):
+        anchor = next((player for player in (*bots, *past) if rules.opposed(place, player)), None)
+        if anchor is not None:
+            found[f"{name} vs {anchor.name}"] = float(rating_M[place] - rating_M[column[anchor]])
+    return found

@@ -11,6 +11,7 @@ from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig
 from sparring.league.gates import NO_GATE, GateConfig
 from sparring.league.role import Among, Branch, Role, SnapshotRule
+from sparring.league.sampling import pick
 
 CURRENT = "current"
 OWN_SHADOW = Branch("shadow", Among(("shadow",), whose="own"))
@@ -95,48 +96,40 @@ def _with_floors(share_K: np.ndarray, floor_K: np.ndarray) -> np.ndarray:
 
 
 def branches_of_blocks(
-    share_K: np.ndarray,
-    can_mirror_B: np.ndarray,
-    can_face_B: np.ndarray,
+    share_LK: np.ndarray, current_L: np.ndarray, mirror_B: np.ndarray, face_B: np.ndarray, open_LB: np.ndarray,
     generator: np.random.Generator,
-    *,
-    open_B: np.ndarray | None = None,
-    current: int = 0,
-) -> np.ndarray:
-    """branch_B, an index into share_K, for the blocks in `open_B`; -1 for the others.
+) -> np.ndarray:  # fmt: skip
+    """branch_LB, an index into a learner's share_K, for the blocks in `open_LB`; -1 for the others.
 
-    Branch `current`, if there is one, is the learner itself on both sides. A block that can only mirror always has it,
-    one that can only face others never has. Those that can do both make up the difference, so that it has its share of
-    all blocks as far as they allow. Every block has its exact chance of each branch, and the counts of a draw differ
-    from the shares by less than one.
+    Branch `current_L`, if there is one, is the learner itself on both sides. A block that can only mirror always has
+    it, one that can only face others never has. Those that can do both make up the difference, so that it has its share
+    of all blocks as far as they allow. Every block has its exact chance of each branch, and the counts of a learner's
+    draws differ from its shares by less than one.
     """
-    can_mirror_B, can_face_B = np.asarray(can_mirror_B, bool), np.asarray(can_face_B, bool)
-    open_B = np.ones(len(can_mirror_B), bool) if open_B is None else np.asarray(open_B, bool)
-    both_B = can_mirror_B & can_face_B
-    branch_B = np.where(open_B, current, NO_BRANCH)
-    facing_K = share_K * (np.arange(len(share_K)) != current)
-    facing_K = facing_K / (facing_K.sum() or 1.0)
-    mirrors = (can_mirror_B & ~can_face_B).sum()
-    asked = share_K[current] * len(both_B) if current >= 0 else 0.0
-    mirror = np.clip((asked - mirrors) / max(1, both_B.sum()), 0.0, 1.0)
-    for group_B, mirrored in ((both_B, mirror), (can_face_B & ~can_mirror_B, 0.0)):
-        chosen = np.flatnonzero(group_B & open_B)
-        if not len(chosen):
-            continue
-        chance_K = (1.0 - mirrored) * facing_K
-        if current >= 0:
-            chance_K[current] = mirrored
-        # Where nothing but the current self is asked for and a block cannot mirror, nobody is named: see `draws`.
-        branch_B[chosen] = systematic(chance_K, len(chosen), generator) if chance_K.sum() > 0 else NO_BRANCH
-    return branch_B
+    current_LK = np.arange(share_LK.shape[1]) == current_L[:, None]
+    facing_LK = np.where(current_LK, 0.0, share_LK)
+    facing_LK = facing_LK / np.maximum(facing_LK.sum(1, keepdims=True), np.finfo(float).tiny)
+    asked_L1 = np.where(current_LK, share_LK, 0.0).sum(1, keepdims=True) * len(mirror_B) - (mirror_B & ~face_B).sum()
+    mirrored_L1 = np.clip(asked_L1 / max(1, (mirror_B & face_B).sum()), 0.0, 1.0)
+    both_LK = np.where(current_LK, mirrored_L1, (1.0 - mirrored_L1) * facing_LK)
+    branch_LB = np.where(open_LB, current_L[:, None], NO_BRANCH)
+    learner_N, block_N = np.nonzero(open_LB & face_B)
+    group_N = learner_N + len(share_LK) * ~mirror_B[block_N]  # of each learner those that can do both, and the others
+    branch_LB[learner_N, block_N] = systematic(np.concatenate([both_LK, facing_LK]), group_N, generator)
+    return branch_LB
 
 
-def systematic(chance_K: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    """branch_N in random order: each has exactly `chance_K`, and each occurs floor or ceil of its expected number.
+def systematic(chance_GK: np.ndarray, group_N: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """branch_N for each of N blocks, which form groups: it has exactly the chances of its group, and in a group each
+    branch occurs floor or ceil of its expected number. -1 in groups without any chance.
 
-    An even comb with one random offset falls on the branches; drawing each by itself would let the shares wander.
+    An even comb with one random offset falls on the branches of a group, its teeth in random order; drawing each by
+    itself would let the shares wander.
     """
-    comb_N = (np.arange(count) + generator.random()) / max(1, count)
-    last = np.flatnonzero(chance_K)[-1]
-    branch_N = np.minimum(np.searchsorted(np.cumsum(chance_K), comb_N, side="right"), last)
-    return generator.permutation(branch_N)
+    offset_G, number_N = generator.random(len(chance_GK)), generator.random(len(group_N))
+    order_N = np.lexsort((number_N, group_N))
+    count_G = np.bincount(group_N, minlength=len(chance_GK))
+    place_N = np.empty(len(group_N), int)
+    place_N[order_N] = np.arange(len(group_N)) - (np.cumsum(count_G) - count_G)[group_N[order_N]]
+    found_N = pick(chance_GK[group_N], (place_N + offset_G[group_N]) / count_G[group_N])
+    return np.where(chance_GK[group_N].any(1), found_N, NO_BRANCH)

@@ -55,9 +55,8 @@ def learners_named(names: Sequence[str], roles: Sequence[str]) -> tuple[Player, 
     )
 
 
-def shadow_of(learner: Player, *, alone: bool) -> Player:
-    name = "shadow" if alone else f"{learner.name}.shadow"
-    return Player("shadow", learner.number, name, learner.number, role=learner.role)
+def shadow_of(learner: Player) -> Player:
+    return Player("shadow", learner.number, f"{learner.name}.shadow", learner.number, role=learner.role)
 
 
 def past_self(number: int, learner: Player, *, born: int, alone: bool) -> Player:

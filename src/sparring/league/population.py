@@ -14,13 +14,14 @@ from math import ceil, inf
 from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from sparring.core.errors import ConfigError
 from sparring.core.fields import setting
 from sparring.core.seeding import Seed
 from sparring.core.sizes import MANY
 from sparring.league.events import Event
-from sparring.league.score import Score
+from sparring.statistics.rates import UNKNOWN, moments, of_starts
 from sparring.statistics.sequential import welch
 
 LIMIT = 1000.0
@@ -66,21 +67,18 @@ class Fitness(NamedTuple):
     low_M: np.ndarray
     high_M: np.ndarray
     variance_M: np.ndarray
-    """Of single games."""
+    """Of single starts, each played from both sides; of single games where those are independent."""
     count_M: np.ndarray
 
     @classmethod
-    def of(cls, scores: Sequence[Score], diverged: Collection[int] = ()) -> Fitness:
-        """Points a game. One without games counts one half with bounds of 0 and 1: nobody is sure about it."""
-        interval = [score.interval() for score in scores]
-        mean = [found.mean if found.count else 0.5 for found in interval]
-        return cls(
-            np.array([np.nan if member in diverged else value for member, value in enumerate(mean)]),
-            np.array([found.low for found in interval]),
-            np.array([found.high for found in interval]),
-            np.array([_variance(score) for score in scores]),
-            np.array([score.games for score in scores]),
-        )
+    def of(cls, starts_M5: np.ndarray, diverged: Collection[int] = ()) -> Fitness:
+        """Share of the points, from starts sorted by it. One without any counts one half with bounds of 0 and 1."""
+        interval = [of_starts(starts_5) for starts_5 in starts_M5]
+        mean_M, variance_M, count_M = moments(starts_M5)
+        mean_M[list(diverged)] = np.nan
+        low_M, high_M = (np.array([getattr(found, end) for found in interval]) for end in ("low", "high"))
+        # One more of which nothing is known: else a member that won everything had no variance, and were certain.
+        return cls(mean_M, low_M, high_M, variance_M + UNKNOWN / np.maximum(count_M, 1), count_M.astype(int))
 
     @classmethod
     def of_returns(cls, values: Sequence[np.ndarray], diverged: Collection[int] = ()) -> Fitness:
@@ -89,7 +87,7 @@ class Fitness(NamedTuple):
         variance_M = np.array([value.var(ddof=1) if len(value) > 1 else inf for value in values])
         count_M = np.array([len(value) for value in values])
         mean_M[list(diverged)] = np.nan
-        half_M = 1.96 * np.sqrt(variance_M / np.maximum(count_M, 1))
+        half_M = stdtrit(np.maximum(count_M - 1, 1), 0.975) * np.sqrt(variance_M / np.maximum(count_M, 1))
         return cls(mean_M, mean_M - half_M, mean_M + half_M, variance_M, count_M)
 
 
@@ -271,10 +269,3 @@ def _better(fitness: Fitness, other: int, member: int, config: PopulationConfig)
         one, two = ((fitness.mean_M[m], fitness.variance_M[m], fitness.count_M[m]) for m in (other, member))
         return welch(*one, *two) < SIGNIFICANT
     return not config.pbt_sure or bool(fitness.low_M[other] > fitness.high_M[member])
-
-
-def _variance(score: Score) -> float:
-    """Of the points of single games, with a virtual win and defeat: else two wins had no variance and were certain."""
-    won, games = score.won + 1, score.games + 2
-    mean = (won + score.drawn / 2) / games
-    return (won + score.drawn / 4 - games * mean**2) / (games - 1)

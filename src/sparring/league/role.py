@@ -111,4 +111,4 @@ class Role:
     snapshot: SnapshotRule = field(default_factory=SnapshotRule)
     reset: ResetRule = field(default_factory=ResetRule)
     judge: Literal["rate", "bound"] = "rate"
-    """What must pass marks: the rate, or a bound of its interval."""
+    """What must pass marks: the rate, or an estimated bound of it."""

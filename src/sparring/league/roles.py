@@ -59,7 +59,7 @@ class RolesConfig:
     league_rule: Literal["pfsp_hard", "pfsp_capped"] = "pfsp_hard"
     """League exploiters: how past players are drawn."""
     judge: Judge = "rate"
-    """What must pass these marks: the rate (AlphaStar; a few lucky games suffice), or a bound of its interval."""
+    """What must pass these marks: the rate (AlphaStar; a few lucky games suffice), or an estimated bound of it."""
     oracles: int = setting(0, least=0, most=MANY)
     """PSRO: learners that each respond to the meta-strategy over past players, join them and begin anew; 0: none."""
     meta: MetaSolver = "nash"

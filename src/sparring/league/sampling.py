@@ -1,6 +1,7 @@
-"""Rules that say how likely each of M opponents is. A rule gives weights; one place makes probabilities and draws.
+"""Rules that say how likely each opponent is. A rule gives weights; one place makes probabilities and draws.
 
-All rules are computed on the host in float64. Members are ordered by birth: rank 1 is the oldest, M the newest.
+All rules are computed on the host in float64, for all learners at once: arrays are [..., M], a row for each learner
+that draws. Members are ordered by birth, the oldest first, as in a book.
 """
 
 from collections.abc import Callable
@@ -16,131 +17,134 @@ NOTHING = 1e-10
 
 
 class Field(NamedTuple):
-    """What a rule may know of the M members that can be drawn."""
+    """What a rule may know of the members, of whom some can be drawn."""
 
-    born_M: np.ndarray
-    """Steps at birth; members born together keep their order."""
-    rate_M: np.ndarray
+    who: np.ndarray
+    """Who can be."""
+    rate: np.ndarray
     """The learner's rate of winning against each, a draw counting one half; 0.5 where unknown."""
-    rating_M: np.ndarray
-    own_rating: float
-    quality_M: np.ndarray
+    rating: np.ndarray
+    own_rating: np.ndarray
+    """[..., 1]."""
+    quality: np.ndarray
     """Scores of OpenAI Five's rule."""
-    payoff_MM: np.ndarray | None
-    """Twice the rate of row against column, less 1: antisymmetric; None where unknown."""
+    payoff_of: Callable[[list[int]], np.ndarray]
+    """Of some members, by their places: twice the rate of row against column, less 1; antisymmetric."""
 
     @property
-    def rank_M(self) -> np.ndarray:
-        rank_M = np.empty(len(self.born_M), np.int64)
-        rank_M[np.argsort(self.born_M, kind="stable")] = np.arange(1, len(self.born_M) + 1)
-        return rank_M
+    def rank(self) -> np.ndarray:
+        """1 for the oldest of those who can be drawn."""
+        return np.cumsum(self.who, axis=-1)
+
+    @property
+    def members(self) -> np.ndarray:
+        """[..., 1]."""
+        return self.who.sum(axis=-1, keepdims=True)
 
 
 Rule = Callable[[Field, OpponentsConfig], np.ndarray]
 
 
 def latest(field: Field, _: OpponentsConfig) -> np.ndarray:
-    return (field.rank_M == len(field.born_M)).astype(np.float64)
+    return field.rank == field.members
 
 
 def uniform(field: Field, _: OpponentsConfig) -> np.ndarray:
-    return np.ones(len(field.born_M))
+    return field.who
 
 
 def delta_uniform(field: Field, config: OpponentsConfig) -> np.ndarray:
-    """Leave out the oldest share delta (arXiv:1710.03748)."""
-    return (field.rank_M >= config.delta * len(field.born_M)).astype(np.float64)
+    """Leave out the oldest share delta, rounded down, but never the newest (arXiv:1710.03748)."""
+    left_out = np.floor(config.delta * field.members + 1e-9)  # 0.29 of 100 is a little less than 29
+    return field.rank > np.minimum(left_out, field.members - 1)
 
 
 def window(field: Field, config: OpponentsConfig) -> np.ndarray:
-    return (field.rank_M > len(field.born_M) - config.window).astype(np.float64)
+    return field.rank > field.members - config.window
 
 
 def recency_power(field: Field, config: OpponentsConfig) -> np.ndarray:
-    seasoned_M = field.rank_M <= len(field.born_M) - config.recency_skip
-    return seasoned_M * field.rank_M.astype(np.float64) ** config.recency_power
+    seasoned = field.rank <= field.members - config.recency_skip
+    return seasoned * field.rank.astype(np.float64) ** config.recency_power
 
 
 def geometric(field: Field, config: OpponentsConfig) -> np.ndarray:
-    count = len(field.born_M)
-    return np.exp2(-(count - field.rank_M) / (config.recency_half_life or count / 4))
+    half_life = config.recency_half_life or np.maximum(field.members, 1) / 4
+    return np.exp2(-(field.members - field.rank) / half_life)
 
 
 def pfsp_hard(field: Field, config: OpponentsConfig) -> np.ndarray:
     """Prioritised fictitious self-play (AlphaStar, Nature 575:350): those who beat the learner."""
-    return (1.0 - field.rate_M) ** config.pfsp_power
+    return (1.0 - field.rate) ** config.pfsp_power
 
 
 def pfsp_var(field: Field, _: OpponentsConfig) -> np.ndarray:
     """Those of about its own strength (AlphaStar, Nature 575:350)."""
-    return field.rate_M * (1.0 - field.rate_M)
+    return field.rate * (1.0 - field.rate)
 
 
 def pfsp_linear(field: Field, _: OpponentsConfig) -> np.ndarray:
-    return 1.0 - field.rate_M
+    return 1.0 - field.rate
 
 
 def pfsp_capped(field: Field, _: OpponentsConfig) -> np.ndarray:
-    return np.minimum(0.5, 1.0 - field.rate_M)
+    return np.minimum(0.5, 1.0 - field.rate)
 
 
 def quality(field: Field, _: OpponentsConfig) -> np.ndarray:
     """Softmax of the scores (OpenAI Five, arXiv:1912.06680)."""
-    return np.exp(field.quality_M - field.quality_M.max())
+    score = np.where(field.who, field.quality, -np.inf)
+    best = score.max(axis=-1, keepdims=True, initial=-np.finfo(np.float64).max)
+    return np.exp(score - best)
 
 
 def elo_gaussian(field: Field, config: OpponentsConfig) -> np.ndarray:
     """Those whose rating promises an even game (FTW, arXiv:1807.01281)."""
-    expected_M = np.array([expected(field.own_rating, rating) for rating in field.rating_M])
-    return np.exp(-((expected_M - 0.5) ** 2) / (2.0 * config.elo_sigma**2))
+    return np.exp(-((expected(field.own_rating, field.rating) - 0.5) ** 2) / (2.0 * config.elo_sigma**2))
 
 
 def nash(field: Field, _: OpponentsConfig) -> np.ndarray:
-    """The equilibrium of the pool's own game (PSRO, arXiv:1711.00832). No weight where that game is unknown."""
+    """The equilibrium of the pool's own game (PSRO, arXiv:1711.00832)."""
     from sparring.ratings.nash import nash as equilibrium  # a linear program: loaded only by those who ask for it
 
-    count = len(field.born_M)
-    return np.zeros(count) if field.payoff_MM is None else np.asarray(equilibrium(field.payoff_MM), np.float64)
+    weight = np.zeros(field.who.shape)
+    for row in np.ndindex(field.who.shape[:-1]):
+        places = np.flatnonzero(field.who[row])
+        if len(places):
+            weight[row][places] = equilibrium(field.payoff_of(places.tolist()))
+    return weight
 
 
 def target_rate(field: Field, config: OpponentsConfig) -> np.ndarray:
-    return np.exp(-((field.rate_M - config.rate_target) ** 2) / (2.0 * config.rate_sigma**2))
+    return np.exp(-((field.rate - config.rate_target) ** 2) / (2.0 * config.rate_sigma**2))
 
 
 RULES: dict[str, Rule] = {name: globals()[name] for name in get_args(Sampler)}
 """Each sampler that settings may name is the function of that name here."""
 
 
-def cleaned(rate_M: np.ndarray) -> tuple[np.ndarray, int]:
-    """Rates in [0, 1], one half where one is not finite, and how many were not."""
-    bad_M = ~np.isfinite(rate_M)
-    bad = int(bad_M.sum())
-    return np.minimum(np.maximum(np.where(bad_M, 0.5, rate_M) if bad else rate_M, 0.0), 1.0), bad
+def cleaned(rate: np.ndarray) -> np.ndarray:
+    """Rates in [0, 1], one half where one is not finite."""
+    return np.clip(np.where(np.isfinite(rate), rate, 0.5), 0.0, 1.0)
 
 
-def weights(rule: str, field: Field, config: OpponentsConfig) -> np.ndarray:
-    """weight_M of a rule, not negative and not normalised."""
-    if not len(field.born_M):
-        return np.zeros(0)
-    return RULES[rule](field._replace(rate_M=cleaned(field.rate_M)[0]), config)
-
-
-def probabilities(weight_M: np.ndarray, floor_M: np.ndarray | None = None) -> np.ndarray:
-    """probability_M: weights that say nothing give all the same, and each member has at least its floor."""
-    count = len(weight_M)
-    if not count:
-        return np.zeros(0)
+def probabilities(weight: np.ndarray, who: np.ndarray, floor: np.ndarray | float = 0.0) -> np.ndarray:
+    """Of those who can be drawn: weights that say nothing give all the same, and each has at least its floor. Rows in
+    which nobody can be are 0."""
     # Guard the weights, not the rates: when every rate is 1, it is the weights that are all 0.
-    weight_M = np.where(np.isfinite(weight_M), np.maximum(weight_M, 0.0), 0.0)
-    total = weight_M.sum()
-    probability_M = np.full(count, 1.0 / count) if total < NOTHING else weight_M / total
-    if floor_M is not None:
-        probability_M = floor_M + max(0.0, 1.0 - floor_M.sum()) * probability_M
-    return probability_M / probability_M.sum()
+    weight = np.where(who & np.isfinite(weight), np.maximum(weight, 0.0), 0.0)
+    total = weight.sum(axis=-1, keepdims=True)
+    weight = np.where(total < NOTHING, who, weight)
+    found = weight / np.maximum(weight.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
+    if np.any(floor):
+        least = floor * who
+        found = least + np.maximum(0.0, 1.0 - least.sum(axis=-1, keepdims=True)) * found
+        found = found / np.maximum(found.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
+    return found
 
 
-def pick(probability_M: np.ndarray, chance_N: np.ndarray) -> np.ndarray:
-    """The member on which each number of [0, 1) falls; one of probability 0 is never drawn."""
-    cumulative_M = np.cumsum(probability_M)
-    last = np.flatnonzero(probability_M)[-1]  # rounding may leave the sum below the largest number
-    return np.minimum(np.searchsorted(cumulative_M, chance_N, side="right"), last)
+def pick(probability: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """The member on which each number of [0, 1) falls, row by row; one of probability 0 is never drawn."""
+    below = (np.cumsum(probability, axis=-1) <= chance[..., None]).sum(axis=-1)
+    last = probability.shape[-1] - 1 - np.argmax(probability[..., ::-1] > 0, axis=-1)
+    return np.minimum(below, last)  # rounding may leave the sum below the largest number

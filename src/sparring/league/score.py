@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparring.statistics.intervals import Interval, clopper_pearson
+from sparring.statistics.sequential import surely_above
 
 TOGETHER = 16
 """Games reported together move a rating, and let older games fade, like at most this many. Thousands at once would let
@@ -36,7 +37,15 @@ class Score(NamedTuple):
         return Score(self.won - other.won, self.drawn - other.drawn, self.lost - other.lost)
 
     def interval(self) -> Interval:
+        """Of the rate, in a number of games that nobody chose by looking at them."""
         return known_interval(self.points, self.games)
+
+    def surely_above(self, mark: float) -> bool:
+        """For those who look after every iteration until it is so; no rate is above 1, every one above less than 0."""
+        return mark < 1.0 and self.games > 0 and (mark <= 0.0 or surely_above(self.points, self.games, mark))
+
+    def surely_below(self, mark: float) -> bool:
+        return Score(self.lost, self.drawn, self.won).surely_above(1.0 - mark)
 
 
 known_interval = lru_cache(maxsize=2**14)(clopper_pearson)
@@ -64,7 +73,8 @@ def rates(fading: np.ndarray, shrink: float = 0.0) -> np.ndarray:
 
 
 def recent(fading_3: np.ndarray) -> Interval:
-    """Of the rate as it is now: from fading counts, as if they were that many games."""
+    """An estimate of the rate as it is now: from fading counts, as if they were that many games. Since old games fade,
+    and it is looked at in every iteration, its ends are passed by chance more often than those of an interval."""
     won, drawn, lost = fading_3.tolist()
     total = won + drawn + lost
     games = int(total + 1e-9)

@@ -54,7 +54,7 @@ class Rules:
 
     @property
     def alone(self) -> bool:
-        """One learner without a role, whose shadow and past need no name but their own."""
+        """One learner without a role, whose past needs no name but its own."""
         return self.learners == 1 and not self.roles[0].name
 
     @property
@@ -70,7 +70,7 @@ class Rules:
     def players(self) -> tuple[Player, ...]:
         """Whoever is there from the start: learners, shadows, bots."""
         live = learners_named(self.names, [role.name for role in self.roles])
-        shadows = [shadow_of(one, alone=self.alone) for one in live] if self.shadows else []
+        shadows = [shadow_of(one) for one in live] if self.shadows else []
         return (*live, *shadows, *bot_players(ladder_of(self.config, self.bots), self.bots))
 
     @cached_property

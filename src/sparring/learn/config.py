@@ -56,6 +56,10 @@ class PPOConfig:
     """Share of the newest weights that the shadow takes at each update, in [0, 1]: the other way to say how slow."""
     anchor: Schedule = setting(schedule(0.0), least=0)
     """Weight of the KL from the policy to its shadow in the loss; 0: none. Needs a shadow."""
+    anchor_price: Schedule = setting(schedule(0.0), least=0)
+    """The anchor as a price: the log-ratio of policy and shadow, off one's own reward, onto the others'; 0: none."""
+    shadow_every: int = setting(1, least=1, most=LARGEST)
+    """Updates from one move of the shadow to the next. With shadow_tau 1 it is a copy that stands still in between."""
     imitation: Schedule = setting(schedule(0.0), least=0)
     """Weight of imitating the winner in the last steps before a defeat; 0: none. Needs defeat_share above 0."""
 
@@ -156,6 +160,7 @@ NEUTRAL = {
     "shadow_half_life": schedule(0.0),
     "shadow_tau": schedule(0.0),
     "anchor": schedule(0.0),
+    "anchor_price": schedule(0.0),
     "imitation": schedule(0.0),
     "temperature": schedule(1.0),
 }
@@ -176,6 +181,9 @@ def coefficient(config: PPOConfig, name: str) -> Schedule:
     return getattr(config, INHERITED[name]) if own is None else own
 
 
-def knobs_at(config: PPOConfig, progress: float) -> np.ndarray:
+def knobs_at(config: PPOConfig, progress: float, iteration: int = 0) -> np.ndarray:
     """knobs_H: this iteration's coefficients, computed on the host; progress runs from 0 to 1."""
-    return np.asarray([coefficient(config, name).at(progress) for name in COEFFICIENTS], np.float32)
+    now = {name: coefficient(config, name).at(progress) for name in COEFFICIENTS}
+    if (iteration + 1) % config.shadow_every:  # the shadow stands still
+        now |= {"shadow_tau": 0.0, "shadow_half_life": np.inf}
+    return np.asarray([now[name] for name in COEFFICIENTS], np.float32)

@@ -17,6 +17,7 @@ from sparring.learn.groups import GROUPS, group_norms, labels, optimiser
 from sparring.learn.learner import Learner, behaviour, trainable
 from sparring.learn.losses import standardise
 from sparring.learn.objective import Losses, critic_objective, objective
+from sparring.play.branches import of_each
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout, where_first
 
@@ -58,8 +59,10 @@ def run_epochs(
 
     order_EIM = shuffled(key, config.epochs, batch, config)
     none = jnp.zeros((), bool)
-    progress, taken = lax.scan(epoch, Progress(learner, none, jnp.zeros((), jnp.int32), order_EIM[0, 0]), order_EIM)
+    begun = of_each(Progress(learner, none, jnp.zeros((), jnp.int32), order_EIM[0, 0]))
+    progress, taken = lax.scan(epoch, begun, order_EIM)
     if config.critic_epochs:
+        # The targets are those of the first epoch: a critic that chased its own newer values would have no fixed aim.
         rows = with_estimate(learner, batch, cut, first)
         order_EIM = shuffled(stream(key, "critic epochs"), config.critic_epochs, batch, config)
         order_JM = order_EIM.reshape(-1, order_EIM.shape[-1])
@@ -100,6 +103,7 @@ def minibatch(
     loss_of = jax.value_and_grad(objective, has_aux=True)
     (loss, losses), gradient = loss_of(trained, untrained, part, knobs, learner.kl_weight, config)
     stepped, sound = gradient_step(learner, trained, untrained, loss, gradient, knobs, config)
+    # The KL is that of the weights before this step: the minibatch that finds it too large takes none itself.
     stopped = progress.stopped | ((knobs.target_kl > 0) & (losses.approx_kl > knobs.target_kl))
     norms = {"grad_norm": optax.global_norm(gradient)}
     norms |= {f"grad_norm_{name}": norm for name, norm in group_norms(gradient, labels(trained)).items()}

@@ -36,10 +36,12 @@ def estimate(rollout: Rollout, key: Array, knobs, config: PPOConfig, ratio_TWN: 
         )  # fmt: skip
 
     advantage_TWN = advantage(knobs.decay)
+    # With a decay of 1 the values in between cancel: advantage and value together are the plain discounted return.
     learned_TWN = advantage_TWN if config.critic_target == "gae" else advantage(1.0)
     target_TWN = (learned_TWN if weight_TWN is None else weight_TWN * learned_TWN) + rollout.value_TWN
     scaled = scale(advantage_TWN, rollout, config)
     if config.on("advantage_noise"):
+        # After scaling: only then is a deviation of 1 as much noise as signal, whatever the game pays.
         noise_TWN = jax.random.normal(key, advantage_TWN.shape)
         scaled = scaled._replace(x=(1 - knobs.advantage_noise) * scaled.x + knobs.advantage_noise * noise_TWN)
     return Estimate(scaled.x, target_TWN, scaled.mean, scaled.std, scaled.flat)

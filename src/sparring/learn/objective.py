@@ -41,6 +41,7 @@ def objective(
     """The loss of actor and critic together."""
     model = eqx.combine(trained, untrained)
     found = unroll(behaviour(model.actor, knobs, config), model.judge, batch)
+    # Before the exponential, not after: that of a choice nobody made may overflow, and its gradient, masked, be NaN.
     log_ratio = jnp.where(batch.acting, found.log_prob - batch.log_prob, 0.0)
     ratio = jnp.exp(log_ratio)
     exact_kl = masked_mean(found.kl, batch.acting)

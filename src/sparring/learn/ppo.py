@@ -107,7 +107,7 @@ def update(
 
 
 def with_rewards(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConfig) -> tuple[Learner, Rollout]:
-    """Rewards as the learner counts them: scaled, then clipped."""
+    """Rewards as the learner counts them: scaled, clipped, and less what its anchor costs."""
     reward_TWN = rollout.reward_TWN
     if learner.reward is not None:
         ended_TWN, present_TWN = rollout.ended_TWN, rollout.present_TWN
@@ -118,6 +118,8 @@ def with_rewards(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConf
     if config.on("reward_clip"):
         limit = or_none(knobs.reward_clip)
         reward_TWN = jnp.clip(reward_TWN, -limit, limit)
+    if rollout.price_TWN is not None:
+        reward_TWN = reward_TWN - knobs.anchor_price * rollout.price_TWN
     return learner, rollout._replace(reward_TWN=reward_TWN)
 
 

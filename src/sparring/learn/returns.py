@@ -31,6 +31,7 @@ def gae(
     def back(later_W: Array, inputs: tuple[Array, Array, Array | None]) -> tuple[Array, Array]:
         delta_W, keep_W, weight_W = inputs
         advantage_W = delta_W + keep_W * later_W
+        # The weight says how likely the policy goes this way: it counts in what earlier steps see of this one.
         return advantage_W if weight_W is None else weight_W * advantage_W, advantage_W
 
     steps = (delta_TW, keep_TW, weight_TW)

@@ -26,6 +26,7 @@ def rescaled(critic: Critic, target: Array, mask: Array, rate: Array | float, *,
             "Make the network with it, or choose value_norm=none."
         )
     moved = old.updated(target, mask, rate)
+    # Squares overflow first, and a sum keeps every NaN: where this is finite, all of the scale is.
     sane = jnp.isfinite(moved.square_sum)
     new = jax.tree.map(lambda after, before: jnp.where(sane, after, before), moved, old)
     head = corrected(critic.head, old, new) if popart else critic.head

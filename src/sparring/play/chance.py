@@ -42,10 +42,7 @@ def action_noise(
     player drives), never of a slot: permuting learners, or seats, permutes the numbers with them. Lanes of all groups
     with as many seats are drawn in one batch: a draw takes long to compile.
     """
-    lanes_of_group = [
-        (jnp.broadcast_to(ids_P[:, None], twin_PX.shape).reshape(-1), group.block_PX.reshape(-1), twin_PX.reshape(-1))
-        for group, ids_P, twin_PX in zip(seating.groups, ids, twins(seating, ids), strict=True)
-    ]
+    lanes_of_group = lanes_by_group(seating, ids)
     coins = coins or [False] * len(ids)
     found: list[tuple[Array, ...]] = [()] * len(ids)
     for seats in sorted(set(map(seating.seats_in, seating.groups))):
@@ -59,6 +56,32 @@ def action_noise(
     return tuple(found)
 
 
+def lots(seating: Seating, key: Array, ids: tuple[Array, ...], steps: int, draws: Sequence[bool]) -> tuple:
+    """For each group whose entry of `draws` says so a number in [0, 1) for every lane, [T, P, X*W], keyed as noise is:
+    where a game begins, it decides which of its policies a mixture plays with. None elsewhere."""
+    lanes_of_group = lanes_by_group(seating, ids) if any(draws) else [()] * len(ids)
+
+    def of_lane(player: Array, block: Array, twin: Array) -> Array:
+        return jax.random.uniform(lane_key(key, player, block, twin), (steps, seating.worlds))
+
+    return tuple(
+        by_step(group, jax.vmap(of_lane)(*lanes)) if drawn else None
+        for group, lanes, drawn in zip(seating.groups, lanes_of_group, draws, strict=True)
+    )
+
+
+def lanes_by_group(seating: Seating, ids: tuple[Array, ...]) -> list[tuple[Any, ...]]:
+    """Player, block and twin number of every lane of each group, [P*X]."""
+    return [
+        (jnp.broadcast_to(ids_P[:, None], twin_PX.shape).reshape(-1), group.block_PX.reshape(-1), twin_PX.reshape(-1))
+        for group, ids_P, twin_PX in zip(seating.groups, ids, twins(seating, ids), strict=True)
+    ]
+
+
+def lane_key(key: Array, player: Array, block: Array, twin: Array) -> Array:
+    return jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, player), block), twin)
+
+
 def lane_noise(
     seating: Seating, key: Array, lanes: Sequence[Array], shape: tuple[int, int, int], *, coin: bool
 ) -> tuple[Array, ...]:
@@ -66,8 +89,7 @@ def lane_noise(
     action = seating.spec.action
 
     def of_lane(player: Array, block: Array, twin: Array) -> tuple[Array, ...]:
-        lane = jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, player), block), twin)
-        own = streams(lane, "uniform", "normal", "coin")
+        own = streams(lane_key(key, player, block, twin), "uniform", "normal", "coin")
         uniform = jax.random.uniform(own[0], (*shape, len(action.heads)))
         normal = jax.random.normal(own[1], (*shape, action.dimensions))
         return (uniform, normal, jax.random.uniform(own[2], shape)) if coin else (uniform, normal)

@@ -11,8 +11,8 @@ from jax import Array, lax
 
 from sparring.core.records import Action, Step
 from sparring.games.game import Game, State
-from sparring.play.branches import only_when
-from sparring.play.chance import action_noise, game_chance, stream
+from sparring.play.branches import of_each, only_when
+from sparring.play.chance import action_noise, game_chance, lots, stream
 from sparring.play.decide import (
     blank_memory,
     by_block,
@@ -32,6 +32,7 @@ from sparring.play.faults import (
     with_first,
     without_fault,
 )
+from sparring.play.mixed import Mixture
 from sparring.play.relay import drive, driving, shifted
 from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
 from sparring.play.seating import Seating
@@ -105,7 +106,7 @@ def collect(
     bank = start_bank(game, seating, key, steps, pairing, archive, replay_share)
     random = Luck(
         game_chance(game, stream(key, "chance"), steps, worlds), noise(seating, drivers, key, steps, explore),
-        last=jnp.arange(steps) == steps - 1,
+        draws(seating, drivers, key, steps), last=jnp.arange(steps) == steps - 1,
     )  # fmt: skip
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
     one_step = partial(watched_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating))
@@ -116,7 +117,7 @@ def collect(
         return carry, (memory, state, turns, games, played if archive is not None else ())
 
     nothing = no_exhibit(game.spec, cursor.state, jax.tree.map(lambda x: x[0, 0], random.chance))
-    carry = (cursor, jnp.zeros(worlds, jnp.int32), nothing)
+    carry = of_each((cursor, jnp.zeros(worlds, jnp.int32), nothing))
     (cursor, used_V, exhibit), (memory, states, *found) = lax.scan(
         play_sequence, carry, random, length=steps // sequence
     )
@@ -137,6 +138,8 @@ class Luck(NamedTuple):
     chance: Any
     noise: Any
     """For each group, as `noise` draws it."""
+    lots: Any
+    """The same, as `draws` does."""
     last: Array | bool = False
     """The step ends the rollout, so what follows it is judged at once."""
 
@@ -172,6 +175,13 @@ def noise(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int, e
     return action_noise(seating, stream(key, "actions"), ids, steps, coins)
 
 
+def draws(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int) -> tuple:
+    """For each group of mixtures the numbers that choose among their policies, [T, P, W]; None for all others. They are
+    drawn also where every policy takes its most likely action."""
+    ids = tuple(driver.ids_P for driver in drivers)
+    return lots(seating, stream(key, "lots"), ids, steps, [isinstance(driver.policy, Mixture) for driver in drivers])
+
+
 Watched = tuple[Cursor, Array, Exhibit]
 """Where play stands, the starts each world has used, and the first world that went wrong."""
 
@@ -188,11 +198,12 @@ def play_step(
     stage: Stage, carry: tuple[Cursor, Array], luck: Luck
 ) -> tuple[tuple[Cursor, Array], tuple[tuple[Turn, ...], Games, Action]]:
     """One step of every world. The carry counts the starts each world has used."""
-    (cursor, used_V), (chance, numbers, last) = carry, luck
+    (cursor, used_V), (chance, numbers, drawn, last) = carry, luck
     game, seating, drivers = stage.game, stage.seating, stage.drivers
     players = list(zip(seating.groups, drivers, strict=True))
     memory = [
-        refresh(seating, *player, cursor.start_BW, old) for player, old in zip(players, cursor.memory, strict=True)
+        refresh(seating, *player, cursor.start_BW, old, lot_PW)
+        for player, old, lot_PW in zip(players, cursor.memory, drawn, strict=True)
     ]
     sight = look(game, seating, drivers, cursor.state)
     drives = [driving(seating, group, stage.pairing, cursor.fresh_BW) for group in seating.groups]

@@ -80,16 +80,19 @@ def judge(seating: Seating, group: Group, driver: Driver, sight: Sight, memory: 
     return jnp.broadcast_to(value, (*value.shape[:-1], seating.seats_in(group))), memory
 
 
-def refresh(seating: Seating, group: Group, driver: Driver, start_BW: Array, memory: tuple) -> tuple:
-    """Memories of policy and critic, blank where a game begins."""
-    return where_first(seating.per_world(start_BW, group), blank_memory(seating, group, driver), memory)
+def refresh(
+    seating: Seating, group: Group, driver: Driver, start_BW: Array, memory: tuple, lot_PW: Array | None = None
+) -> tuple:
+    """Memories of policy and critic, blank where a game begins; a mixture has drawn its policy for it."""
+    return where_first(seating.per_world(start_BW, group), blank_memory(seating, group, driver, lot_PW), memory)
 
 
-def blank_memory(seating: Seating, group: Group, driver: Driver) -> tuple:
+def blank_memory(seating: Seating, group: Group, driver: Driver, lot_PW: Array | None = None) -> tuple:
     batch = (group.players, len(group.lanes[0]) * seating.worlds)
     seats = seating.seats_in(group)
     if driver.critic is None:
-        return driver.policy.initial(*batch, seats), ()
+        memory = driver.policy.initial(*batch, seats)
+        return memory if lot_PW is None else memory._replace(lot_N=jnp.repeat(lot_PW[..., None], seats, -1)), ()
     shared_view = driver.critic.sees == "central" and seating.spec.central.kind != "seat"
     return driver.policy.initial(*batch, seats), driver.critic.initial(*batch, driver.critic.rows(seats, shared_view))
 

@@ -93,6 +93,7 @@ def remembered(
     # The kept state nearest to `reach` steps before the end that still belongs to this game.
     wanted_TBW = jnp.maximum(jnp.maximum(end_TBW + 1 - reach, 0) // every, -(-began_TBW // every))
     usable_TBW = lost_TBW & (wanted_TBW * every <= end_TBW)
+    # The largest of random numbers are an even choice without repetition; none that is usable can be as low as 0.
     luck = jnp.where(usable_TBW, jax.random.uniform(key, usable_TBW.shape, minval=0.5), 0.0).reshape(-1)
     found_D, place_D = lax.top_k(luck, min(ADDED, luck.shape[0], archive.player_E.shape[0]))
     t_D, v_D = place_D // (blocks * worlds), place_D % (blocks * worlds)
@@ -141,6 +142,7 @@ def before_defeat(games: Games, seating: Seating, pairing: Pairing, reach: Array
 
     def back(left_BW: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
         lost_BW, ended_BW = step
+        # Backwards in time: a defeat winds the clock up, the end of an earlier game stops it.
         left_BW = jnp.where(lost_BW, reach, jnp.where(ended_BW, 0, jnp.maximum(left_BW - 1, 0)))
         return left_BW, left_BW > 0
 

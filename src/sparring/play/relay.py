@@ -25,6 +25,7 @@ def driving(seating: Seating, group: Group, pairing: Pairing | None, fresh_BW: A
         block_P, chair_P = jnp.asarray(group.blocks), seating.chair_PX(group)[:, 0]
         return (pairing.family_2X[slot, chair_P] == family)[:, None] & (fresh_BW[block_P] == bool(slot))
     old_PX1, next_PX1 = pairing.family_2X[:, seating.chair_PX(group), None]
+    # A learner is heard at home, and on away lanes only in worlds whose player it is itself (family 0).
     home_PX = jnp.asarray(seating.at_home_PX(group))
     return joined_lanes((jnp.where(fresh_BW[group.block_PX], next_PX1, old_PX1) == 0) | home_PX[..., None])
 
@@ -88,4 +89,5 @@ def random_action(action: ActionSpec, legal_NA: Array, uniform_ND: Array, normal
     low_C, high_C = jnp.asarray(action.low), jnp.asarray(action.high)
     flat = Distribution.make(action, jnp.zeros(legal_NA.shape), legal_NA, jnp.zeros(normal_NC.shape), jnp.zeros(()))
     chosen = flat.sample(uniform_ND, normal_NC)
+    # The distribution function of a normal number is uniform: no numbers of its own are drawn for these.
     return chosen._replace(continuous_SC=low_C + (high_C - low_C) * norm.cdf(normal_NC))

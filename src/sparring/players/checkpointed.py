@@ -10,11 +10,15 @@ import numpy as np
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.names import checked_name
 from sparring.core.plain import from_plain
+from sparring.league.meta_game import MetaGame
 from sparring.league.pool import Pool
 from sparring.store.checkpoints import Checkpoint, load, load_one, newest_first
+from sparring.store.packages import SUFFIX
 from sparring.store.run_dir import RunDir
 
 SHADOW = ".shadow"
+PLAYERS = "players"
+"""The folder of a run with packages of its past selves."""
 
 
 class Policy(NamedTuple):
@@ -101,6 +105,22 @@ def members(checkpoint: Checkpoint, place: int) -> dict[str, dict[str, Any]]:
         }
 
 
+def meta_strategy_of(checkpoint: Checkpoint, place: int) -> dict[str, float]:
+    """PSRO: the past players of the seed at that place with their weights in the mixture; empty while none is known."""
+    with believing(checkpoint.path):
+        leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
+        if not leagues:
+            return {}
+        state = leagues[place]["state"]
+        known = zip(from_plain(Pool, state["pool"]).players, from_plain(MetaGame, state["meta"]).weight_M, strict=False)
+        return {checked_name(player.name): float(weight) for player, weight in known}
+
+
+def package_of(run: RunDir, name: str, seed: int | None) -> Path:
+    """Where the package of a past self is; no seed where there is one, or it is the same for all."""
+    return run.path / PLAYERS / f"{name}{'' if seed is None else f'-seed-{seed}'}{SUFFIX}"
+
+
 def policies_of(checkpoint: Checkpoint, place: int) -> dict[str, Policy]:
     """Where the policies of the seed at that place are, by name: learners, their shadows, past selves in memory."""
     learners = learners_of(checkpoint)
@@ -119,15 +139,15 @@ def policies_of(checkpoint: Checkpoint, place: int) -> dict[str, Policy]:
 def weights_of(
     checkpoint: Checkpoint, player: str = "", seed: int | None = None, *, run: Path
 ) -> tuple[str, dict[str, np.ndarray]]:
-    """The player that is meant, and the weights of its policy by their names in it. Stacks are [R, rows, ...]."""
+    """The player that is meant, and the weights of its policy by their names in it. Stacks are [R, rows, ...]. Without
+    a name the only learner or the leader of a population is meant; with the ending of a shadow alone, its shadow."""
     learners, place, leaders = learners_of(checkpoint), seed_row(checkpoint, seed), leaders_of(checkpoint)
-    if not player and leaders:
+    if player in ("", SHADOW):
+        if len(learners) > 1 and not leaders:
+            raise ConfigError(f"{run} has the learners {', '.join(learners)}. Name one: {run}:{next(iter(learners))}")
         with believing(checkpoint.path):
-            player = list(learners)[leaders[place]]
-    if not player and len(learners) > 1:
-        raise ConfigError(f"{run} has the learners {', '.join(learners)}. Name one: {run}:{next(iter(learners))}")
+            player = list(learners)[leaders[place] if leaders else 0] + player
     known = policies_of(checkpoint, place)
-    player = player or next(iter(known), "")
     if player not in known:
         raise ConfigError(unknown(f"player of {run}", player, known))
     return player, weights_at(checkpoint, known[player], place)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -13,6 +14,7 @@ from sparring.core.settings import from_dict
 from sparring.core.spec import GameSpec
 from sparring.nets.actor_critic import Actor
 from sparring.nets.config import NetConfig, check_net
+from sparring.play.mixed import Mixture
 from sparring.setup.named_arrays import from_arrays, leaf_names
 from sparring.store.packages import PlayerMeta
 
@@ -35,7 +37,8 @@ def check_claims(path: Path, meta: PlayerMeta, arrays: Mapping[str, np.ndarray])
 
     Sizes of a game make its players as large, so an option that is larger than all weights together is none of theirs.
     """
-    held, least = sum(array.size for array in arrays.values()), least_weights(net_of(path, meta))
+    held = sum(array.size for array in arrays.values())
+    least = least_weights(net_of(path, meta)) * max(1, meta.members)
     if held < least:
         raise RunError(
             f"{path} holds {held:,} weights, and the network it names has {least:,} or more "
@@ -54,10 +57,17 @@ def size_of(option: str) -> int:
         return 0
 
 
-def filled(spec: GameSpec, net: NetConfig, arrays: Mapping[str, np.ndarray], source: str) -> Actor:
-    """The actor of these settings with these weights; no array may be missing, and none left over."""
+def filled(spec: GameSpec, net: NetConfig, arrays: Mapping[str, np.ndarray], source: str, members: int = 0) -> Any:
+    """The actor of these settings with these weights, or a mixture of so many members; no array may be missing, and
+    none left over."""
     skeleton = jax.eval_shape(lambda: Actor.make(Seed.of(0), spec, net))  # nothing is made before all shapes agree
+    if members:
+        stacked = jax.tree.map(lambda x: jax.ShapeDtypeStruct((members, *x.shape), x.dtype), skeleton)
+        weight_M: Any = jax.ShapeDtypeStruct((members,), np.float32)
+        skeleton = Mixture(stacked, weight_M)
     policy = from_arrays(skeleton, arrays, source=source)
+    if members and not (arrays["weight_M"].min() >= 0.0 and abs(arrays["weight_M"].sum() - 1.0) < 1e-4):
+        raise RunError(f"{source} has weights of members that are no probabilities. Get another copy.")
     spare = sorted(set(arrays) - leaf_names(skeleton))
     if spare:
         raise RunError(

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparring.core.errors import RunError
-from sparring.players.named import PLAYERS
+from sparring.players.checkpointed import PLAYERS
 from sparring.store.checkpoints import load_one, newest_first
 from sparring.store.commands import folder
 from sparring.store.packages import SUFFIX, has_checksum, read_package

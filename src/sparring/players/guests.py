@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
-
 from sparring.core.errors import ConfigError
 from sparring.core.plain import from_plain
 from sparring.core.seeding import Seed, name_word
@@ -23,7 +21,6 @@ from sparring.players.named import Entrant, entrant, save_entrant
 from sparring.setup.build import Built
 from sparring.setup.config import RunConfig, has_pool
 from sparring.setup.line_up import Layout
-from sparring.setup.program import Frozen
 from sparring.setup.reseat import reseated
 from sparring.setup.rows import put
 from sparring.store.commands import drop, package_path
@@ -93,9 +90,8 @@ def with_row(built: Built, family: str, policy: Any, row: int) -> Built:
         raise ConfigError(f"All {size} rows for guests of this kind are taken. Remove one.")
     roster = built.rosters.get(family)
     if roster is None:
-        roster = Frozen(stack([policy] * size), jnp.zeros(size, jnp.uint32))
-    roster = roster._replace(policy=put(roster.policy, policy, row))
-    return replace(built, rosters={**built.rosters, family: roster})
+        roster = stack([policy] * size)
+    return replace(built, rosters={**built.rosters, family: put(roster, policy, row)})
 
 
 def free_roster_row(guests: Mapping[Player, Guest], family: str) -> int:

@@ -3,6 +3,8 @@
 random                      a bot of the game
 runs/a                      the learner of a run, newest weights
 runs/a:prey                 one of several learners; runs/a:prey.shadow its shadow, runs/a:past-900 a past self
+runs/a:deployed             the newest, its shadow or the mixture: what the run's own figures recommend
+runs/a:mixture              what PSRO gives: a past player drawn before each game by its weight
 runs/a@100   runs/a#3       as it was after iteration 100; of seed 3. All go together: runs/a:prey@100#3
 runs/a@all   runs/a#all     at every kept checkpoint; of every seed
 players/old.safetensors     a player package
@@ -10,7 +12,7 @@ players/old.safetensors     a player package
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,15 +22,22 @@ import jax
 from sparring.core.errors import ConfigError, GameError, RunError, unknown
 from sparring.core.settings import load_toml, to_dict
 from sparring.core.spec import GameSpec
+from sparring.evaluation.scoring import LEARNED, MIXTURE
+from sparring.evaluation.scoring import SHADOW as SHADOW_TEAM
+from sparring.evaluation.stored import deployed
 from sparring.games import registry
 from sparring.games.game import Game
+from sparring.play.mixed import Mixture
 from sparring.play.scripted import RANDOM, Scripted, bot_names
 from sparring.players.checkpointed import (
+    PLAYERS,
     SHADOW,
     checkpoint_of,
     learners_of,
     members,
+    meta_strategy_of,
     numbered,
+    package_of,
     seed_row,
     seeds_of,
     weights_of,
@@ -37,7 +46,7 @@ from sparring.players.claims import check_claims, filled, net_of
 from sparring.setup.config import RunConfig
 from sparring.setup.line_up import line_up
 from sparring.setup.named_arrays import to_arrays
-from sparring.store.checkpoints import load
+from sparring.store.checkpoints import Checkpoint, load
 from sparring.store.packages import SUFFIX, PlayerMeta, has_checksum, read_package, write_package
 from sparring.store.run_dir import RunDir
 
@@ -46,8 +55,8 @@ if TYPE_CHECKING:  # whoever builds a run may ask for guests by name
     from sparring.setup.program import TrainState
 
 ALL, ALL_SEEDS = "@all", "#all"
-PLAYERS = "players"
-"""The folder of a run with packages of its past selves."""
+DEPLOYED = "deployed"
+"""In place of a player: the one that a run recommends."""
 
 
 @dataclass(frozen=True)
@@ -195,16 +204,33 @@ def from_run(source: Source, game: Game, game_name: str = "") -> Entrant:
     config = load_toml(RunConfig, run.config_path)
     check_same_game(str(run.path), config.game, config.options, game, game_name)
     checkpoint = checkpoint_of(run, source.iteration)
-    player, own = weights_of(checkpoint, source.player, source.seed, run=source.place)
-    policy = filled(game.spec, config.net, own, str(checkpoint.path))
+    place, player = seed_row(checkpoint, source.seed), source.player
+    if player == DEPLOYED:
+        player = {LEARNED: "", SHADOW_TEAM: SHADOW, MIXTURE: MIXTURE}[deployed(run).team]
+        if config.roles.mains and game.spec.exchangeable_sides:  # in a league it is the first main that counts
+            player = next(iter(learners_of(checkpoint))) + player
+    if player == MIXTURE:
+        policy = mixture_of(run, checkpoint, place, game.spec, config)
+    else:
+        player, own = weights_of(checkpoint, player, source.seed, run=source.place)
+        policy = filled(game.spec, config.net, own, str(checkpoint.path))
     steps = checkpoint.iteration * int(run.read_manifest().get("steps_per_iteration", 0))
-    past = members(checkpoint, seed_row(checkpoint, source.seed)).get(player)
-    meta = PlayerMeta(
-        game=config.game, options=config.options, net=to_dict(config.net), player=player,
-        sides=sides_of(game.spec, config, player), run=run.path.resolve().name,
-        steps=steps if past is None else past["born"],
-    )  # fmt: skip
+    past = members(checkpoint, place).get(player)
+    meta = meta_of(game.spec, config, player, steps if past is None else past["born"], run.path.resolve().name)
+    meta = replace(meta, members=len(policy.weight_M) if isinstance(policy, Mixture) else 0)
     return Entrant(source.label, policy, "run", meta.sides, meta, checkpoint.skipped)
+
+
+def mixture_of(run: RunDir, checkpoint: Checkpoint, place: int, spec: GameSpec, config: RunConfig) -> Mixture:
+    """PSRO's answer as a player: its past players, all of which are packages, by their weights in the meta-strategy."""
+    weights = meta_strategy_of(checkpoint, place)
+    if not weights:
+        found = "its meta-strategy is not known yet" if config.roles.oracles else "only PSRO has one (--self-play psro)"
+        raise ConfigError(f"{run.path} has no mixture: {found}. Name a learner instead.")
+    seed = None if config.seeds == 1 else seeds_of(checkpoint)[place]
+    paths = {package_of(run, name, seed): weight for name, weight in weights.items() if weight > 0.0}
+    policies = [filled(spec, config.net, read_package(path)[0], str(path)) for path in paths]
+    return Mixture.make(policies, list(paths.values()))
 
 
 def from_package(path: Path, game: Game, game_name: str = "") -> Entrant:
@@ -215,9 +241,10 @@ def from_package(path: Path, game: Game, game_name: str = "") -> Entrant:
     sides = meta.sides or tuple(range(game.spec.sides))
     if not set(sides) <= set(range(game.spec.sides)):
         raise RunError(f"{path} says it drives the sides {list(sides)} of {game.spec.sides}. Get another copy.")
+    policy = filled(game.spec, net, arrays, str(path), meta.members)
     run = f"{path.absolute().parent.parent.name}:" if path.absolute().parent.name == PLAYERS else ""
     old = () if has_checksum(path) else (f"{path} is of an early format without a checksum: damage would not be seen.",)
-    return Entrant(run + path.stem, filled(game.spec, net, arrays, str(path)), "package", sides, meta, old)
+    return Entrant(run + path.stem, policy, "package", sides, meta, old)
 
 
 def save_player(
@@ -228,12 +255,8 @@ def save_player(
     for group, names in zip(state.learners, built.lineup.learners, strict=True):
         if name in names:
             row = names.index(name)
-            meta = PlayerMeta(
-                game=config.game, options=config.options, net=to_dict(config.net), player=name,
-                sides=sides_of(built.game.spec, config, name), steps=steps, run=run,
-            )  # fmt: skip
             policy = jax.tree.map(lambda x: x[place, row], group.model.actor)  # noqa: B023
-            return write_package(path, to_arrays(policy), meta)
+            return write_package(path, to_arrays(policy), meta_of(built.game.spec, config, name, steps, run))
     raise ConfigError(unknown("learner", name, built.lineup.names))
 
 
@@ -265,6 +288,14 @@ def check_same_game(source: str, name: str, options: tuple[str, ...], game: Game
                 f"{source} was made for {name} with {what} {found}, and this game has {own}. "
                 "Choose players of one game with the same options."
             )
+
+
+def meta_of(spec: GameSpec, config: RunConfig, player: str, steps: int, run: str) -> PlayerMeta:
+    """What a package of a run's learner, shadow or past self says of it."""
+    return PlayerMeta(
+        game=config.game, options=config.options, net=to_dict(config.net), player=player,
+        sides=sides_of(spec, config, player), steps=steps, run=run,
+    )  # fmt: skip
 
 
 def sides_of(spec: GameSpec, config: RunConfig, player: str) -> tuple[int, ...]:

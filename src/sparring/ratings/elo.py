@@ -3,9 +3,13 @@
 What is published comes from `bradley_terry`, which fits all games at once.
 """
 
+from typing import Any
 
-def expected(own: float, other: float) -> float:
-    """Expected points of one game; 400 points more are ten times the odds."""
+import numpy as np
+
+
+def expected(own: float | np.ndarray, other: float | np.ndarray) -> Any:
+    """Expected points of one game, of many at once where ratings are arrays; 400 points more are ten times the odds."""
     return 1.0 / (1.0 + 10.0 ** ((other - own) / 400.0))
 
 

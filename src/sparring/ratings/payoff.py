@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from sparring.core.errors import unknown
-from sparring.statistics.intervals import Interval, clopper_pearson
+from sparring.statistics.intervals import Interval
+from sparring.statistics.rates import UNKNOWN, moments, of_starts, spread
 
 
 class RatingError(ValueError):
@@ -31,6 +32,9 @@ class Payoff:
     """Games the row player won against the column player; what it lost is the transpose."""
     drawn_MM: np.ndarray
     """Symmetric."""
+    starts_MM5: np.ndarray = None  # type: ignore[assignment]
+    """Independent starts by what the row player got of their points: nothing, a quarter, half, three quarters, all. A
+    start that was played from both sides is one of two games. None: all games are independent, each a start."""
 
     def __post_init__(self) -> None:
         names = tuple(self.names)
@@ -39,7 +43,10 @@ class Payoff:
         won_MM, drawn_MM = _counts("won", self.won_MM, len(names)), _counts("drawn", self.drawn_MM, len(names))
         if (drawn_MM != drawn_MM.T).any():
             raise RatingError("a draw counts for both players, so drawn_MM is symmetric, found one that is not")
-        for field, value in (("names", names), ("won_MM", won_MM), ("drawn_MM", drawn_MM)):
+        starts_MM5 = single_games(won_MM, drawn_MM) if self.starts_MM5 is None else _five(self.starts_MM5, len(names))
+        _check_starts(starts_MM5, won_MM, drawn_MM)
+        fields = (("names", names), ("won_MM", won_MM), ("drawn_MM", drawn_MM), ("starts_MM5", _sealed(starts_MM5)))
+        for field, value in fields:
             object.__setattr__(self, field, value)
 
     @classmethod
@@ -49,21 +56,26 @@ class Payoff:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Payoff:
-        return cls(tuple(data["names"]), data["won"], data["drawn"])
+        return cls(tuple(data["names"]), data["won"], data["drawn"], data.get("starts"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, for JSON. `from_dict` gives the same table back."""
-        return {"names": list(self.names), "won": self.won_MM.tolist(), "drawn": self.drawn_MM.tolist()}
+        counts = {"won": self.won_MM, "drawn": self.drawn_MM, "starts": self.starts_MM5}
+        return {"names": list(self.names), **{name: array.tolist() for name, array in counts.items()}}
 
-    def with_games(self, row: str | int, column: str | int, won: int, drawn: int, lost: int) -> Payoff:
-        """The table after more games; `won` and `lost` as the row player saw them."""
+    def with_games(
+        self, row: str | int, column: str | int, won: int, drawn: int, lost: int, starts_5: Sequence[int] | None = None
+    ) -> Payoff:
+        """The table after more games; `won`, `lost` and `starts_5` as the row player saw them."""
         i, j = self.place(row), self.place(column)
-        won_MM, drawn_MM = self.won_MM.copy(), self.drawn_MM.copy()
+        won_MM, drawn_MM, starts_MM5 = self.won_MM.copy(), self.drawn_MM.copy(), self.starts_MM5.copy()
         won_MM[i, j] += index(won)
         won_MM[j, i] += index(lost)
         drawn_MM[i, j] += index(drawn)
         drawn_MM[j, i] = drawn_MM[i, j]
-        return Payoff(self.names, won_MM, drawn_MM)
+        starts_MM5[i, j] += [lost, 0, drawn, 0, won] if starts_5 is None else [index(count) for count in starts_5]
+        starts_MM5[j, i] = starts_MM5[i, j, ::-1]
+        return Payoff(self.names, won_MM, drawn_MM, starts_MM5)
 
     def place(self, player: str | int) -> int:
         """The row of a player."""
@@ -93,11 +105,26 @@ class Payoff:
         log_MM = np.log(self.points_MM + 0.5)
         return _sealed(log_MM - log_MM.T)
 
+    @cached_property
+    def count_MM(self) -> np.ndarray:
+        """Starts of each pair: what is independent."""
+        return _sealed(self.starts_MM5.sum(axis=-1))
+
+    @cached_property
+    def dispersion_MM(self) -> np.ndarray:
+        """How much more a rate varies than that of as many independent games without draws would: 1 where games are
+        that, near 0 where mirrored games of like players cancel, 2 where both games of a start always end alike.
+
+        What a pair of few starts does not show is taken from all others together."""
+        mean_MM, variance_MM, count_MM = moments(self.starts_MM5)
+        most_MM, found_MM = count_MM * mean_MM * (1.0 - mean_MM), count_MM * variance_MM
+        of_others = (x_MM.sum() / 2.0 - x_MM + UNKNOWN for x_MM in (found_MM, most_MM))  # each pair stands there twice
+        usual_MM = np.minimum(np.divide(*of_others), 1.0)
+        return _sealed(spread(mean_MM, variance_MM, count_MM, usual_MM) * self.games_MM / np.maximum(count_MM, 1))
+
     def interval(self, row: str | int, column: str | int) -> Interval:
-        """The win rate of the row player against the column player with its 95 % interval."""
-        i, j = self.place(row), self.place(column)
-        won, drawn, lost = int(self.won_MM[i, j]), int(self.drawn_MM[i, j]), int(self.won_MM[j, i])
-        return clopper_pearson(won + drawn / 2, won + drawn + lost)
+        """The win rate of the row player against the column player with its 95 % interval, by starts."""
+        return of_starts(self.starts_MM5[self.place(row), self.place(column)])
 
     def worst(self, row: str | int) -> tuple[str, Interval]:
         """The opponent met against which the win rate is lowest, and that rate.
@@ -127,18 +154,44 @@ class Payoff:
     def only(self, names: Sequence[str]) -> Payoff:
         """The games among these players, in this order."""
         rows = [self.place(name) for name in names]
-        return Payoff(tuple(names), self.won_MM[np.ix_(rows, rows)], self.drawn_MM[np.ix_(rows, rows)])
+        own = np.ix_(rows, rows)
+        return Payoff(tuple(names), self.won_MM[own], self.drawn_MM[own], self.starts_MM5[own])
 
     def merged(self, other: Payoff) -> Payoff:
         """All games of both tables; players of the same name are one player."""
         names = tuple(dict.fromkeys(self.names + other.names))
         place = {name: row for row, name in enumerate(names)}
         won_MM, drawn_MM = np.zeros((2, len(names), len(names)), np.int64)
+        starts_MM5 = np.zeros((len(names), len(names), 5), np.int64)
         for table in (self, other):
             rows = np.ix_(*[[place[name] for name in table.names]] * 2)
             won_MM[rows] += table.won_MM
             drawn_MM[rows] += table.drawn_MM
-        return Payoff(names, won_MM, drawn_MM)
+            starts_MM5[rows] += table.starts_MM5
+        return Payoff(names, won_MM, drawn_MM, starts_MM5)
+
+
+def single_games(won_MM: np.ndarray, drawn_MM: np.ndarray) -> np.ndarray:
+    """starts_MM5 of games that are independent."""
+    none_MM = np.zeros_like(won_MM)
+    return np.stack([won_MM.T, none_MM, drawn_MM, none_MM, won_MM], axis=-1)
+
+
+def _five(values: Any, players: int) -> np.ndarray:
+    given = np.array(values)
+    if (given.size and not np.issubdtype(given.dtype, np.integer)) or given.size != 5 * players**2:
+        raise RatingError(f"starts_MM5 has five whole numbers for each pair, found {given.shape}: check the table")
+    return given.astype(np.int64).reshape(players, players, 5)
+
+
+def _check_starts(starts_MM5: np.ndarray, won_MM: np.ndarray, drawn_MM: np.ndarray) -> None:
+    games_MM, count_MM = won_MM + won_MM.T + drawn_MM, starts_MM5.sum(axis=-1)
+    if (starts_MM5 != starts_MM5.transpose(1, 0, 2)[..., ::-1]).any() or (starts_MM5 < 0).any():
+        raise RatingError(
+            "what one player got of a start the other did not: starts_MM5 is mirrored, found one that is not"
+        )
+    if (count_MM > games_MM).any() or (games_MM > 2 * count_MM).any():
+        raise RatingError("a start is one game or two, one from each side, found other numbers: check the tally")
 
 
 def _counts(what: str, values: Any, players: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparring.ratings.alpha_rank import alpha_rank
 from sparring.ratings.bradley_terry import Ratings, bradley_terry
-from sparring.ratings.cycles import cycle_count, cyclic_share, noise_floor
+from sparring.ratings.cycles import Noise, cycle_count, cyclic_share, noise
 from sparring.ratings.nash import nash_average
 from sparring.ratings.payoff import Payoff
 from sparring.statistics.intervals import Interval
@@ -30,8 +30,8 @@ class Summary:
     alpha_rank_M: np.ndarray | None
     """From win rates, alpha raised until the order is stable."""
     cyclic_share: float | None
-    noise_floor: float | None
-    """The cyclic share that noise alone would show."""
+    noise: Noise | None
+    """What pools without cycles show."""
     cycles: int
     """Triples that beat each other round the loop at 0.7 or more."""
     worst: tuple[tuple[str, Interval] | None, ...]
@@ -62,7 +62,7 @@ def summarise(payoff: Payoff, anchor: str | None, *, seed: int = 0) -> Summary:
         nash_rating_M=nash_rating_M,
         alpha_rank_M=attempt("alpha-rank", ranked),
         cyclic_share=attempt("cyclic share", lambda: cyclic_share(payoff)),
-        noise_floor=attempt("noise floor", lambda: noise_floor(payoff, seed=seed)),
+        noise=attempt("noise", lambda: noise(payoff, seed=seed)),
         cycles=cycle_count(payoff),
         worst=tuple(payoff.worst(row) if games else None for row, games in enumerate(payoff.games_MM.sum(axis=1))),
         problems=tuple(problems),

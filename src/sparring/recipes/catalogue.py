@@ -16,7 +16,6 @@ from sparring.recipes.skirmish import (
     smac_3m,
     smac_corridor,
 )
-from sparring.recipes.small_games import blotto, five_moves, rock_paper_scissors
 from sparring.setup.config import EvalConfig, PlayConfig, RunConfig, SeatsConfig
 
 
@@ -135,22 +134,10 @@ def hunt() -> RunConfig:
     )
 
 
-def kuhn() -> RunConfig:
-    """Kuhn poker against oneself; the picture shows exact exploitability."""
-    return RunConfig(
-        game="kuhn",
-        total_steps=3_000_000,
-        play=PlayConfig(worlds=256, steps=16),
-        net=NetConfig(hidden=(32,)),
-        ppo=PPOConfig(entropy=Schedule.parse("0.05 -> 0.01"), discount=Schedule.parse(1.0)),
-        evaluation=EvalConfig(eval_every=10, eval_games=256),
-    )
-
-
 RECIPES: dict[str, Callable[[], RunConfig]] = {
     make.__name__: make
     for make in (
-        blotto, chase, debug, demo, dogfight, dogfight_gpu, fast_2s3z, fast_3m, fast_5m_vs_6m, fast_corridor,
-        five_moves, hunt, kuhn, rock_paper_scissors, smac_3m, smac_corridor, spread, tag,
+        chase, debug, demo, dogfight, dogfight_gpu, fast_2s3z, fast_3m, fast_5m_vs_6m, fast_corridor, hunt, smac_3m,
+        smac_corridor, spread, tag,
     )
 }  # fmt: skip

@@ -125,6 +125,14 @@ PRESETS: dict[str, Callable[[], Preset]] = {
 }
 
 
+WARNINGS = {
+    "cleanrl": "cleanrl earned 3.5 hunting in particles:tag, where the defaults earn 30.2 and random play 0.9",
+    "grouped": "grouped ended below random play on particles:spread (-39.1, random -26.6): see time=true",
+    "puffer": "puffer earned 2.4 hunting in particles:tag, where the defaults earn 30.2 and random play 0.9",
+}
+"""What was measured of presets that did badly (docs/log/2026-11-16-ppo-options.md): told to whoever chooses one."""
+
+
 def preset(name: str) -> Preset:
     if name not in PRESETS:
         raise ConfigError(unknown("preset", name, PRESETS))

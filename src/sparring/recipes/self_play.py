@@ -6,9 +6,9 @@ Every preset but `naive`, `psro` and `pbt` keeps a shadow as a candidate to depl
 opposes nobody there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.fields import check_ranges
@@ -25,6 +25,9 @@ NONE = schedule(0.0)
 FIRST_MEMORY, LAST_MEMORY = 0.01, 0.2
 """Half-life of the shadow as a share of the run, at its start and at its end: nearly an average of all so far, which
 forgets the beginning and outlasts a cycle (docs/log/2026-11-16-self-play.md)."""
+ANCHOR, MAGNET_MEMORY = schedule(0.5), 0.1
+"""Weight of the KL to a magnet, in deviations of the advantages, and its half-life at the end as a share of the run
+(docs/log/2026-11-18-settling.md)."""
 NO_ROLES = RolesConfig()
 MEMBERS = 8
 """Of a population, where nobody says otherwise."""
@@ -44,7 +47,11 @@ class SelfPlay:
     population: PopulationConfig = field(default_factory=PopulationConfig)
     shadow_half_life: Schedule = NONE
     shadow_tau: Schedule = NONE
+    shadow_every: int = 1
     anchor: Schedule = NONE
+    anchor_price: Schedule = NONE
+    learning: Mapping[str, Any] = field(default_factory=dict)
+    """Further settings of PPO by name, where the method is one of learning."""
 
 
 class Pace(NamedTuple):
@@ -56,20 +63,24 @@ class Pace(NamedTuple):
 
 
 def pace(config: RunConfig, opponents: OpponentsConfig, roles: RolesConfig = NO_ROLES) -> Pace:
-    from sparring.setup.build import lined_up, steps_counted  # load JAX, which the list of names does not need
+    from sparring.setup.build import (
+        decisions,
+        lined_up,
+        steps_counted,
+    )  # load JAX, which the list of names does not need
 
     game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     if roles.active:  # whose home sides alone learn; flags may yet change who there is, so nobody is seated
-        steps = config.play.worlds * config.play.steps * len(game.spec.seats_of_side[0])
+        steps = decisions(game.spec, config.play.worlds * config.play.steps * len(game.spec.seats_of_side[0]))
     else:
         met = joined(config, SelfPlay(opponents, shadow_half_life=schedule(1.0)))
         steps = steps_counted(lined_up(game, met).seating, config.play.steps)
     return Pace(steps, -(-config.total_steps // steps))
 
 
-def memory(pace: Pace) -> Schedule:
+def memory(pace: Pace, last: float = LAST_MEMORY) -> Schedule:
     """The shadow's half-life in updates, one for each iteration."""
-    first, last = (max(1.0, round(share * pace.iterations, 1)) for share in (FIRST_MEMORY, LAST_MEMORY))
+    first, last = (max(1.0, round(share * pace.iterations, 1)) for share in (FIRST_MEMORY, last))
     return Schedule(first, last, "linear")
 
 
@@ -108,6 +119,54 @@ def naive(_: RunConfig) -> SelfPlay:
     equilibria the newest policy circles; its Elo need not show it.
     """
     return SelfPlay()
+
+
+def averaged(config: RunConfig) -> SelfPlay:
+    """`naive`, and its slow average is kept as the other candidate to deploy: it opposes nobody and changes no step.
+
+    The control for whatever else is said to help: often the average does it, and not whom the learner met.
+    """
+    return SelfPlay(shadow_half_life=memory(pace(config, OpponentsConfig())))
+
+
+def magnet(config: RunConfig) -> SelfPlay:
+    """The current self alone, held back by a KL to its own slow average: the newest policy itself comes to rest.
+
+    EMAgnet (arXiv:2606.23995); magnetic mirror descent (arXiv:2206.05825) with a magnet that moves. Advantages are
+    scaled to deviation 1, so one weight means the same in every game. The average opposes nobody and is the other
+    candidate to deploy. Where skill is to be found and not a balance, as in air combat, being held back costs speed.
+    """
+    found = pace(config, OpponentsConfig())
+    return SelfPlay(shadow_half_life=memory(found, MAGNET_MEMORY), anchor=ANCHOR)
+
+
+def mmd(config: RunConfig) -> SelfPlay:
+    """Magnetic mirror descent (arXiv:2206.05825) as deep learning has it: an entropy bonus, a KL to the last policy.
+
+    The bonus is the pull of a uniform magnet; it falls over the run, so that what is left at the end is the game's own
+    equilibrium and not that of a game that pays for randomness. Weights as in a public sweep over games of hidden
+    information. The KL is that of the old policy to the new, where the source has it the other way round.
+    """
+    fixed = {"loss": "clip_kl", "kl_weight": 0.05, "kl_min": NONE, "kl_max": schedule(1e6)}
+    return SelfPlay(
+        shadow_half_life=memory(pace(config, OpponentsConfig())),
+        learning={**fixed, "entropy": schedule("0.05 -> 0.005")},
+    )
+
+
+def rnad(config: RunConfig) -> SelfPlay:
+    """Regularised Nash dynamics (DeepNash, arXiv:2206.15378): the current self, in a game where leaving a fixed policy
+    costs, and the opponent is paid for it.
+
+    That policy is replaced by the newest after each twentieth of the run. Weight 0.2 as in the paper, of rewards
+    scaled to deviation 1, so that it means the same in every game. Ours: PPO in place of NeuRD and V-trace, a fixed
+    policy that is replaced at once instead of blended in, and no dropping of small probabilities at the end.
+    """
+    found = pace(config, OpponentsConfig())
+    return SelfPlay(
+        shadow_tau=schedule(1.0), shadow_every=max(1, found.iterations // 20), anchor_price=schedule(0.2),
+        learning={"reward_scale": True},
+    )  # fmt: skip
 
 
 def half_history(config: RunConfig) -> SelfPlay:
@@ -218,9 +277,10 @@ def alphastar(config: RunConfig) -> SelfPlay:
 
 
 def alphastar_safe(config: RunConfig) -> SelfPlay:
-    """`alphastar`, but marks must be passed by a bound of the 95 % interval, not by a rate that may be luck.
+    """`alphastar`, but marks must be passed by an estimated bound of the rate, not by a rate that may be luck.
 
-    The source compares rates over many thousands of games; with few games a rate of 0.7 is often an even match.
+    The source compares rates over many thousands of games; with few games a rate of 0.7 is often an even match. The
+    bound is that of a 95 % interval of fading counts, looked at in every iteration: careful, but no guarantee.
     """
     return league_of(config, RolesConfig(mains=1, main_exploiters=1, league_exploiters=2, judge="bound"))
 
@@ -281,8 +341,8 @@ def hundred(config: RunConfig) -> PoolConfig:
 SELF_PLAY: dict[str, Callable[[RunConfig], SelfPlay]] = {
     make.__name__: make
     for make in (
-        sparring, naive, half_history, three_way, fading_history, shadow, pool, openai_five, bansal, alphago_zero,
-        alphastar, alphastar_safe, psro, pbt, ftw,
+        sparring, naive, averaged, magnet, mmd, rnad, half_history, three_way, fading_history, shadow, pool,
+        openai_five, bansal, alphago_zero, alphastar, alphastar_safe, psro, pbt, ftw,
     )
 }  # fmt: skip
 
@@ -304,8 +364,8 @@ def apply(config: RunConfig, name: str) -> RunConfig:
 
 
 def joined(config: RunConfig, chosen: SelfPlay) -> RunConfig:
-    parts = {one.name: getattr(chosen, one.name) for one in fields(chosen)}
+    parts = {one.name: getattr(chosen, one.name) for one in fields(chosen) if one.name != "learning"}
     of_ppo = {name: parts.pop(name) for name in tuple(parts) if name not in RunConfig.__dataclass_fields__}
     if not chosen.population.population:  # then a population is somebody's own, to go with any preset
         del parts["population"]
-    return replace(config, **parts, ppo=replace(config.ppo, **of_ppo))
+    return replace(config, **parts, ppo=replace(config.ppo, **of_ppo, **chosen.learning))

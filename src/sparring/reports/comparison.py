@@ -11,7 +11,19 @@ import numpy as np
 from rich.table import Column, Table
 from rich.text import Text
 
-from sparring.evaluation.regimes import AGAINST_BOTS, EXPLOITABILITY, RATING, RETURN, WORST, Candidate, Comparison
+from sparring.evaluation.regimes import (
+    AGAINST_BOTS,
+    EQUAL_TIME,
+    EXPLOITABILITY,
+    EXPLOITED,
+    POINTS,
+    RATING,
+    RETURN,
+    WORST,
+    Candidate,
+    Comparison,
+)
+from sparring.reports.standings import cyclic_text
 from sparring.statistics.intervals import Interval, mean_interval
 from sparring.statistics.sequential import welch
 
@@ -34,6 +46,10 @@ class Measure:
 
 MEASURES = (
     Measure(EXPLOITABILITY, "low", 3, "what the best answer to it wins, exactly; 0 is a Nash equilibrium.", least=0.0),
+    Measure(POINTS, "high", 2, "share of the points against all bots of the game.", least=0.0, most=1.0),
+    Measure(
+        EXPLOITED, "low", 3, "what trained responses won of it (sparring exploit): a lower bound of exploitability.",
+    ),
     Measure(RATING, "high", 0, "Bradley-Terry on the Elo scale, random is 0; 100 more win 64 % of the points."),
     Measure(
         WORST, "high", 2, "points against whom it did worst against of all there; the least of many is too low.",
@@ -50,7 +66,8 @@ def measures(comparison: Comparison) -> list[Measure]:
     found = []
     for kind in MEASURES:
         for name in names:
-            if name == kind.name or (name.startswith(f"{kind.name} ") and kind.name in (RETURN, AGAINST_BOTS)):
+            sides = kind.name in (RETURN, POINTS, AGAINST_BOTS) and name.startswith(f"{kind.name} ")
+            if name in (kind.name, kind.name + EQUAL_TIME) or sides:
                 found.append(Measure(name, kind.better, kind.digits, kind.meaning, kind.least, kind.most))
     return found
 
@@ -133,8 +150,19 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def equal_time_table(comparison: Comparison) -> Table:
+    columns = [measure for measure in measures(comparison) if measure.name.endswith(EQUAL_TIME)]
+    table = Table(Column("candidate", no_wrap=True), box=None, min_width=60, title="At equal time")
+    for measure in columns:
+        table.add_column(measure.name.removesuffix(EQUAL_TIME), justify="right")
+    for one in comparison.candidates:
+        cells = [interval_text(interval_of(one, measure, comparison), measure.digits) for measure in columns]
+        table.add_row(*map(Text, (one.name, *cells)))
+    return table
+
+
 def strength_table(comparison: Comparison) -> Table:
-    columns = measures(comparison)
+    columns = [measure for measure in measures(comparison) if not measure.name.endswith(EQUAL_TIME)]
     title = f"Regimes on {comparison.game}, {seeds_text(comparison.seeds)}"
     table = Table(Column("candidate", no_wrap=True), box=None, min_width=60, title=title)
     for measure in columns:
@@ -161,12 +189,18 @@ def cost_table(comparison: Comparison) -> Table:
 
 def explanation(comparison: Comparison) -> list[str]:
     """A line on each column, and what is missing."""
-    notes = [(measure.name, measure.meaning) for measure in measures(comparison)]
+    notes = [(one.name, one.meaning) for one in measures(comparison) if not one.name.endswith(EQUAL_TIME)]
+    if comparison.evaluations:
+        count, ranked = comparison.evaluations, "; rating and worst are of the end" * bool(comparison.games)
+        mean = f"a run's figures are means over its evaluations after half of its steps, {count} or more"
+        notes.append(("second half", f"{mean}{ranked}."))
+    if comparison.clock is not None:
+        begun = f"the same of the first {comparison.clock:,.1f} seconds of training, compiling left out"
+        notes.append(("equal time", f"{begun}: what the fastest took for all its steps."))
     if comparison.games:
         notes.append(("against", f"the most frequent such opponent. {comparison.games} games a pair, from both sides."))
-    if comparison.cyclic_share is not None and comparison.noise_floor is not None:
-        share, floor = f"{comparison.cyclic_share:.1%}", f"{comparison.noise_floor:.1%}"
-        notes.append(("cyclic", f"{share} of the differences between candidates fit no ranking; noise shows {floor}."))
+    if comparison.cyclic_share is not None and comparison.noise is not None:
+        notes.append(("cyclic", cyclic_text(comparison.cyclic_share, comparison.noise)))
     notes += [
         ("seconds", "of the whole process: start, compiling, training, evaluations, report."),
         ("first iteration", "seconds of it: mostly compiling, and less where programs were kept from before."),
@@ -210,8 +244,11 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "costs": {regime: asdict(cost) for regime, cost in comparison.costs.items()},
         "failures": dict(comparison.failures),
         "games": comparison.games,
+        "evaluations": comparison.evaluations,
+        "clock": comparison.clock,
         "cyclic_share": comparison.cyclic_share,
-        "noise_floor": comparison.noise_floor,
+        "noise_floor": comparison.noise and comparison.noise.floor,
+        "cyclic_p": comparison.noise and comparison.noise.p_value,
         "yardstick": comparison.candidates[0].name if comparison.candidates else None,
         "verdicts": {measure.name: verdicts(comparison, measure) for measure in columns} if judged else {},
         "judgement": judgement(comparison),

@@ -98,7 +98,7 @@ def gap_lines(found: Conventions) -> list[str]:
     others = found.gap_of_others
     wider = "two players say nothing about others that were made the same way."
     if others is not None:
-        wider = f"between {others.low:.2f} and {others.high:.2f} for other players that were made the same way."
+        wider = f"roughly between {others.low:.2f} and {others.high:.2f} for other players that were made the same way."
     return [
         f"gap         {spread_text(found.gap)}, self-play less cross-play of these very players;",
         f"            {wider}",

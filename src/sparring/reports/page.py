@@ -1,22 +1,19 @@
 """The report of a run: one HTML file that needs nothing else, and the picture in it as a file of its own."""
 
 from base64 import b64encode
-from collections import defaultdict
 from collections.abc import Sequence
 from html import escape
-from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scipy.special import stdtrit
-
 from sparring.core.errors import RunError
 from sparring.evaluation.scoring import SideScore
+from sparring.evaluation.stored import deployed, last_scores
 from sparring.reports.curves import draw_curves
+from sparring.reports.exploits import kept_rows
 from sparring.reports.tables import full_rows, legend, summary_rows
-from sparring.statistics.intervals import Interval, mean_interval, wilson
 from sparring.store.durable import replace_file
-from sparring.store.results import ResultRow, read_results
+from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 
 STYLE = """
@@ -52,38 +49,6 @@ def write_report(run: RunDir) -> ReportFiles:
     return files
 
 
-def last_scores(rows: Sequence[ResultRow], manifest: dict[str, Any]) -> list[SideScore]:
-    """The scores of the newest evaluation, from the stored sums."""
-    evaluated = [row for row in rows if row.kind == "eval"]
-    newest = max((row.iteration for row in evaluated), default=None)
-    groups: dict[tuple, list[ResultRow]] = defaultdict(list)
-    for row in evaluated:
-        if row.iteration == newest:
-            groups[row.side, row.player, row.opponent].append(row)
-    return [score_of(group, manifest["score"]) for group in groups.values()]
-
-
-def score_of(rows: Sequence[ResultRow], judged_by: str) -> SideScore:
-    """Several rows are several seeds."""
-    games, wins = sum(row.games for row in rows), sum(row.wins for row in rows)
-    draws, losses = sum(row.draws for row in rows), sum(row.losses for row in rows)
-    mean = mean_interval([row.return_sum / row.games for row in rows]) if len(rows) > 1 else from_sums(rows[0])
-    length = sum(row.length_sum for row in rows) / games
-    points = wilson(wins + draws / 2, games) if judged_by == "outcome" else None
-    first = rows[0]
-    return SideScore(first.side, first.player, first.opponent, games, wins, draws, losses, length, mean, points)
-
-
-def from_sums(row: ResultRow) -> Interval:
-    """Student's interval of the mean from count, sum and sum of squares."""
-    mean = row.return_sum / row.games
-    if row.games < 2:
-        return mean_interval([mean])
-    variance = max(row.return_square_sum - row.games * mean**2, 0.0) / (row.games - 1)
-    half = float(stdtrit(row.games - 1, 0.975)) * sqrt(variance / row.games)
-    return Interval(mean, mean - half, mean + half, row.games)
-
-
 def page(
     run: RunDir, manifest: dict[str, Any], lines: Sequence[dict[str, Any]], picture: bytes, scores: list[SideScore]
 ) -> str:
@@ -98,6 +63,7 @@ learners: {escape(", ".join(manifest["learners"]))}.</p>
 <img alt="curves of training, evaluation and health" src="data:image/png;base64,{b64encode(picture).decode()}">
 <h2>Evaluation</h2>
 {evaluation(run, manifest, scores)}
+{weaknesses(run)}
 {told(lines)}
 <h2>Made with</h2>{table(["fact", "value"], fact_rows(manifest))}
 <h2>Settings</h2><pre>{escape(run.config_path.read_text(encoding="utf-8", errors="replace"))}</pre>
@@ -114,6 +80,15 @@ def evaluation(run: RunDir, manifest: dict[str, Any], scores: list[SideScore]) -
 is the one that did best in the learner's place. More games: <code>{command}</code></p>
 {table(*summary_rows(scores, manifest))}
 <details><summary>All line-ups, the bots alone among them</summary>{table(*full_rows(scores, manifest))}</details>"""
+
+
+def weaknesses(run: RunDir) -> str:
+    """Which policy to deploy and why, and what was found to be won of them."""
+    verdict, lines = deployed(run), run.exploits()
+    said = f"<p>{escape(verdict.sentence())} By name: <code>{escape(f'{run.path}:deployed')}</code></p>"
+    found = f"""<h2>What can be won of it</h2><p class="note">Exploitability, in units of return: exact, or (≥) at least
+what trained responses won in games that did not choose them.</p>{table(*kept_rows(lines))}"""
+    return said * verdict.chosen + found * bool(lines)
 
 
 def told(lines: Sequence[dict[str, Any]]) -> str:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sparring.evaluation.scoring import SideScore
+from sparring.ratings.cycles import Noise
 from sparring.ratings.payoff import Payoff
 from sparring.ratings.summary import Summary
 from sparring.reports.tables import interval_text, spread_text
@@ -59,18 +60,22 @@ def explanation(payoff: Payoff, summary: Summary) -> list[str]:
         "Nash     share in the mixture that nobody here beats; copies of a player share one portion.",
         "worst    points against the opponent it does worst against; the lowest of many is somewhat too low.",
     ]
-    if summary.cyclic_share is not None and summary.noise_floor is not None:
-        lines.append(
-            f"cyclic   {summary.cyclic_share:.1%} of the differences fit no ranking; games of this number show "
-            f"{summary.noise_floor:.1%} by noise alone."
-        )
+    if summary.cyclic_share is not None and summary.noise is not None:
+        lines.append(f"cyclic   {cyclic_text(summary.cyclic_share, summary.noise)}")
     lines.append(f"cycles   triples that beat each other round the loop at 70 % or more: {summary.cycles}.")
     games_MM = payoff.games_MM
     met = games_MM[games_MM > 0]
     if met.size:
         count = f"{met.min()}" if met.min() == met.max() else f"{met.min()} to {met.max()}"
-        lines.append(f"games    {count} a pair, each start from both sides. Brackets are 95 % intervals.")
+        lines.append(f"games    {count} a pair, each start from both sides. Brackets are 95 % intervals, by starts.")
     return lines + [f"missing  {problem}" for problem in summary.problems]
+
+
+def cyclic_text(share: float, noise: Noise) -> str:
+    """What the cyclic share says: no more than that noise can or cannot be all of it."""
+    sign = "there are cycles" if noise.p_value <= 0.05 else "no sign of cycles"
+    noisy = f"noise shows up to {noise.floor:.1%} (p = {noise.p_value:.3f})"
+    return f"{share:.1%} of the differences fit no ranking; {noisy}: {sign}."
 
 
 def rating_text(summary: Summary, i: int) -> str:
@@ -111,7 +116,8 @@ def standings_json(payoff: Payoff, summary: Summary) -> dict[str, Any]:
         "players": players,
         "payoff": payoff.to_dict(),
         "cyclic_share": summary.cyclic_share,
-        "noise_floor": summary.noise_floor,
+        "noise_floor": summary.noise and summary.noise.floor,
+        "cyclic_p": summary.noise and summary.noise.p_value,
         "cycles": summary.cycles,
         "problems": list(summary.problems),
     }

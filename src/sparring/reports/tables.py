@@ -170,4 +170,9 @@ def scores_json(scores: Sequence[SideScore]) -> list[dict[str, Any]]:
             return {key: plain(item) for key, item in value.items()}
         return None if isinstance(value, float) and isnan(value) else value
 
-    return [plain(asdict(score)) for score in scores]
+    def told(score: SideScore) -> dict[str, Any]:
+        intervals = {"mean_return": asdict(score.mean_return), "points": score.points and asdict(score.points)}
+        by_seed = {name: [own._asdict() for own in getattr(score, name)] for name in ("returns", "scores")}
+        return plain({**asdict(score), **intervals, **by_seed})
+
+    return [told(score) for score in scores]

@@ -22,7 +22,7 @@ from sparring.play.defeats import empty_archive
 from sparring.play.seating import Group
 from sparring.setup.build import Built
 from sparring.setup.config import has_pool
-from sparring.setup.program import Frozen, Orders, Plan, TrainState, seat_players
+from sparring.setup.program import Orders, Plan, TrainState, seat_players
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def first_state(built: Built) -> TrainState:
 
 @partial(jax.jit, static_argnums=0)
 def begin_runs(
-    beginning: Beginning, game: Game, rosters: dict[str, Frozen], orders_R: Orders, models_R: tuple[ActorCritic, ...],
+    beginning: Beginning, game: Game, rosters: dict[str, Any], orders_R: Orders, models_R: tuple[ActorCritic, ...],
     knobs: tuple[Array, ...], seeds_R: Array,
 ) -> TrainState:  # fmt: skip
     def begin_run(orders: Orders, models: tuple[ActorCritic, ...], seed: Array) -> TrainState:

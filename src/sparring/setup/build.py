@@ -1,6 +1,7 @@
 """From a config to something that runs: the game, the plan, the knobs of every iteration."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -28,7 +29,7 @@ from sparring.setup.checks import check, check_learning, nearest_divisor
 from sparring.setup.config import RunConfig, has_bots, weakens
 from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
-from sparring.setup.program import Frozen, Orders, Plan
+from sparring.setup.program import Orders, Plan
 
 FILMED = 8
 """Most steps from one state that is kept for defeats to the next."""
@@ -42,13 +43,14 @@ class Built:
     game: Game
     lineup: LineUp
     plan: Plan
-    rosters: dict[str, Frozen]
+    rosters: dict[str, Any]
+    """By family the stacked policies that do not learn here."""
     settings: tuple[tuple[PPOConfig, ...], ...]
     """The settings of every learner, in the order of the learning groups."""
     counted_steps: int = 0
     """Steps of an iteration where the seating has changed since the run began: as they were counted then."""
 
-    @property
+    @cached_property
     def steps_per_iteration(self) -> int:
         """Steps of one seed, counted over the seats that learn."""
         return self.counted_steps or steps_counted(self.plan.seating, self.plan.steps)
@@ -100,7 +102,7 @@ class Built:
         """knobs_LH for each learning group: coefficients, then the weights of shaping terms."""
         progress, shaping_J = self.progress(iteration), self.shaping_J(iteration)
         kinds = {id(ppo): ppo for group in self.settings for ppo in group}  # most learners share one
-        known = {key: np.concatenate([knobs_at(ppo, progress), shaping_J]) for key, ppo in kinds.items()}
+        known = {key: np.concatenate([knobs_at(ppo, progress, iteration), shaping_J]) for key, ppo in kinds.items()}
         return tuple(np.stack([known[id(ppo)] for ppo in group]) for group in self.settings)
 
     def shaping_J(self, iteration: int) -> np.ndarray:
@@ -148,7 +150,7 @@ def bot_count(game: Game, config: RunConfig) -> int:
 
 
 def steps_counted(seating: Seating, steps: int) -> int:
-    """Steps of one iteration, over the seats that learn."""
+    """Steps of one iteration, over the seats that learn; where seats decide in turn, waiting is no step."""
     changing = seating.changing  # where others may drive the away side, its steps are not counted
 
     def counted(block: int, side: int) -> bool:
@@ -158,7 +160,12 @@ def steps_counted(seating: Seating, steps: int) -> int:
         seating.seats_in(seating.groups[i]) * sum(counted(*lane) for row in seating.groups[i].lanes for lane in row)
         for i in seating.learning
     )
-    return seats * seating.worlds * steps
+    return decisions(seating.spec, seats * seating.worlds * steps)
+
+
+def decisions(spec: GameSpec, seat_steps: int) -> int:
+    """How many of the steps of seats are decisions, on average over who decides when."""
+    return max(1, seat_steps // spec.seats) if spec.in_turn else seat_steps
 
 
 def check_blocks(game: Game, config: RunConfig) -> None:
@@ -192,13 +199,12 @@ def check_minibatches(config: RunConfig, seating: Seating) -> None:
             )
 
 
-def rosters_of(game: Game, config: RunConfig) -> dict[str, Frozen]:
+def rosters_of(game: Game, config: RunConfig) -> dict[str, Any]:
     """The bots that oppose: the one of a config that names it, or the whole ladder."""
     names = (config.seats.opponent,) if config.seats.opponent else ladder_of(game, config) if has_bots(config) else ()
     if not names:
         return {}
-    ids = jnp.asarray([FIRST["bot"] + row for row in range(len(names))], jnp.uint32)
-    roster = Frozen(stack([Scripted.make(game, name) for name in names]), ids)
+    roster = stack([Scripted.make(game, name) for name in names])
     if not config.changing:
         return {BOTS: roster}
     return {bots_family(game.spec, seats): roster for seats in game.spec.seats_of_side}

@@ -14,8 +14,7 @@ from sparring.league.roles import check_roles
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, coefficient
 from sparring.nets.config import NetConfig, check_net
 from sparring.setup.config import RunConfig
-from sparring.setup.needs import check_needs
-from sparring.setup.win_rates import check_win_rates
+from sparring.setup.needs import check_needs, check_win_rates
 
 NONE = Schedule.parse(0.0)
 
@@ -42,8 +41,9 @@ def check_learning(ppo: PPOConfig, net: NetConfig) -> None:
         raise ConfigError("shadow_half_life and shadow_tau say the same in two ways, found both. Leave one out.")
     if ppo.on("shadow_half_life") and min(ppo.shadow_half_life.start, ppo.shadow_half_life.end) <= 0:
         raise ConfigError(f"shadow_half_life must be above 0 all the time, found {ppo.shadow_half_life}.")
-    if ppo.on("anchor") and not ppo.has_shadow:
-        raise ConfigError("anchor holds the policy near its shadow, and there is none. Set shadow_half_life.")
+    for name in ("anchor", "anchor_price"):
+        if ppo.on(name) and not ppo.has_shadow:
+            raise ConfigError(f"{name} holds the policy near its shadow, and there is none. Set shadow_half_life.")
     if ppo.kl_min.start > ppo.kl_max.start or ppo.kl_min.end > ppo.kl_max.end:
         raise ConfigError(f"kl_min must not exceed kl_max, found {ppo.kl_min} and {ppo.kl_max}.")
     if ppo.on("advantage_noise") and ppo.normalise_advantage not in ("batch", "side"):

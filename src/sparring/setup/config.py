@@ -38,6 +38,8 @@ class PlayConfig:
 class EvalConfig:
     eval_every: int = setting(0, least=0, most=LARGEST)
     """Iterations between two evaluations; 0: only at the end."""
+    eval_times: int = setting(0, least=0, most=LARGEST)
+    """Also this many evaluations spread evenly over the run, the last at its end; 0: none. Usual: 20."""
     eval_first: bool = False
     """Also evaluate before the first iteration, to show what training changed."""
     eval_games: int = setting(32, least=0, most=LARGEST)

@@ -1,6 +1,7 @@
 """Who learns, and where: from a config and a game's spec to seats, families, learners and blocks."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, floor
 
 from sparring.core.errors import ConfigError
@@ -22,7 +23,7 @@ class LineUp:
     learners: tuple[tuple[str, ...], ...]
     """Names of the learners of each learning group, in the order of their rows."""
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(name for group in self.learners for name in group)
 

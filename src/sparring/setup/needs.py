@@ -1,12 +1,20 @@
-"""Which settings need another one to mean anything: one that is set without its switch is refused, not ignored."""
+"""Which settings need another one to mean anything, and which need games that are won: one that is set without is
+refused, not ignored."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from sparring.core.errors import ConfigError
-from sparring.core.fields import leaves
-from sparring.league.config import SHARES
+from sparring.core.fields import leaves, overlaid
+from sparring.core.spec import GameSpec
+from sparring.league.config import SHARES, ByAge
+from sparring.league.stages import parse_stages
 from sparring.setup.config import RunConfig, has_bots
+
+BY_AGE: tuple[str, ...] = get_args(ByAge)
+AS_DEFAULT = "as --self-play sparring does here"
+COUNTS_WINS = ("points/", "won/", "drawn/")
+"""Metrics that are there only where games are won."""
 
 
 class Need(NamedTuple):
@@ -23,8 +31,8 @@ def samplers(config: RunConfig) -> tuple[str, ...]:
     return (opponents.sampler, opponents.late_sampler, opponents.bot_sampler, *by_rating, *by_strength)
 
 
-def drawn_by(*rules: str) -> Need:
-    return Need(lambda c: bool({*rules} & {*samplers(c)}), f"sampler={rules[0]} (or late_sampler, or bot_sampler)")
+def drawn_by(rule: str, names: str) -> tuple[str, Callable[[RunConfig], bool], str]:
+    return f"sampler={rule} (or late_sampler, or bot_sampler)", lambda c: rule in samplers(c), names
 
 
 def mixed(config: RunConfig) -> bool:
@@ -37,105 +45,113 @@ def moving(config: RunConfig) -> Iterator[bool]:
     return (getattr(config.opponents, name).shape != "constant" for name in SHARES)
 
 
+def led(config: RunConfig) -> bool:
+    return config.curriculum.curriculum
+
+
+def bred(config: RunConfig) -> bool:
+    return config.population.population > 0
+
+
 def by_shares(config: RunConfig) -> bool:
     return config.roles.mains > 0 and config.roles.main_rule == "shares"
 
 
-MEMORY = Need(lambda c: c.recurrent, "memory=gru or memory=lstm")
-KL = Need(lambda c: c.ppo.loss in ("kl", "clip_kl"), "loss=kl or loss=clip_kl")
-MIXTURE = Need(mixed, "a share of shadow, history or bots, and no league of roles (mains or oracles)")
-CURRICULUM = Need(lambda c: c.curriculum.curriculum, "curriculum")
-WEAKENED = Need(lambda c: c.curriculum.curriculum and c.curriculum.weaken_levels > 0, "curriculum with weaken_levels")
-DEFEATS = Need(lambda c: c.defeats.defeat_share > 0, "defeat_share above 0")
-GATE = Need(lambda c: c.gates.gate != "none", "gate=rate or gate=sprt")
-ROLES = Need(lambda c: c.roles.active, "mains or oracles above 0")
-MAINS = Need(lambda c: c.roles.mains > 0, "mains above 0")
-SHARED_MAINS = Need(by_shares, "mains above 0 with main_rule=shares")
-HUNTED_MAINS = Need(lambda c: by_shares(c) and c.roles.main_exploiters > 0, "main_exploiters and main_rule=shares")
-MAIN_EXPLOITERS = Need(lambda c: c.roles.main_exploiters > 0, "main_exploiters above 0")
-LEAGUE_EXPLOITERS = Need(lambda c: c.roles.league_exploiters > 0, "league_exploiters above 0")
-EXPLOITERS = Need(
-    lambda c: c.roles.main_exploiters + c.roles.league_exploiters > 0, "main_exploiters or league_exploiters above 0"
-)
-ORACLES = Need(lambda c: c.roles.oracles > 0, "oracles above 0")
-POPULATION = Need(lambda c: c.population.population > 0, "population above 0")
-TRUNCATION = Need(
-    lambda c: c.population.population > 0 and c.population.pbt_select == "truncation",
-    "population above 0 with pbt_select=truncation",
-)
-NOT_WELCH = Need(
-    lambda c: c.population.population > 0 and c.population.pbt_select != "welch",
-    "population above 0 with pbt_select=truncation or tournament",
-)
-LEAGUE = Need(lambda c: c.changing, "opponents that change: a share of shadow, history or bots, or a league of roles")
-BOTS = Need(has_bots, "a share of bots")
+LEAGUE = "opponents that change: a share of shadow, history or bots, or a league of roles"
+MIXTURE = "a share of shadow, history or bots, and no league of roles (mains or oracles)"
 
-NEEDS: dict[str, Need] = {
-    "side": Need(lambda c: bool(c.seats.opponent), "an opponent"),
+TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
+    ("an opponent", lambda c: bool(c.seats.opponent), "side"),
     # Networks and learning.
-    "memory_size": MEMORY,
-    "sequence": MEMORY,
-    "activation": Need(lambda c: c.net.body == "mlp" or bool(c.net.convolutions), "body=mlp or convolutions"),
-    "initial_std": Need(lambda c: c.net.std != "fixed", "std=independent or std=state"),
-    "fixed_std": Need(lambda c: c.net.std == "fixed", "std=fixed"),
-    "clip": Need(lambda c: c.ppo.loss != "kl", "loss=clip, loss=clip_kl or loss=spo"),
-    **dict.fromkeys(("kl_weight", "kl_min", "kl_max"), KL),
-    "trace_clip": Need(lambda c: c.ppo.advantage == "vtrace", "advantage=vtrace"),
-    "huber_delta": Need(lambda c: c.ppo.value_loss == "huber", "value_loss=huber"),
-    "value_norm_rate": Need(lambda c: c.ppo.value_norm != "none", "value_norm=running or value_norm=popart"),
+    ("memory=gru or memory=lstm", lambda c: c.recurrent, "memory_size sequence"),
+    ("body=mlp or convolutions", lambda c: c.net.body == "mlp" or bool(c.net.convolutions), "activation"),
+    ("std=independent or std=state", lambda c: c.net.std != "fixed", "initial_std"),
+    ("std=fixed", lambda c: c.net.std == "fixed", "fixed_std"),
+    ("loss=clip, loss=clip_kl or loss=spo", lambda c: c.ppo.loss != "kl", "clip"),
+    ("loss=kl or loss=clip_kl", lambda c: c.ppo.loss in ("kl", "clip_kl"), "kl_weight kl_min kl_max"),
+    ("advantage=vtrace", lambda c: c.ppo.advantage == "vtrace", "trace_clip"),
+    ("value_loss=huber", lambda c: c.ppo.value_loss == "huber", "huber_delta"),
+    ("value_norm=running or value_norm=popart", lambda c: c.ppo.value_norm != "none", "value_norm_rate"),
+    ("shadow_tau or shadow_half_life", lambda c: c.ppo.has_shadow, "shadow_every"),
     # Who opposes.
-    **dict.fromkeys(("sampler", "late_sampler"), MIXTURE),
-    **dict.fromkeys(("current", "ladder", "bot_sampler"), LEAGUE),
-    "follow": Need(lambda c: c.changing and any(moving(c)), "a share that changes, as --history '0.1 -> 0.5'"),
-    **dict.fromkeys(("follow_from", "follow_to"), Need(lambda c: c.opponents.follow == "rate", "follow=rate")),
-    **dict.fromkeys(("bot_temperature", "bot_epsilon"), BOTS),
-    **dict.fromkeys(("history_temperature", "history_epsilon"), MIXTURE),
-    **dict.fromkeys(("snapshot_every", "snapshot_mark", "eviction", "keep_evicted"), MIXTURE),
-    **dict.fromkeys(("pool_size", "shrink", "forget"), LEAGUE),
-    "late_from": Need(lambda c: mixed(c) and bool(c.opponents.late_sampler), "late_sampler"),
-    "pfsp_power": drawn_by("pfsp_hard"),
-    "delta": drawn_by("delta_uniform"),
-    "window": drawn_by("window"),
-    **dict.fromkeys(("recency_power", "recency_skip"), drawn_by("recency_power")),
-    "recency_half_life": drawn_by("geometric"),
-    "quality_rate": drawn_by("quality"),
-    "elo_sigma": drawn_by("elo_gaussian"),
-    **dict.fromkeys(("rate_target", "rate_sigma"), drawn_by("target_rate")),
-    **dict.fromkeys(("curriculum_share", "climb_rate", "retreat_rate", "level_games", "weaken_levels"), CURRICULUM),
-    **dict.fromkeys(("weaken", "weakest"), WEAKENED),
-    **dict.fromkeys(("defeat_size", "defeat_reach", "defeat_coped"), DEFEATS),
-    **dict.fromkeys(("gate_games", "gate_rate", "gate_floor", "gate_anchor_floor"), GATE),
-    "gate_null": Need(lambda c: c.gates.gate == "sprt", "gate=sprt"),
+    (LEAGUE, lambda c: c.changing, "current ladder bot_sampler pool_size shrink forget"),
+    (MIXTURE, mixed, "sampler late_sampler history_temperature history_epsilon"),
+    (MIXTURE, mixed, "snapshot_every snapshot_mark eviction keep_evicted"),
+    ("a share that changes, as --history '0.1 -> 0.5'", lambda c: c.changing and any(moving(c)), "follow"),
+    ("follow=rate", lambda c: c.opponents.follow == "rate", "follow_from follow_to"),
+    ("a share of bots", has_bots, "bot_temperature bot_epsilon"),
+    ("late_sampler", lambda c: mixed(c) and bool(c.opponents.late_sampler), "late_from"),
+    drawn_by("pfsp_hard", "pfsp_power"),
+    drawn_by("delta_uniform", "delta"),
+    drawn_by("window", "window"),
+    drawn_by("recency_power", "recency_power recency_skip"),
+    drawn_by("geometric", "recency_half_life"),
+    drawn_by("quality", "quality_rate"),
+    drawn_by("elo_gaussian", "elo_sigma"),
+    drawn_by("target_rate", "rate_target rate_sigma"),
+    ("curriculum", led, "curriculum_share climb_rate retreat_rate level_games weaken_levels"),
+    ("curriculum with weaken_levels", lambda c: led(c) and c.curriculum.weaken_levels > 0, "weaken weakest"),
+    ("defeat_share above 0", lambda c: c.defeats.defeat_share > 0, "defeat_size defeat_reach defeat_coped"),
+    ("gate=rate or gate=sprt", lambda c: c.gates.gate != "none", "gate_games gate_rate gate_floor gate_anchor_floor"),
+    ("gate=sprt", lambda c: c.gates.gate == "sprt", "gate_null"),
     # Several learners.
-    "role_steps": ROLES,
-    **dict.fromkeys(("main_rule", "judge"), MAINS),
-    **dict.fromkeys(("league_self_play", "league_pfsp", "struggling_below", "forgotten_below"), SHARED_MAINS),
-    "exploiters_below": HUNTED_MAINS,
-    **dict.fromkeys(("exploiter_floor", "exploiter_share"), MAIN_EXPLOITERS),
-    "beaten_above": EXPLOITERS,
-    **dict.fromkeys(("reset_share", "league_rule"), LEAGUE_EXPLOITERS),
-    "reset_to": EXPLOITERS,
-    **dict.fromkeys(("meta", "meta_games"), ORACLES),
-    **dict.fromkeys(("pbt_every", "pbt_select", "pbt_knobs", "pbt_factors", "pbt_resample", "pbt_spread"), POPULATION),
-    **dict.fromkeys(("pbt_against", "pbt_games"), POPULATION),
-    "pbt_share": TRUNCATION,
-    "pbt_sure": NOT_WELCH,
-}
+    ("mains or oracles above 0", lambda c: c.roles.active, "role_steps"),
+    ("mains above 0", lambda c: c.roles.mains > 0, "main_rule judge"),
+    ("mains above 0 with main_rule=shares", by_shares, "league_self_play league_pfsp struggling_below forgotten_below"),
+    (
+        "main_exploiters and main_rule=shares",
+        lambda c: by_shares(c) and c.roles.main_exploiters > 0,
+        "exploiters_below",
+    ),
+    ("main_exploiters above 0", lambda c: c.roles.main_exploiters > 0, "exploiter_floor exploiter_share"),
+    (
+        "main_exploiters or league_exploiters above 0",
+        lambda c: c.roles.main_exploiters + c.roles.league_exploiters > 0,
+        "beaten_above reset_to",
+    ),
+    ("league_exploiters above 0", lambda c: c.roles.league_exploiters > 0, "reset_share league_rule"),
+    ("oracles above 0", lambda c: c.roles.oracles > 0, "meta meta_games"),
+    ("population above 0", bred, "pbt_every pbt_select pbt_knobs pbt_factors pbt_resample pbt_spread"),
+    ("population above 0", bred, "pbt_against pbt_games"),
+    (
+        "population above 0 with pbt_select=truncation",
+        lambda c: bred(c) and c.population.pbt_select == "truncation",
+        "pbt_share",
+    ),
+    (
+        "population above 0 with pbt_select=truncation or tournament",
+        lambda c: bred(c) and c.population.pbt_select != "welch",
+        "pbt_sure",
+    ),
+)
+"""What to set, in the words of the settings; whether it is; the settings that do nothing without it."""
+NEEDS = {name: Need(met, switch) for switch, met, names in TABLE for name in names.split()}
 """Settings that do nothing without another one. What is not here acts in every run, or has a check of its own."""
 
 
 def check_needs(config: RunConfig) -> None:
     """Refuse a setting that would do nothing, also one that single learners or members of a population try."""
     for name, value, default in settings(config):
-        if value != default and name in NEEDS and not NEEDS[name].met(config):
+        if value != default and not met(name, config):
             raise idle(f"{name}={shown(value)}", name, f"leave {name} out, which makes it {shown(default)}")
     for text in config.each:
         name = text.partition("=")[0].strip().replace("-", "_")
-        if name in NEEDS and not NEEDS[name].met(config):
+        if not met(name, config):
             raise idle(f"each={text!r}", name, "leave it out")
     for name in config.population.pbt_knobs if config.population.population else ():
-        if name in NEEDS and not NEEDS[name].met(config):
+        if not met(name, config):
             raise idle(f"{name} in pbt_knobs", name, "leave it out")
+
+
+def without_idle(config: RunConfig) -> RunConfig:
+    """The config with the default in place of every setting that would do nothing, for one that lost its switches."""
+    while names := {n for n, value, default in settings(config) if value != default and not met(n, config)}:
+        config = overlaid(config, type(config)(), names)
+    return config
+
+
+def met(name: str, config: RunConfig) -> bool:
+    return name not in NEEDS or NEEDS[name].met(config)
 
 
 def idle(what: str, name: str, otherwise: str) -> ConfigError:
@@ -149,3 +165,43 @@ def settings(config: RunConfig) -> Iterator[tuple[str, Any, Any]]:
 
 def shown(value: Any) -> str:
     return " ".join(map(str, value)) or "empty" if isinstance(value, tuple) else str(value) or "empty"
+
+
+def check_win_rates(spec: GameSpec, config: RunConfig) -> None:
+    """Refuse every rule that reads rates of winning where nobody wins."""
+    if spec.has_winners:
+        return
+    for setting, value, instead in rules_of_winning(config):
+        raise ConfigError(
+            f"{setting}={value} goes by games won, and {config.game} is not won or lost: its sides earn returns, and "
+            f"to earn more than the other is not the aim. {instead}"
+        )
+
+
+def rules_of_winning(config: RunConfig) -> Iterator[tuple[str, Any, str]]:
+    """The rules in use that read wins: the setting, its value, and what to do where nobody wins."""
+    opponents, pool, population = config.opponents, config.pool, config.population
+    for setting in ("sampler", "late_sampler", "bot_sampler"):
+        rule = getattr(opponents, setting)
+        if rule and rule not in BY_AGE:
+            yield setting, rule, f"Use uniform, {AS_DEFAULT}, or another rule of age: {', '.join(BY_AGE)}."
+    if opponents.follow == "rate":
+        yield "follow", "rate", "Use time."
+    if pool.snapshot_mark:
+        yield "snapshot_mark", pool.snapshot_mark, f"Set it to 0, {AS_DEFAULT}: copies are then made by steps alone."
+    if pool.eviction == "redundant":
+        yield "eviction", pool.eviction, f"Use log_spaced, {AS_DEFAULT}, or oldest."
+    if config.curriculum.curriculum:
+        yield "curriculum", "true", "Leave it out; bots can have a share instead."
+    if config.defeats.defeat_share:
+        yield "defeat_share", config.defeats.defeat_share, "Set it to 0: there are no defeats to try again."
+    if config.gates.gate != "none":
+        yield "gate", config.gates.gate, f"Set it to none, {AS_DEFAULT}: copies are then made by steps alone."
+    for role in ("mains", "oracles"):
+        if count := getattr(config.roles, role):
+            yield role, count, f"Set it to 0 and give shadow and history a share, {AS_DEFAULT}."
+    if population.population and population.pbt_against == "bots":
+        yield "pbt_against", "bots", "Use each_other: members are then compared by what each earns with its own copy."
+    for stage in parse_stages(config.stages):
+        if stage.metric.startswith(COUNTS_WINS):
+            yield "stages: until", stage.metric, "End the stage by a return, such as return/seat_0."

@@ -15,6 +15,7 @@ from sparring.learn.batch import Batch
 from sparring.learn.config import COEFFICIENTS, PPOConfig, knobs_of
 from sparring.learn.learner import Learner, behaviour, ready
 from sparring.learn.ppo import UpdateStats, update
+from sparring.learn.price import dues_SS, own_price
 from sparring.play.chance import stream
 from sparring.play.collect import collect
 from sparring.play.defeats import Archive, before_defeat, remembered, replay_results
@@ -37,13 +38,6 @@ class TrainState(NamedTuple):
     """Defeats from which games start again; None where none do."""
     origin: tuple[Learner, ...] | None = None
     """Learners as they began, where some begin anew; else None."""
-
-
-class Frozen(NamedTuple):
-    """The roster of one family that does not learn here."""
-
-    policy: Any
-    ids_P: Array
 
 
 class Orders(NamedTuple):
@@ -103,7 +97,7 @@ def iterate(
     plan: Plan,
     game: Game,
     state: TrainState,
-    rosters: dict[str, Frozen],
+    rosters: dict[str, Any],
     orders: Orders,
     knobs: tuple[Array, ...],
     key: Array,
@@ -124,6 +118,8 @@ def iterate(
     )  # fmt: skip
     if imitating:
         rollouts = with_winners(rollouts, games, seating, orders)
+    if plan.ppo.on("anchor_price"):
+        rollouts = with_prices(plan, learners, rollouts, knobs)
 
     def learn(learner: Learner, rollout: Any, knobs_H: Array) -> tuple[Learner, UpdateStats, Batch]:
         own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
@@ -154,11 +150,32 @@ def with_winners(rollouts: tuple, games: Games, seating: Seating, orders: Orders
     return (rollout._replace(imitate_TWN=before_TPW[..., None] & rollout.imitate_TWN),)
 
 
+def with_prices(plan: Plan, learners: tuple[Learner, ...], rollouts: tuple, knobs: tuple[Array, ...]) -> tuple:
+    """Rollouts that say what each seat owes, by what all learners in its world did."""
+    seating = plan.seating
+    groups = [seating.groups[i] for i in seating.learning]
+
+    def own(learner: Learner, rollout: Any, knobs_H: Array) -> Array:
+        return own_price(learner, rollout, knobs_of(knobs_H), plan.ppo)
+
+    price_TBWS: Any = 0.0
+    for group, learner, rollout, knobs_LH in zip(groups, learners, rollouts, knobs, strict=True):
+        price_TLWN = jax.vmap(own, in_axes=(0, 1, 0), out_axes=1)(learner, rollout, knobs_LH)
+        source_BS = seating.sources(group)
+        by_seat_TBWS = jax.vmap(lambda x, source_BS=source_BS: seating.from_lanes(x, source_BS))(price_TLWN)
+        price_TBWS += jnp.where((source_BS >= 0)[:, None], by_seat_TBWS, 0.0)
+    owed_TBWS = jnp.einsum("sr,tbwr->tbws", dues_SS(seating.spec), price_TBWS)
+    return tuple(
+        rollout._replace(price_TWN=jax.vmap(lambda x, group=group: seating.per_seat(x, group))(owed_TBWS))
+        for group, rollout in zip(groups, rollouts, strict=True)
+    )
+
+
 def seat_players(
     plan: Plan,
     learners: tuple[Learner, ...],
     pool: Any,
-    rosters: dict[str, Frozen],
+    rosters: dict[str, Any],
     orders: Orders,
     knobs: tuple[Array, ...],
 ) -> list[Driver]:
@@ -173,19 +190,19 @@ def seat_players(
         else:
             rows_P, ids_P, temperature_P, epsilon_P = next(named)
             roster = rosters.get(group.family)
-            policy = own_family(plan, learners, pool, rows_P) if roster is None else take(roster.policy, rows_P)
+            policy = own_family(plan, learners, pool, rows_P) if roster is None else take(roster, rows_P)
             drivers.append(Driver(policy, None, ids_P, temperature_P, epsilon_P))
     return drivers
 
 
-def under_rules(rosters: dict[str, Frozen], game: Game) -> dict[str, Frozen]:
+def under_rules(rosters: dict[str, Any], game: Game) -> dict[str, Any]:
     """Rosters whose bots know the rules of the present stage, such as where the sky ends."""
 
-    def informed(roster: Frozen) -> Frozen:
-        if not isinstance(roster.policy, Scripted):
+    def informed(roster: Any) -> Any:
+        if not isinstance(roster, Scripted):
             return roster
-        rules = jax.tree.map(lambda old, now: jnp.broadcast_to(now, old.shape), roster.policy.game.rules, game.rules)
-        return roster._replace(policy=eqx.tree_at(lambda bots: bots.game.rules, roster.policy, rules))
+        rules = jax.tree.map(lambda old, now: jnp.broadcast_to(now, old.shape), roster.game.rules, game.rules)
+        return eqx.tree_at(lambda bots: bots.game.rules, roster, rules)
 
     return {family: informed(roster) for family, roster in rosters.items()}
 
@@ -230,7 +247,9 @@ def compile_program(plan: Plan) -> Callable[..., tuple[TrainState, Report]]:
     def program(game, state, rosters, orders, knobs, seeds_R, iteration):
         apart = knobs[0].ndim == 3  # every seed has knobs of its own
         if seeds_R.shape[0] > 1:
-            over_seeds = jax.vmap(of_seed, in_axes=(None, 0, None, 0, 0 if apart else None, 0, None))
+            # jit, so that it is traced as for one seed, and the axis of seeds is put into the whole at once.
+            axes = (None, 0, None, 0, 0 if apart else None, 0, None)
+            over_seeds = jax.vmap(jax.jit(of_seed), in_axes=axes)
             return over_seeds(game, state, rosters, orders, knobs, seeds_R, iteration)
         # A vmap of one would turn every cond into a select and compute both branches.
         state, orders = jax.tree.map(lambda x: jnp.squeeze(x, 0), (state, orders))

@@ -1,9 +1,11 @@
-"""Intervals for a mean and for a win rate."""
+"""Intervals for a mean, and the exact one for games won."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import nan, sqrt
-from statistics import NormalDist
+from math import hypot, nan, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, stdtrit
@@ -18,6 +20,26 @@ class Interval:
     """Values or games behind it."""
 
 
+class Moments(NamedTuple):
+    """What independent values of one kind showed."""
+
+    mean: float
+    variance: float
+    """Divided by one less than their number; 0 where there is only one, which says nothing."""
+    count: int  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, values: Sequence[float] | np.ndarray) -> Moments:
+        values_N = np.asarray(values, dtype=np.float64)
+        count = len(values_N)
+        return cls(float(values_N.mean()), float(values_N.var(ddof=1)) if count > 1 else 0.0, count)
+
+    def and_other(self, other: Moments) -> Moments:
+        """Means of two, one of each kind, such as a game from either side; as many as there are of the rarer kind."""
+        count = min(self.count, other.count)
+        return Moments((self.mean + other.mean) / 2, (self.variance + other.variance) / 4, count)
+
+
 def mean_interval(
     values: Sequence[float] | np.ndarray, confidence: float = 0.95, *, least_variance: float = 0.0
 ) -> Interval:
@@ -26,7 +48,7 @@ def mean_interval(
     One value says nothing about the spread: its bounds are nan, which a figure leaves out and a table shows as unknown.
     `least_variance`: what measuring one value spreads by itself; values that agree by chance are not surer than that.
     """
-    _check_confidence(confidence)
+    check_confidence(confidence)
     values_N = np.asarray(values, dtype=np.float64)
     if values_N.ndim != 1:
         raise ValueError(f"expected a list of values, found an array of shape {values_N.shape}: flatten it first")
@@ -37,6 +59,14 @@ def mean_interval(
     return student(float(values_N.mean()), variance, count, confidence)
 
 
+def mean_of(intervals: Sequence[Interval]) -> Interval:
+    """The mean of independent figures, with an interval from theirs."""
+    count = len(intervals)
+    mean = sum(one.mean for one in intervals) / count
+    half = hypot(*((one.high - one.low) / 2 for one in intervals)) / count
+    return Interval(mean, mean - half, mean + half, sum(one.count for one in intervals))
+
+
 def student(mean: float, variance: float, count: int, confidence: float = 0.95) -> Interval:
     """The same interval from the mean and the variance of the values, which is divided by count - 1."""
     if count < 2:
@@ -45,33 +75,15 @@ def student(mean: float, variance: float, count: int, confidence: float = 0.95) 
     return Interval(mean, mean - half, mean + half, count)
 
 
-def wilson(wins: float, games: int, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval of a win rate (Wilson 1927, doi:10.1080/01621459.1927.10502953).
-
-    `wins` counts a draw as one half; the interval is then wider than it need be, since draws vary less than wins and
-    losses. Without games the rate is unknown and the interval is everything, [0, 1].
-    """
-    _check_confidence(confidence)
-    _check_tally(wins, games)
-    if games == 0:
-        return Interval(nan, 0.0, 1.0, 0)
-    square = NormalDist().inv_cdf(0.5 + confidence / 2.0) ** 2
-    rate = wins / games
-    centre = (wins + square / 2.0) / (games + square)
-    half = sqrt(square * (games * rate * (1.0 - rate) + square / 4.0)) / (games + square)
-    high = 1.0 if wins == games else min(1.0, centre + half)  # rounding would leave 1 - 1e-16
-    return Interval(rate, max(0.0, centre - half), high, games)
-
-
 def clopper_pearson(wins: float, games: int, confidence: float = 0.95) -> Interval:
     """The exact interval of a win rate (Clopper and Pearson 1934, doi:10.1093/biomet/26.4.404).
 
-    It covers the truth at least as often as it says, whatever the rate and however few the games; Wilson's is narrower
-    and right on average only. `wins` counts a draw as one half, which keeps the promise: draws only lower the variance.
-    Without games the rate is unknown and the interval is everything, [0, 1].
+    It covers the truth at least as often as it says, whatever the rate and however few the games, if their number was
+    not chosen by looking at them and they are independent. `wins` counts a draw as one half, which keeps the promise:
+    draws only lower the variance. Without games the rate is unknown and the interval is everything, [0, 1].
     """
-    _check_confidence(confidence)
-    _check_tally(wins, games)
+    check_confidence(confidence)
+    check_tally(wins, games)
     if games == 0:
         return Interval(nan, 0.0, 1.0, 0)
     tail = 0.5 - confidence / 2.0
@@ -80,11 +92,11 @@ def clopper_pearson(wins: float, games: int, confidence: float = 0.95) -> Interv
     return Interval(wins / games, low, high, games)
 
 
-def _check_tally(wins: float, games: int) -> None:
+def check_tally(wins: float, games: int) -> None:
     if not 0 <= wins <= games:
         raise ValueError(f"wins lie between 0 and the number of games, found {wins} of {games}: check the tally")
 
 
-def _check_confidence(confidence: float) -> None:
+def check_confidence(confidence: float) -> None:
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence lies between 0 and 1, found {confidence}: for 95 % write 0.95")

@@ -1,10 +1,12 @@
-"""Tests that decide: one that may be asked after every game, and one of two means."""
+"""What may be asked after every game: tests of a rate; and one of two means."""
 
 from dataclasses import dataclass
 from math import log, sqrt
 from typing import Literal
 
-from scipy.special import stdtr
+from scipy.special import betainc, betaln, stdtr
+
+from sparring.statistics.intervals import check_confidence, check_tally
 
 Answer = Literal["accept", "reject", "go on"]
 
@@ -41,6 +43,27 @@ def sprt(won: int, lost: int, *, null: float, alternative: float, alpha: float =
     lower, upper = log(beta / (1.0 - alpha)), log((1.0 - beta) / alpha)
     verdict = "accept" if ratio >= upper else "reject" if ratio <= lower else "go on"
     return Decision(verdict, ratio, lower, upper)
+
+
+def surely_above(points: float, games: int, mark: float, confidence: float = 0.95) -> bool:
+    """Whether a rate is above a mark for sure, however often one asks and whenever one stops.
+
+    The lower end of a confidence sequence (Robbins 1970; Howard et al. 2021, doi:10.1214/20-AOS1991): it is, where all
+    rates above the mark together, weighed alike, explain the games 2 / (1 - confidence) times as well as the mark does.
+    The rate may change from game to game, as that of a learner does: where it never was above the mark, the answer is
+    ever yes with a chance of half of 1 - confidence at most. A draw counts one half, which keeps the promise. It asks
+    for more than an interval that may be looked at once: 15 wins of 15 for a mark of 0.7, where that needs 11.
+    """
+    check_confidence(confidence)
+    check_tally(points, games)
+    if not 0.0 < mark < 1.0:
+        raise ValueError(f"a mark is a rate between 0 and 1, found {mark}: at the ends nothing is to be shown")
+    lost = games - points
+    if points <= mark * games:
+        return False
+    above = betainc(lost + 1.0, points + 1.0, 1.0 - mark)  # share of the likelihood that lies above the mark
+    explained = betaln(points + 1.0, lost + 1.0) - points * log(mark) - lost * log(1.0 - mark)
+    return bool(log(above) + explained - log(1.0 - mark) >= log(2.0 / (1.0 - confidence)))
 
 
 def welch(mean_a: float, var_a: float, n_a: int, mean_b: float, var_b: float, n_b: int) -> float:

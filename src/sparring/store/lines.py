@@ -21,6 +21,9 @@ _NEEDED: dict[str, dict[str, type]] = {
 }
 """What readers take from a line of metrics of each kind; of others, such as events, they take the iteration."""
 _TIMING: dict[str, type] = {"iteration": int, "seconds": float, "steps_per_second": float}
+_EXPLOIT: dict[str, type] = {
+    "player": str, "seed": int, "iteration": int, "steps": int, "by": str, "exploitability": float,
+}  # fmt: skip
 _WORDS = {int: "a whole number", float: "a number", str: "a text"}
 
 
@@ -37,6 +40,10 @@ def problem_of_metrics(line: Mapping[str, Any]) -> str:
 
 def problem_of_timing(line: Mapping[str, Any]) -> str:
     return _lacking(line, _TIMING)
+
+
+def problem_of_exploits(line: Mapping[str, Any]) -> str:
+    return _lacking(line, _EXPLOIT)
 
 
 def read_lines(path: Path, problem: Problem) -> Iterator[tuple[dict[str, Any], bytes]]:

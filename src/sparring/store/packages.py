@@ -50,6 +50,8 @@ class PlayerMeta:
     """For how many steps it was trained."""
     run: str = ""
     """The name of the run it comes from."""
+    members: int = 0
+    """Policies of which it draws one before each game, stacked, beside their weights; 0: it is one policy."""
 
 
 def write_package(path: str | Path, arrays: Mapping[str, np.ndarray], meta: PlayerMeta) -> Path:
@@ -135,9 +137,9 @@ def _meta(path: Path, text: str) -> PlayerMeta:
             raise TypeError("a list was expected")
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _refusal(path, f"a header without {', '.join(f.name for f in fields(PlayerMeta))}") from None
-    whole = (meta.steps, *meta.sides)
+    whole = (meta.steps, meta.members, *meta.sides)
     if not all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in whole):
-        raise _refusal(path, "a header whose steps or sides are no whole numbers")
+        raise _refusal(path, "a header whose steps, members or sides are no whole numbers")
     texts = (meta.game, meta.player, meta.run, *meta.options)
     if not all(isinstance(text, str) and _PLAIN_TEXT.fullmatch(text) for text in texts) or not meta.player:
         raise _refusal(path, "a header whose names are no plain texts")

@@ -5,6 +5,7 @@ config.toml      every setting
 metrics.jsonl    one line per learner and iteration; the same bytes when a run is repeated
 timing.jsonl     one line per iteration; never the same twice, and therefore apart
 results.db       games and how they ended
+exploits.jsonl   what can be won of the run's players, one line for each time somebody asked
 checkpoints/     states to resume from
 players/         past selves and guests, one package each
 commands/        what people asked of the run while it went on
@@ -32,7 +33,7 @@ import safetensors.numpy
 
 from sparring.core.errors import RunError
 from sparring.store.durable import TEMPORARY, append_whole, cannot_write, replace_file
-from sparring.store.lines import problem_of_metrics, problem_of_timing, read_lines
+from sparring.store.lines import problem_of_exploits, problem_of_metrics, problem_of_timing, read_lines
 from sparring.store.lock import HeldError, take
 from sparring.store.manifest import Manifest, checked_facts
 from sparring.store.results import Results
@@ -97,6 +98,10 @@ class RunDir:
     @property
     def results_path(self) -> Path:
         return self.path / "results.db"
+
+    @property
+    def exploits_path(self) -> Path:
+        return self.path / "exploits.jsonl"
 
     @property
     def checkpoints_path(self) -> Path:
@@ -164,6 +169,13 @@ class RunDir:
 
     def timing(self) -> list[dict[str, Any]]:
         return [line for line, _ in read_lines(self.timing_path, problem_of_timing)]
+
+    def append_exploits(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        self._append(self.exploits_path, lines)
+
+    def exploits(self) -> list[dict[str, Any]]:
+        """What could be won of players of this run, the newest last."""
+        return [line for line, _ in read_lines(self.exploits_path, problem_of_exploits)]
 
     def forget_from(self, iteration: int) -> None:
         """Drop what a resumed run will write again: lines and results of this iteration and later ones."""

@@ -1,13 +1,12 @@
 """A run's learners against named players: every side that both can take, sides swapped where they are alike."""
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
+from collections.abc import Mapping
+from dataclasses import replace
 
 from sparring.core.errors import ConfigError
 from sparring.core.spec import GameSpec
 from sparring.evaluation.match import prepare_match
-from sparring.evaluation.scoring import LEARNED, MatchGames, SideScore, score_sides
+from sparring.evaluation.scoring import LEARNED, SideScore, merged, score_sides
 from sparring.players.named import Entrant
 from sparring.setup.build import Built
 from sparring.setup.program import TrainState
@@ -42,8 +41,8 @@ def against(
     )  # fmt: skip
     played = [match({**players_of_seed(built, state, r), **guests}, seed=seed + r) for r in range(built.config.seeds)]
     if spec.sides == 2 and spec.exchangeable_sides:
-        teams, played = [(LEARNED, name) for name in opponents], [both_sides(spec, teams, own) for own in played]
-        return [score for score in score_sides(spec, teams, played) if score.side == 0]
+        scores = [score for score in score_sides(spec, teams, played) if score.team == LEARNED]
+        return [replace(score, side=0) for score in merged(scores)]
     return [score for score in score_sides(spec, teams, played) if score.team == LEARNED]
 
 
@@ -68,17 +67,3 @@ def seatings(spec: GameSpec, name: str, opponent: Entrant, built: Built) -> list
             f"{spec.sides}: they cannot meet. Name a player for a side that the run has not learned, or another run."
         )
     return found
-
-
-def both_sides(spec: GameSpec, teams: Sequence[Teams], games: Sequence[MatchGames]) -> list[MatchGames]:
-    """For each opponent the games of both sides, as if the learner had always been side 0."""
-    first, second = (list(seats) for seats in spec.seats_of_side)
-    of_opponent: dict[str, list[MatchGames]] = {}
-    for team, played in zip(teams, games, strict=True):
-        if team[0] != LEARNED:
-            returns_GS = played.return_GS.copy()
-            returns_GS[:, first], returns_GS[:, second] = played.return_GS[:, second], played.return_GS[:, first]
-            causes_GK = None if played.cause_GK is None else played.cause_GK[:, ::-1]
-            played = MatchGames(returns_GS, played.length_G, played.outcome_GK[:, ::-1], causes_GK)
-        of_opponent.setdefault(next(name for name in team if name != LEARNED), []).append(played)
-    return [MatchGames(*map(np.concatenate, zip(*parts, strict=True))) for parts in of_opponent.values()]

@@ -1,6 +1,6 @@
 """Finished runs of one game side by side: their candidates of all seeds meet, and what the runs left is read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
@@ -10,17 +10,24 @@ from sparring.core.errors import RunError
 from sparring.core.settings import load_toml
 from sparring.core.spec import GameSpec
 from sparring.evaluation.regimes import (
+    EQUAL_TIME,
     EXPLOITABILITY,
+    EXPLOITED,
+    POINTS,
     RATING,
     WORST,
     Candidate,
     Comparison,
     Cost,
     Standing,
+    clock,
     cycles_of_play,
     entrant_name,
     figures_of_line,
     iteration_cost,
+    iterations_within,
+    mean_figures,
+    second_half,
     standings,
 )
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
@@ -77,25 +84,29 @@ def compared(
     entries = [entry for regime, run in opened.items() for entry in entries_of(regime, run)]
     costs = {regime: with_timing((costs or {}).get(regime, Cost()), run) for regime, run in opened.items()}
     seeds = min(len(entry.players) for entry in entries)
-    plain = Comparison(first.game, seeds, (), costs, failures or {})
-    mixtures = [mixture for regime, run in opened.items() for mixture in mixtures_of(regime, run)]
+    fastest = shortest(opened)
+    evaluated = [len(judged(run, number, None)) for run in opened.values() for number in evaluations(run)]
+    plain = Comparison(
+        first.game, seeds, (), costs, failures or {}, evaluations=min(evaluated, default=0), clock=fastest
+    )
+    mixtures = [mixture for regime, run in opened.items() for mixture in mixtures_of(regime, run, fastest)]
     if why := no_tournament(game.spec):
         # Games judged by returns need a cross-play of returns, whose figures would join those of the runs here.
         for regime, run in opened.items():
-            if not last_evaluation(run):
+            if not evaluations(run):
                 raise RunError(
                     f"{regime} was never evaluated, and {why}: there is nothing to compare it by. "
                     f"Evaluate it: sparring resume {run.path} --eval-games 32"
                 )
-        candidates = (*map(examined, entries), *mixtures)
+        candidates = (*where_all_have([examined(entry, fastest) for entry in entries]), *mixtures)
         return replace(plain, candidates=candidates, remarks=(f"No tournament: {why}.",))
     payoff = meet(game, entries, games=games, seed=seed)
     seeds_of = {entry.name: tuple(entry.players) for entry in entries}
     found = standings(payoff, seeds_of, RANDOM)
     own = [entrant_name(name, number) for name, numbers in seeds_of.items() for number in numbers]
-    share, floor = cycles_of_play(payoff, own, seed=seed)
-    candidates = tuple(ranked(examined(entry), found[entry.name]) for entry in entries)
-    return replace(plain, candidates=(*candidates, *mixtures), games=games, cyclic_share=share, noise_floor=floor)
+    share, noise = cycles_of_play(payoff, own, seed=seed)
+    candidates = where_all_have([ranked(examined(entry, fastest), found[entry.name]) for entry in entries])
+    return replace(plain, candidates=(*candidates, *mixtures), games=games, cyclic_share=share, noise=noise)
 
 
 def no_tournament(spec: GameSpec) -> str:
@@ -133,44 +144,96 @@ def meet(game: Game, entries: list[Entry], *, games: int, seed: int) -> Payoff:
     return play_pairs(game, {**learned, **bots}, pairs, games=games, seed=seed, most_games=max(games, 1024))
 
 
-def examined(entry: Entry) -> Candidate:
-    """The candidate with the figures of the run's last evaluation; with none where it was never evaluated."""
-    manifest, last = entry.run.read_manifest(), last_evaluation(entry.run)
-    missing = [seed for seed in entry.players if last and seed not in last]
+def examined(entry: Entry, fastest: float | None = None) -> Candidate:
+    """The candidate with the mean figures of the second half of its training, and of the second half of `fastest`
+    seconds of it; with none where it was never evaluated."""
+    manifest, lines = entry.run.read_manifest(), evaluations(entry.run)
+    missing = [seed for seed in entry.players if lines and seed not in lines]
     if missing:
         raise RunError(
             f"{entry.run.metrics_path} has no evaluation of seed {missing[0]}: lines of it were lost. Restore the file "
             "from a copy, or train the run again."
         )
-    by_seed = [
-        figures_of_line(last.get(seed, {}), entry.team, manifest["sides"], alike=bool(manifest["alike"]))
-        for seed in entry.players
-    ]
-    shared = [key for key in by_seed[0] if all(key in own for own in by_seed)]
-    return Candidate(entry.name, entry.regime, {key: tuple(own[key] for own in by_seed) for key in shared})
+
+    def figures(seed: int, seconds: float | None) -> dict[str, float]:
+        alike, sides = bool(manifest["alike"]), manifest["sides"]
+        found = (figures_of_line(line, entry.team, sides, alike=alike) for line in judged(entry.run, seed, seconds))
+        return mean_figures(list(found))
+
+    shown = by_seed(figures, list(entry.players), fastest)
+    return Candidate(entry.name, entry.regime, {**shown, **exploited(entry)})
 
 
-def mixtures_of(regime: str, run: RunDir) -> list[Candidate]:
-    """What PSRO gives, where its exploitability is known exactly; it plays no tournament, being many policies."""
-    exact = [line.get(f"{EXPLOITABILITY}/{MIXTURE}") for line in last_evaluation(run).values()]
-    known = tuple(float(value) for value in exact if value is not None)
-    return (
-        [Candidate(f"{regime}.{MIXTURE}", regime, {EXPLOITABILITY: known})]
-        if known and len(known) == len(exact)
-        else []
+def exploited(entry: Entry) -> dict[str, tuple[float, ...]]:
+    """What trained responses won of the newest weights of every seed; empty where one is missing."""
+    last = max(numbered(entry.run), default=None)
+    trained = [line for line in entry.run.exploits() if line["by"] == "response" and line["iteration"] == last]
+    won = {(line["player"], line["seed"]): float(line["exploitability"]) for line in trained}
+    found = [won.get((player, seed)) for seed, player in entry.players.items()]
+    return {} if None in found else {EXPLOITED: tuple(value for value in found if value is not None)}
+
+
+def where_all_have(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The candidates; what responses won of some stays out, since it would look like a fault of theirs."""
+    if all(EXPLOITED in one.figures for one in candidates):
+        return tuple(candidates)
+    return tuple(
+        replace(one, figures={name: values for name, values in one.figures.items() if name != EXPLOITED})
+        for one in candidates
     )
+
+
+def mixtures_of(regime: str, run: RunDir, fastest: float | None = None) -> list[Candidate]:
+    """What PSRO gives, where its exploitability is known exactly; it plays no tournament, being many policies."""
+
+    def figures(seed: int, seconds: float | None) -> dict[str, float]:
+        exact = [line.get(f"{EXPLOITABILITY}/{MIXTURE}") for line in judged(run, seed, seconds)]
+        return mean_figures([{EXPLOITABILITY: float(value)} for value in exact if value is not None])
+
+    found = by_seed(figures, list(evaluations(run)), fastest)
+    return [Candidate(f"{regime}.{MIXTURE}", regime, found)] if found else []
+
+
+def by_seed(
+    figures: Callable[[int, float | None], dict[str, float]], seeds: list[int], fastest: float | None
+) -> dict[str, tuple[float, ...]]:
+    """Figures that every seed has, at equal steps and, where `fastest` says when, at equal time."""
+    found: dict[str, tuple[float, ...]] = {}
+    for seconds, ending in ((None, ""), (fastest, EQUAL_TIME)):
+        own = [figures(seed, seconds) for seed in seeds] if ending == "" or fastest is not None else []
+        shared = [name for name in own[0] if all(name in one for one in own)] if own else []
+        found.update({name + ending: tuple(one[name] for one in own) for name in shared})
+    return found
+
+
+def judged(run: RunDir, seed: int, seconds: float | None) -> list[Mapping[str, Any]]:
+    """A seed's evaluations in the second half of training, or of these seconds of it."""
+    timing = run.timing()
+    until = run.read_manifest()["iterations"] if seconds is None else iterations_within(timing, seconds)
+    return second_half(evaluations(run).get(seed, []), until)
+
+
+def shortest(runs: Mapping[str, RunDir]) -> float | None:
+    """Seconds that the fastest run trained for; None where only one is there, or a clock is missing."""
+    totals = [clock(timing)[-1] for run in runs.values() if (timing := run.timing())]
+    return float(min(totals)) if len(totals) == len(runs) > 1 else None
 
 
 def ranked(candidate: Candidate, standing: Standing) -> Candidate:
     """Games against all others say more than the returns of a run's own evaluation: these are left out."""
-    exact = {key: values for key, values in candidate.figures.items() if key == EXPLOITABILITY}
+    kept = (EXPLOITABILITY, EXPLOITABILITY + EQUAL_TIME, EXPLOITED, POINTS, POINTS + EQUAL_TIME)
+    exact = {key: values for key, values in candidate.figures.items() if key in kept}
     figures = {**exact, RATING: standing.rating, WORST: standing.worst}
     return replace(candidate, figures=figures, worst=standing.against)
 
 
-def last_evaluation(run: RunDir) -> dict[int, dict[str, Any]]:
-    """For each seed its newest line of evaluation."""
-    return {line["seed"]: line for line in run.metrics() if line["kind"] == "eval"}
+def evaluations(run: RunDir) -> dict[int, list[dict[str, Any]]]:
+    """For each seed its lines of evaluation, the oldest first."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for line in run.metrics():
+        if line["kind"] == "eval":
+            found.setdefault(line["seed"], []).append(line)
+    return found
 
 
 def with_timing(cost: Cost, run: RunDir) -> Cost:

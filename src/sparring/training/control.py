@@ -5,7 +5,7 @@ What was obeyed is kept with its iteration, so that a run that goes back to a ch
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from sparring.core.errors import ConfigError, SparringError, unknown
 from sparring.core.settings import load_toml
@@ -27,39 +27,31 @@ from sparring.training.opposition import Opposition, per_lane
 
 @dataclass(frozen=True)
 class Refused(Event):
+    says: ClassVar[str] = "Command {0.command} was refused: {0.reason}"
     command: int
     reason: str
-
-    def sentence(self) -> str:
-        return f"Command {self.command} was refused: {self.reason}"
 
 
 @dataclass(frozen=True)
 class Leaving(Event):
     """A member was removed that still plays."""
 
+    says: ClassVar[str] = "{0.reason}"
     reason: str
-
-    def sentence(self) -> str:
-        return self.reason
 
 
 @dataclass(frozen=True)
 class Waiting(Event):
+    says: ClassVar[str] = "{0.name} joins the pool when the member that is leaving has left."
     name: str
-
-    def sentence(self) -> str:
-        return f"{self.name} joins the pool when the member that is leaving has left."
 
 
 @dataclass(frozen=True)
 class Reseated(Event):
     """The program is compiled anew."""
 
+    says: ClassVar[str] = "Every block has room for new players now: the program is compiled anew."
     families: tuple[str, ...]
-
-    def sentence(self) -> str:
-        return "Every block has room for new players now: the program is compiled anew."
 
 
 @dataclass
@@ -105,7 +97,7 @@ def obeyed(opposition: Opposition, run: RunDir, command: Command, iteration: int
     wish = command.wish
     if command.damage:
         raise ConfigError(f"{command.damage}.")
-    check_by_hand(opposition)
+    check_changing(opposition.built.config)
     if wish.get("do") == "shares":
         return set_shares(opposition, wish.get("shares"), iteration)
     if wish.get("do") == "add":
@@ -121,11 +113,6 @@ def check_changing(config: RunConfig) -> None:
             "This run's learners meet nobody but each other, and keep no pool. Train with a share of shadow, history "
             "or bots; then shares and pool can be changed."
         )
-
-
-def check_by_hand(opposition: Opposition) -> None:
-    """Refuse wishes that a run cannot meet, whatever they are."""
-    check_changing(opposition.built.config)
 
 
 def check_shares(league: League, wanted: Any, progress: float) -> None:

@@ -7,17 +7,17 @@ from typing import Any
 
 from sparring.core.errors import RunError
 from sparring.core.names import is_file_name
-from sparring.core.settings import to_dict
 from sparring.league.events import Event, Evicted, Joined, Snapshot
 from sparring.league.player import Player
-from sparring.players.named import from_package, sides_of
+from sparring.players.checkpointed import package_of
+from sparring.players.named import from_package, meta_of
 from sparring.setup.build import Built
 from sparring.setup.named_arrays import to_arrays
 from sparring.setup.program import TrainState
 from sparring.setup.rows import taken
 from sparring.store.commands import package_path
 from sparring.store.durable import cannot_write, replace_file
-from sparring.store.packages import SUFFIX, PlayerMeta, read_package, write_package
+from sparring.store.packages import SUFFIX, read_package, write_package
 from sparring.store.run_dir import RunDir
 from sparring.training.opposition import Opposition
 
@@ -29,7 +29,7 @@ def player_path(run: RunDir, built: Built, seed: int, player: Player) -> Path:
     if not is_file_name(player.name):
         raise RunError(f"{player.name[:80]!r} cannot be the name of a file. Give the seats of the game plain names.")
     shared = player.kind == "guest" or built.config.seeds == 1
-    return run.path / "players" / f"{player.name}{'' if shared else f'-seed-{seed}'}{SUFFIX}"
+    return package_of(run, player.name, None if shared else seed)
 
 
 def keep_players(run: RunDir, opposition: Opposition, state: TrainState, events_R: Sequence[Sequence[Event]]) -> None:
@@ -85,12 +85,8 @@ def write_guest(run: RunDir, opposition: Opposition, player: Player) -> None:
 
 
 def write_past(run: RunDir, built: Built, r: int, player: Player, policy: Any) -> None:
-    config, path = built.config, player_path(run, built, int(built.seeds_R[r]), player)
-    meta = PlayerMeta(
-        game=config.game, options=config.options, net=to_dict(config.net), player=player.name,
-        sides=sides_of(built.game.spec, config, player.name), steps=player.born, run=run.path.resolve().name,
-    )  # fmt: skip
-    write_package(path, to_arrays(policy), meta)
+    meta = meta_of(built.game.spec, built.config, player.name, player.born, run.path.resolve().name)
+    write_package(player_path(run, built, int(built.seeds_R[r]), player), to_arrays(policy), meta)
 
 
 def read_past(run: RunDir, built: Built, r: int, player: Player) -> Any:

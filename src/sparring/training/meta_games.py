@@ -11,7 +11,7 @@ import numpy as np
 
 from sparring.core.seeding import Seed
 from sparring.core.spec import GameSpec
-from sparring.evaluation.best_response import of_response
+from sparring.evaluation.best_response import of_side
 from sparring.evaluation.match import Match, MatchGames, prepare_match
 from sparring.games import registry
 from sparring.league.league import League
@@ -72,8 +72,8 @@ def pair_seed(seed: int, older: Player, younger: Player) -> int:
 def payoff(spec: GameSpec, played: list[MatchGames]) -> float:
     """What the older earned in a game: the mean return of a seat, which is what learners are paid; where that is not
     zero-sum, wins less defeats. Over both sides, so the younger earned as much less."""
-    return_G, outcome_G = of_response(spec, played)
-    return float(return_G.mean() if spec.zero_sum else np.sign(outcome_G).mean())
+    returns, points = of_side(spec, played)
+    return returns.mean if spec.zero_sum else 2 * points.mean - 1
 
 
 def result_rows(

@@ -17,9 +17,30 @@ LARGE_KL = 0.1
 """Five times the usual target: the policy that learns has little to do with the one that played."""
 ONCE = ("not_finite", "left_out", "reused", "kl", "value_clip", "advantages")
 """Kinds that would repeat in every iteration: the first says it all, the metrics count the others."""
-
+WATCHED = ("bad_minibatches", "critic_calmed", "critic_factor", "approx_kl", "value_spread", "advantage_flat")
+"""The statistics of a learner that there may be something to say about."""
 EVERYBODY = "all"
 """In place of a learner, where a notice is about the game."""
+TEXTS = {
+    "left_out": "{left_out} games went wrong and were left out: {broken} with a NaN, an infinity or a number beyond "
+    "{largest:g} in state, features or rewards, {overdue} that had not ended after spec.longest steps. Their worlds "
+    "began anew. The first is in the run's folder not_finite as it was a step before; games/left_out in the metrics "
+    "counts them from here on. Run check_game on the game.",
+    "reused": "{reused} games began from a start that had been used before, because games ended sooner than "
+    "spec.shortest says. Lower spec.shortest; games/reused in the metrics counts them from here on.",
+    "mark": "stage {} ends by {}, and iteration {} knows nothing of it. {} The stage goes on until it appears.",
+    "not_finite": "{bad_minibatches:.0f} minibatches had a loss, gradient or step that was not finite: they were left "
+    "out and the weights kept. The first is in the run's folder not_finite; bad_minibatches in the metrics counts them "
+    "from here on. Look at the game's rewards, or lower the step size.",
+    "calm_critic": "the critic's values explode or oscillate: its step size is now {critic_factor:g} times its own.",
+    "kl": "the policy moved by a KL of {approx_kl:.2g} in one iteration: its last lessons came from choices that it "
+    "would no longer make. Use smaller steps or --target-kl 0.02.",
+    "value_clip": "value_clip {clip} is tiny against values that differ by {value_spread:.3g}, so the critic can "
+    "hardly move. Normalise values (--value-norm popart) or raise the clip.",
+    "advantages": "all advantages were alike, so they were not scaled: nothing done in this rollout made a "
+    "difference. Either the game is solved and the critic foresees all, or it pays nothing yet.",
+}
+"""By kind."""
 
 
 def notices(built: Built, iteration: int, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -27,15 +48,18 @@ def notices(built: Built, iteration: int, lines: Sequence[dict[str, Any]]) -> li
     settings = dict(zip(built.lineup.names, (ppo for group in built.settings for ppo in group), strict=True))
     found = []
     for line in lines:
-        for kind, text in (*game_remarks(line), *mark_remarks(built, iteration, line)):
-            where = {"kind": "notice", "iteration": iteration, "seed": line["seed"], "learner": EVERYBODY}
-            found.append({**where, "notice": kind, "text": text})
-        for name in built.lineup.names:
-            stats = {key.removeprefix(f"{name}/"): x for key, x in line.items() if key.startswith(f"{name}/")}
-            for kind, text in remarks(settings[name], stats):
-                where = {"kind": "notice", "iteration": iteration, "seed": line["seed"], "learner": name}
-                found.append({**where, "notice": kind, "text": text})
+        remarked = [(EVERYBODY, *one) for one in (*game_remarks(line), *mark_remarks(built, iteration, line))]
+        for name, ppo in settings.items():
+            stats = {key: line[f"{name}/{key}"] for key in WATCHED}
+            remarked += [(name, *one) for one in remarks(ppo, stats)]
+        found += [noticed(iteration, line["seed"], *one) for one in remarked]
     return found
+
+
+def noticed(iteration: int, seed: int, learner: str, kind: str, text: str) -> dict[str, Any]:
+    """A line of the metrics."""
+    where = {"kind": "notice", "iteration": iteration, "seed": seed, "learner": learner}
+    return {**where, "notice": kind, "text": text}
 
 
 def evaluation_notices(
@@ -45,96 +69,41 @@ def evaluation_notices(
     asked, found = built.config.evaluation.eval_games, []
     for seed, games in zip(built.seeds_R, games_of_seed, strict=True):
         if lost := sum(asked - len(played.length_G) for played in games):
-            where = {"kind": "notice", "iteration": iteration, "seed": int(seed), "learner": EVERYBODY}
             text = f"{lost} of {asked * len(games)} games of the evaluation went wrong and count for nothing."
-            found.append({**where, "notice": "evaluation", "text": text})
+            found.append(noticed(iteration, int(seed), EVERYBODY, "evaluation", text))
     return found
 
 
 def game_remarks(line: dict[str, Any]) -> list[tuple[str, str]]:
     """(kind, text) of what one seed's line says of the game itself."""
-    found = []
-    if left_out := line.get("games/left_out"):
-        overdue = line.get("games/overdue", 0)
-        found.append(
-            (
-                "left_out",
-                f"{left_out} games went wrong and were left out: {left_out - overdue} with a NaN, an infinity or a "
-                f"number beyond {LARGEST:g} in state, features or rewards, {overdue} that had not ended after "
-                "spec.longest steps. Their worlds began anew. The first is in the run's folder not_finite as it was a "
-                "step before; games/left_out in the metrics counts them from here on. Run check_game on the game.",
-            )
-        )
-    if reused := line.get("games/reused"):
-        found.append(
-            (
-                "reused",
-                f"{reused} games began from a start that had been used before, because games ended sooner than "
-                "spec.shortest says. Lower spec.shortest; games/reused in the metrics counts them from here on.",
-            )
-        )
-    return found
+    left_out, overdue, reused = (line.get(f"games/{kind}") or 0 for kind in ("left_out", "overdue", "reused"))
+    counts = {"left_out": left_out, "reused": reused}
+    values = {**counts, "overdue": overdue, "broken": left_out - overdue, "largest": LARGEST}
+    return [(kind, TEXTS[kind].format(**values)) for kind, count in counts.items() if count]
 
 
 def mark_remarks(built: Built, iteration: int, line: dict[str, Any]) -> list[tuple[str, str]]:
     """(kind, text) of marks that no stage can reach, since their metric is not there after as many iterations as it
     takes to judge by it."""
-    if iteration + 1 != PATIENCE:
-        return []
+    stages = parse_stages(built.config.stages) if iteration + 1 == PATIENCE else ()
     return [
-        (
-            "mark",
-            f"stage {number} ends by {stage.metric}, and iteration {PATIENCE} knows nothing of it. "
-            f"{unknown('metric', stage.metric, line)} The stage goes on until it appears.",
-        )
-        for number, stage in enumerate(parse_stages(built.config.stages), start=1)
+        ("mark", TEXTS["mark"].format(number, stage.metric, PATIENCE, unknown("metric", stage.metric, line)))
+        for number, stage in enumerate(stages, start=1)
         if stage.metric and line.get(stage.metric) is None
     ]
 
 
 def remarks(ppo: PPOConfig, stats: dict[str, Any]) -> list[tuple[str, str]]:
     """(kind, text) of what one learner's statistics say."""
-    found = []
-    if stats["bad_minibatches"]:
-        found.append(
-            (
-                "not_finite",
-                f"{stats['bad_minibatches']:.0f} minibatches had a loss, gradient or step that was not finite: they "
-                "were left out and the weights kept. The first is in the run's folder not_finite; bad_minibatches in "
-                "the metrics counts them from here on. Look at the game's rewards, or lower the step size.",
-            )
-        )
-    if stats["critic_calmed"]:
-        factor = stats["critic_factor"]
-        found.append(
-            ("calm_critic", f"the critic's values explode or oscillate: its step size is now {factor:g} times its own.")
-        )
-    if (stats["approx_kl"] or 0.0) > LARGE_KL:
-        found.append(
-            (
-                "kl",
-                f"the policy moved by a KL of {stats['approx_kl']:.2g} in one iteration: its last lessons came from "
-                "choices that it would no longer make. Use smaller steps or --target-kl 0.02.",
-            )
-        )
-    clip, spread = ppo.value_clip, stats["value_spread"]
-    if 0 < clip.start < TINY_CLIP * (spread or 0.0):
-        found.append(
-            (
-                "value_clip",
-                f"value_clip {clip} is tiny against values that differ by {spread:.3g}, so the critic can hardly move. "
-                "Normalise values (--value-norm popart) or raise the clip.",
-            )
-        )
-    if stats["advantage_flat"] == 1.0:
-        found.append(
-            (
-                "advantages",
-                "all advantages were alike, so they were not scaled: nothing done in this rollout made a difference. "
-                "Either the game is solved and the critic foresees all, or it pays nothing yet.",
-            )
-        )
-    return found
+    clip = ppo.value_clip
+    reasons = {
+        "not_finite": stats["bad_minibatches"],
+        "calm_critic": stats["critic_calmed"],
+        "kl": (stats["approx_kl"] or 0.0) > LARGE_KL,
+        "value_clip": 0 < clip.start < TINY_CLIP * (stats["value_spread"] or 0.0),
+        "advantages": stats["advantage_flat"] == 1.0,
+    }
+    return [(kind, TEXTS[kind].format(clip=clip, **stats)) for kind, reason in reasons.items() if reason]
 
 
 def unsaid(found: Iterable[dict[str, Any]], before: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,13 +12,14 @@ from sparring.core.plain import from_plain, to_plain
 from sparring.core.seeding import Seed
 from sparring.games.game import Game
 from sparring.league.blocks import LATE, Block, Draw, Meeting, Played
+from sparring.league.curriculum import Retries
 from sparring.league.events import Event, Staged
 from sparring.league.league import League
+from sparring.league.members import live_ratings
 from sparring.league.mixture import beside, mixture
 from sparring.league.player import Player
 from sparring.league.pool import snapshot_interval
 from sparring.league.population import Copied
-from sparring.league.retries import Retries
 from sparring.league.role import Role
 from sparring.league.roles import base_steps, role_of, roles
 from sparring.league.stages import Stage, StageState, advanced, parse_stages
@@ -58,6 +59,13 @@ class Marks(NamedTuple):
     metrics: dict[str, float]
 
 
+SAVED: dict[str, Any] = {
+    "stage": StageState, "unread": tuple[Marks, ...], "retries": tuple[Retries, ...], "tries": tuple[Second, ...],
+    "kinds": dict[str, int], "arriving": dict[int, str],
+}  # fmt: skip
+"""What a checkpoint has of an opposition besides its leagues and guests, by field."""
+
+
 @dataclass
 class Opposition:
     """Carries what the leagues decide to the device and results back; keeps stages, retries and guests beside them."""
@@ -78,6 +86,8 @@ class Opposition:
     """Second tries, until they are read."""
     decided: dict[int, list[Assignment]] = field(default_factory=dict)
     """By iteration, until its results are in."""
+    rated: dict[int, list[dict[str, float]]] = field(default_factory=dict)
+    """The same: the ratings of every seed's learners, as they were known when the iteration was decided on."""
     guests: dict[Player, Guest] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
     """Families of guests that are built unlike the learner, with the command that brought the first of each."""
@@ -100,33 +110,19 @@ class Opposition:
             raise RunError(
                 "The leagues of this run come from an earlier version and cannot be resumed. Train it again."
             )
-        return replace(
-            begun,
-            leagues=[
-                league.restored(own) for league, own in zip(begun.leagues, state["leagues"], strict=bool(begun.leagues))
-            ],
-            guests=dict(guests),
-            kinds=from_plain(dict[str, int], state["kinds"]),
-            arriving=from_plain(dict[int, str], state["arriving"]),
-            stage=from_plain(StageState, state["stage"]),
-            unread=from_plain(tuple[Marks, ...], state["unread"]),
-            retries=from_plain(tuple[Retries, ...], state["retries"]),
-            tries=from_plain(tuple[Second, ...], state["tries"]),
-        )
+        leagues = zip(begun.leagues, state["leagues"], strict=bool(begun.leagues))
+        plain = {name: from_plain(kind, state[name]) for name, kind in SAVED.items()}
+        return replace(begun, leagues=[league.restored(own) for league, own in leagues], guests=dict(guests), **plain)
 
     def saved(self) -> dict[str, Any]:
-        """Plain data, from which `restored` goes on exactly."""
-        plain = {name: to_plain(getattr(self, name)) for name in ("stage", "unread", "retries", "tries")}
-        return {"leagues": [league.saved() for league in self.leagues], **plain, **self.saved_seating()}
-
-    def saved_seating(self) -> dict[str, Any]:
-        """What control by hand has changed: the layout of the blocks, the guests and their kinds of network."""
+        """Plain data, from which `restored` goes on exactly: with what control by hand has changed, the layout of the
+        blocks and the guests."""
         self.forget_guests()
         layout = layout_now(self.built.plan.seating) if self.leagues else None
         return {
+            "leagues": [league.saved() for league in self.leagues],
+            **{name: to_plain(getattr(self, name)) for name in SAVED},
             "layout": None if layout is None else [list(layout.mirror_B), list(layout.face_B)],
-            "kinds": to_plain(self.kinds),
-            "arriving": to_plain(self.arriving),
             "guests": [[to_plain(player), guest.saved()] for player, guest in self.guests.items()],
         }
 
@@ -161,6 +157,8 @@ class Opposition:
         progress, steps = self.built.progress(iteration), iteration * self.built.steps_per_iteration
         assigned = [league.assign(iteration, progress, steps) for league in self.leagues]
         self.decided[iteration] = assigned
+        if self.built.game.spec.has_winners:
+            self.rated[iteration] = [live_ratings(league.rules, league.state) for league in self.leagues]
         orders = packed_orders(self.built.plan.seating, self.leagues, assigned, self.guests, orders)
         return orders, [staged + assignment.events for assignment in assigned]
 
@@ -285,6 +283,7 @@ def roles_of(built: Built) -> tuple[Role, ...]:
         return (plain,) * learners
     every = learners * base_steps(config.roles, config.total_steps // learners)
     named = roles(config.roles) * (1 if built.game.spec.exchangeable_sides else built.game.spec.sides)
-    return tuple(
-        beside(role_of(name, config.roles, every=every, gate=config.gates), config.opponents) for name in named
-    )
+    kinds = {
+        name: beside(role_of(name, config.roles, every=every, gate=config.gates), config.opponents) for name in named
+    }
+    return tuple(kinds[name] for name in named)

@@ -34,7 +34,6 @@ from sparring.league.population import (
     select,
     steps_between,
 )
-from sparring.league.score import Score
 from sparring.learn.config import COEFFICIENTS, INHERITED, PPOConfig, coefficient
 from sparring.learn.learner import Learner
 from sparring.play.scripted import RANDOM, Scripted
@@ -128,14 +127,13 @@ class Population:
         pairs = [(name, bot) for name in sound for bot in bots] or list(combinations(sorted(sound), 2))
         players = {**sound, **{bot: Scripted.make(game, bot) for bot in bots}}
         if not pairs:
-            return Fitness.of([Score()] * len(names), diverged)
+            return Fitness.of(np.zeros((len(names), 5), int), diverged)
         if game.spec.score == "return":
             return Fitness.of_returns(self.earned(players, pairs, seed), diverged)
         most = max(config.pbt_games, 1024)
         payoff = play_pairs(game, players, pairs, games=config.pbt_games, seed=seed, most_games=most)
-        won_M, drawn_M, lost_M = payoff.won_MM.sum(1), payoff.drawn_MM.sum(1), payoff.won_MM.sum(0)
-        found = {name: Score(int(won_M[i]), int(drawn_M[i]), int(lost_M[i])) for i, name in enumerate(players)}
-        return Fitness.of([found.get(name, Score()) for name in names], diverged)
+        starts_M5 = np.array([payoff.starts_MM5[payoff.place(n)].sum(0) if n in sound else [0] * 5 for n in names])
+        return Fitness.of(starts_M5, diverged)
 
     def earned(self, players: dict[str, Any], pairs: list[tuple[str, str]], seed: int) -> list[np.ndarray]:
         """What each member earned from others, start by start: in zero-sum games, where returns among equals are 0."""

@@ -18,8 +18,15 @@ from sparring.store.results import ResultRow
 from sparring.training.opposition import Faced
 
 
-def metric_lines(built: Built, iteration: int, report: Report, faced: Sequence[Faced]) -> list[dict[str, Any]]:
-    """One line for each seed. Only what a repeated run repeats exactly: no clock, no machine."""
+def metric_lines(
+    built: Built,
+    iteration: int,
+    report: Report,
+    faced: Sequence[Faced],
+    rated_R: Sequence[Mapping[str, float]] = (),
+) -> list[dict[str, Any]]:
+    """One line for each seed. Only what a repeated run repeats exactly: no clock, no machine. `rated_R`: the live
+    ratings of each seed's learners, where leagues keep them."""
     lines = []
     for r, seed in enumerate(built.seeds_R):
         tally = of_seed(report.tally, r)
@@ -33,14 +40,16 @@ def metric_lines(built: Built, iteration: int, report: Report, faced: Sequence[F
         for name in built.lineup.names if faced and len(built.lineup.names) > 1 else ():
             mine = [row for row in own if row.learner == name]
             line.update(opponent_metrics(mine, f"/{name}", won=built.game.spec.has_winners))
+        line.update({f"rating/{pair}": rating for pair, rating in (rated_R[r] if rated_R else {}).items()})
         if report.second_tries is not None:
             games, won, drawn, _ = (int(x) for x in np.asarray(report.second_tries)[r])
             line.update(
                 {"games/second_tries": games, "points/second_tries": (won + drawn / 2) / games if games else None}
             )
         for names, stats in zip(built.lineup.learners, report.stats, strict=True):
+            known = {key: np.asarray(x, float)[r].tolist() for key, x in stats._asdict().items()}
             for row, name in enumerate(names):
-                line.update({f"{name}/{key}": float(np.asarray(x)[r, row]) for key, x in stats._asdict().items()})
+                line.update({f"{name}/{key}": value_L[row] for key, value_L in known.items()})
         lines.append(line)
     return lines
 

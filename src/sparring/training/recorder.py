@@ -1,7 +1,7 @@
 """Writes down what happens in a run: metrics, events, notices, results, and minibatches that were not finite."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,10 +36,15 @@ class Recorder:
         self.noticed = [line for line in self.run.metrics() if line["kind"] == "notice"]
 
     def iteration(
-        self, iteration: int, report: Report, seconds: float, faced: Sequence[Faced]
+        self,
+        iteration: int,
+        report: Report,
+        seconds: float,
+        faced: Sequence[Faced],
+        rated_R: Sequence[Mapping[str, float]] = (),
     ) -> tuple[list[dict], list[dict]]:
         """Lines of metrics and of notices."""
-        lines = metric_lines(self.built, iteration, report, faced)
+        lines = metric_lines(self.built, iteration, report, faced, rated_R)
         new = unsaid(notices(self.built, iteration, lines), self.noticed)
         self.noticed += new
         self.run.append_metrics([*lines, *new])

@@ -1,10 +1,9 @@
 """Runs from the outside: start one, resume one, start from another one's players."""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import jax
 
@@ -28,7 +27,7 @@ from sparring.store.run_dir import RunDir
 from sparring.training.audit import audited, results_lost
 from sparring.training.opposition import Opposition
 from sparring.training.population import Population
-from sparring.training.train import Progress, Summary, train
+from sparring.training.train import Summary, Watching, train
 from sparring.training.warm_start import WarmStart, warmed
 
 Schedules = Literal["stretch", "keep"]
@@ -41,9 +40,7 @@ def start(
     force: bool = False,
     warm: WarmStart | None = None,
     game: Game | None = None,
-    on_iteration: Callable[[Progress], None] = lambda _: None,
-    should_stop: Callable[[], bool] = lambda: False,
-    should_save: Callable[[], bool] = lambda: False,
+    **watching: Unpack[Watching],
 ) -> Summary:
     """Train a new run. All that can be wrong with the config is found before the directory is made.
 
@@ -60,9 +57,7 @@ def start(
         run.write_manifest({**facts(built), "warm_start": None if warm is None else warm.source})
         for guest, source in zip(guests, config.pool.guests, strict=True):
             invite(run, guest, source)
-        return train(
-            built, run, state, on_iteration=on_iteration, should_stop=should_stop, should_save=should_save
-        )  # fmt: skip
+        return train(built, run, state, **watching)
 
 
 def resume(
@@ -72,9 +67,7 @@ def resume(
     schedules: Schedules | None = None,
     eval_games: int | None = None,
     game: Game | None = None,
-    on_iteration: Callable[[Progress], None] = lambda _: None,
-    should_stop: Callable[[], bool] = lambda: False,
-    should_save: Callable[[], bool] = lambda: False,
+    **watching: Unpack[Watching],
 ) -> Summary:
     """Go on from the newest checkpoint, bit for bit as if nothing had happened; more steps may be asked for, and
     another number of games in evaluations. A run that lacks its final evaluation alone is evaluated.
@@ -108,17 +101,7 @@ def resume(
             run.write_manifest({**run.read_manifest(), "iterations": built.iterations})
         if state is None:
             state = first_state(built)
-        return train(
-            built,
-            run,
-            state,
-            opposition=opposition,
-            population=population,
-            start=begin,
-            on_iteration=on_iteration,
-            should_stop=should_stop,
-            should_save=should_save,
-        )
+        return train(built, run, state, opposition=opposition, population=population, start=begin, **watching)
 
 
 def as_left(

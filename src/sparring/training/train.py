@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from sparring.evaluation.match import MatchGames
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore, score_sides
 from sparring.setup.build import Built
+from sparring.setup.config import EvalConfig
 from sparring.setup.named_arrays import to_arrays
 from sparring.setup.program import Orders, Plan, Report, TrainState, compile_program
 from sparring.setup.reseat import carried
@@ -40,6 +41,15 @@ class Progress:
     notices: list[dict[str, Any]]
 
 
+class Watching(TypedDict, total=False):
+    """Who watches a run, and what they may ask for while it trains."""
+
+    on_iteration: Callable[[Progress], None]
+    should_stop: Callable[[], bool]
+    should_save: Callable[[], bool]
+    """A checkpoint beside the usual ones."""
+
+
 @dataclass(frozen=True)
 class Summary:
     """How training ended."""
@@ -56,105 +66,145 @@ class Summary:
     """Of the learners, of their shadows and of PSRO's mixture, for each seed; empty where it is not known exactly."""
 
 
+def train(
+    built: Built, run: RunDir, state: TrainState, *, opposition: Opposition | None = None,
+    population: Population | None = None, start: int = 0, **watching: Unpack[Watching],
+) -> Summary:  # fmt: skip
+    """Train from iteration `start` to the end of the config, or until `should_stop`; always leaves a checkpoint. From
+    the end on, only the final evaluation is left."""
+    with Results(run.results_path) as results:
+        opposition = opposition or Opposition.begin(built)
+        restore_players(run, opposition, state, start)
+        recorder, population = Recorder(built, run, results), population or Population.begin(built)
+        return Training(recorder, opposition, population, state, **watching).loop(start)
+
+
 @dataclass
-class Running:
-    """The iteration that runs on the device while the loop goes on; reading it waits for it."""
+class Training:
+    """A run while it trains."""
 
     recorder: Recorder
     opposition: Opposition
-    on_iteration: Callable[[Progress], None]
-    began: float
-    report: tuple[int, Report] | None = None
+    population: Population
+    state: TrainState
+    on_iteration: Callable[[Progress], None] = lambda _: None
+    should_stop: Callable[[], bool] = lambda: False
+    should_save: Callable[[], bool] = lambda: False
+    meta_games: MetaGames = field(default_factory=MetaGames)
+    running: tuple[int, Report] | None = None
+    """The iteration that runs on the device while the loop goes on; reading it waits for it."""
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def built(self) -> Built:
+        """In the present seating."""
+        return self.opposition.built
+
+    def loop(self, start: int) -> Summary:
+        config, tests = self.built.config, self.built.config.evaluation
+        programs, control, examine = Programs(), Control.of(self.recorder.run, start), final_examination(self.built)
+        games: list[list[MatchGames]] = []
+        untrained: list[list[MatchGames]] = []
+        seeds_R, iteration, exact, stopping = jnp.asarray(self.built.seeds_R), start - 1, {}, False
+        if examine and tests.eval_first and start == 0:
+            untrained, _ = self.evaluate(examine, 0)
+        for iteration in range(start, self.built.iterations):
+            orders = self.before(iteration, control)
+            knobs = jax.tree.map(jnp.asarray, self.population.knobs(iteration))
+            program, rosters = programs.of(self.built.plan), self.built.rosters
+            self.state, report = program(
+                self.opposition.game, self.state, rosters, orders, knobs, seeds_R, jnp.asarray(iteration)
+            )
+            self.read()
+            self.running = (iteration, report)
+            done, stopping, saving = iteration + 1, self.should_stop(), self.should_save()
+            last = done == self.built.iterations
+            if examine and evaluation_due(tests, done, self.built.iterations) and not last:
+                self.evaluate(examine, iteration, self.population.leaders)
+            if due(config.checkpoint.checkpoint_every, done) or last or stopping or saving:
+                self.checkpoint(done)
+            if stopping:
+                break
+        if examine and not stopping:  # after the last checkpoint: an evaluation that breaks loses no training
+            games, exact = self.evaluate(examine, iteration, self.population.leaders)
+        scores, first = (
+            score_sides(self.built.game.spec, examine.teams, g) if examine and g else [] for g in (games, untrained)
+        )
+        return Summary(self.state, iteration + 1, not stopping, programs.compilations, scores, first, exact)
+
+    def before(self, iteration: int, control: Control) -> Orders:
+        """What people asked for, then what the leagues decided, then what became of a population: carried out and
+        written down. The iteration's orders."""
+        recorder, opposition, built = self.recorder, self.opposition, self.built
+        by_hand = control.obey(opposition, iteration)
+        if self.built.plan is not built.plan:
+            self.state = carried(built, self.built, self.state)
+        recorder.waiting += self.meta_games.play(recorder.run, opposition, iteration)
+        orders, decided = opposition.assign(iteration)
+        events = together(by_hand, decided)
+        recorder.events(iteration, events)
+        keep_players(recorder.run, opposition, self.state, events)  # before a learner that was copied begins anew
+        self.state = applied(self.state, events, opposition, partial(read_past, recorder.run, self.built))
+        if self.population.due(iteration):
+            self.state, copied = self.population.round(self.state, iteration)
+            opposition.descended(copied, iteration)
+            recorder.events(iteration, copied)
+        recorder.built = self.built
+        return orders
 
     def read(self) -> None:
-        """Tell the leagues, the run directory and whoever watches what the iteration left."""
-        if self.report is None:
+        """Tell the leagues, the run directory and whoever watches what the running iteration left."""
+        if self.running is None:
             return
-        (iteration, report), self.report = self.report, None
+        (iteration, report), self.running = self.running, None
         small = (report.tally, report.stats, report.duels, report.second_tries, report.faults._replace(exhibit=None))
         tally, stats, duels, tries, faults = jax.device_get(small)
         now = time.monotonic()
         seconds, self.began = now - self.began, now
         faced = self.opposition.observe(iteration, duels, tries)
         told = Report(tally, stats, report.suspects, faults._replace(exhibit=report.faults.exhibit), duels, tries)
-        lines, new = self.recorder.iteration(iteration, told, seconds, faced)
+        lines, new = self.recorder.iteration(iteration, told, seconds, faced, self.opposition.rated.pop(iteration, []))
         self.opposition.read(lines)
-        self.on_iteration(Progress(iteration + 1, self.recorder.built.iterations, seconds, lines, new))
+        self.on_iteration(Progress(iteration + 1, self.built.iterations, seconds, lines, new))
+
+    def evaluate(
+        self, examine: Examination, iteration: int, leaders: Sequence[int] = ()
+    ) -> tuple[list[list[MatchGames]], dict[str, list[float]]]:
+        """Games apart from training, with chance of their own."""
+        self.read()
+        built, state = self.built, in_front(self.state, leaders)
+        games = examine.play(state, seed=built.config.seed)
+        known = {
+            LEARNED: exploitability(built, state),
+            SHADOW: exploitability(built, state, shadow=True),
+            MIXTURE: mixture_exploitability(self.recorder.run, self.opposition),
+        }
+        exact = {team: values for team, values in known.items() if values is not None}
+        self.recorder.evaluation(iteration, examine.teams, games, exact)
+        return games, exact
+
+    def checkpoint(self, done: int) -> None:
+        self.read()
+        self.recorder.flush()
+        built = self.built
+        players = [
+            {"name": name, "group": group, "row": row}
+            for group, names in enumerate(built.lineup.learners)
+            for row, name in enumerate(names)
+        ]
+        meta = {
+            "players": players,
+            "seeds": built.seeds_R.tolist(),
+            "opposition": self.opposition.saved(),
+            "population": self.population.state(),
+        }
+        save(self.recorder.run.checkpoints_path, done, to_arrays(self.state), meta, keep=built.config.checkpoint.keep)
 
 
-def train(
-    built: Built,
-    run: RunDir,
-    state: TrainState,
-    *,
-    opposition: Opposition | None = None,
-    population: Population | None = None,
-    start: int = 0,
-    on_iteration: Callable[[Progress], None] = lambda _: None,
-    should_stop: Callable[[], bool] = lambda: False,
-    should_save: Callable[[], bool] = lambda: False,
-) -> Summary:
-    """Train from iteration `start` to the end of the config, or until `should_stop`; always leaves a checkpoint.
-
-    From the end on, only the final evaluation is left. `should_save` asks for a checkpoint beside the usual ones.
-    """
-    with Results(run.results_path) as results:
-        recorder = Recorder(built, run, results)
-        opposition = opposition or Opposition.begin(built)
-        restore_players(run, opposition, state, start)
-        population = population or Population.begin(built)
-        return loop(built, recorder, state, opposition, population, start, on_iteration, should_stop, should_save)
-
-
-def loop(
-    built: Built,
-    recorder: Recorder,
-    state: TrainState,
-    opposition: Opposition,
-    population: Population,
-    start: int,
-    on_iteration: Callable[[Progress], None],
-    should_stop: Callable[[], bool],
-    should_save: Callable[[], bool],
-) -> Summary:
-    config, tests = built.config, built.config.evaluation
-    programs, control = Programs(), Control.of(recorder.run, start)
-    examine = final_examination(built)
-    games: list[list[MatchGames]] = []
-    untrained: list[list[MatchGames]] = []
-    seeds_R, iteration, exact, stopping = jnp.asarray(built.seeds_R), start - 1, {}, False
-    if examine and tests.eval_first and start == 0:
-        untrained, _ = evaluate(built, recorder, examine, state, 0, opposition)
-    meta_games = MetaGames()
-    running = Running(recorder, opposition, on_iteration, time.monotonic())
-    for iteration in range(start, built.iterations):
-        state, orders = before(iteration, recorder, control, opposition, meta_games, state)
-        if population.due(iteration):
-            state, copied = population.round(state, iteration)
-            opposition.descended(copied, iteration)
-            recorder.events(iteration, copied)
-        knobs = jax.tree.map(jnp.asarray, population.knobs(iteration))
-        built = recorder.built = opposition.built
-        program = programs.of(built.plan)
-        state, report = program(opposition.game, state, built.rosters, orders, knobs, seeds_R, jnp.asarray(iteration))
-        running.read()
-        running.report = (iteration, report)
-        done, stopping, saving = iteration + 1, should_stop(), should_save()
-        last = done == built.iterations
-        if examine and due(tests.eval_every, done) and not last:
-            running.read()
-            evaluate(built, recorder, examine, state, iteration, opposition, population.leaders)
-        if due(config.checkpoint.checkpoint_every, done) or last or stopping or saving:
-            running.read()
-            checkpoint(built, recorder, state, opposition, population, done)
-        if stopping:
-            break
-    if examine and not stopping:  # after the last checkpoint: an evaluation that breaks loses no training
-        games, exact = evaluate(built, recorder, examine, state, iteration, opposition, population.leaders)
-    scores, first = (
-        score_sides(built.game.spec, examine.teams, g) if examine and g else [] for g in (games, untrained)
-    )
-    return Summary(state, iteration + 1, not stopping, programs.compilations, scores, first, exact)
+def evaluation_due(tests: EvalConfig, done: int, iterations: int) -> bool:
+    """By the number of iterations between two, or by how many there shall be, spread evenly."""
+    share = tests.eval_times * done // iterations > tests.eval_times * (done - 1) // iterations
+    return due(tests.eval_every, done) or share
 
 
 def final_examination(built: Built) -> Examination | None:
@@ -163,28 +213,6 @@ def final_examination(built: Built) -> Examination | None:
     if not tests.eval_games:
         return None
     return examination(built, games=tests.eval_games, deterministic=tests.eval_deterministic, with_bots_alone=True)
-
-
-def before(
-    iteration: int,
-    recorder: Recorder,
-    control: Control,
-    opposition: Opposition,
-    meta_games: MetaGames,
-    state: TrainState,
-) -> tuple[TrainState, Orders]:
-    """What people asked for, then what the leagues decided: carried out and written down. The iteration's orders."""
-    built = opposition.built
-    by_hand = control.obey(opposition, iteration)
-    if opposition.built.plan is not built.plan:
-        state = carried(built, opposition.built, state)
-    recorder.waiting += meta_games.play(recorder.run, opposition, iteration)
-    orders, decided = opposition.assign(iteration)
-    events = together(by_hand, decided)
-    recorder.events(iteration, events)
-    keep_players(recorder.run, opposition, state, events)  # before a learner that was copied begins anew
-    state = applied(state, events, opposition, partial(read_past, recorder.run, opposition.built))
-    return state, orders
 
 
 class Programs:
@@ -206,43 +234,3 @@ class Programs:
 
 def due(every: int, done: int) -> bool:
     return every > 0 and done % every == 0
-
-
-def evaluate(
-    built: Built,
-    recorder: Recorder,
-    examine: Examination,
-    state: TrainState,
-    iteration: int,
-    opposition: Opposition,
-    leaders: Sequence[int] = (),
-) -> tuple[list[list[MatchGames]], dict[str, list[float]]]:
-    """Games apart from training, with chance of their own."""
-    state = in_front(state, leaders)
-    games = examine.play(state, seed=built.config.seed)
-    known = {
-        LEARNED: exploitability(built, state),
-        SHADOW: exploitability(built, state, shadow=True),
-        MIXTURE: mixture_exploitability(recorder.run, opposition),
-    }
-    exact = {team: values for team, values in known.items() if values is not None}
-    recorder.evaluation(iteration, examine.teams, games, exact)
-    return games, exact
-
-
-def checkpoint(
-    built: Built, recorder: Recorder, state: TrainState, opposition: Opposition, population: Population, done: int
-) -> None:
-    recorder.flush()
-    players = [
-        {"name": name, "group": group, "row": row}
-        for group, names in enumerate(built.lineup.learners)
-        for row, name in enumerate(names)
-    ]
-    meta = {
-        "players": players,
-        "seeds": [int(seed) for seed in built.seeds_R],
-        "opposition": opposition.saved(),
-        "population": population.state(),
-    }
-    save(recorder.run.checkpoints_path, done, to_arrays(state), meta, keep=built.config.checkpoint.keep)

@@ -44,6 +44,21 @@ def test_permuted_seats_play_the_same_games_bit_for_bit(name: str) -> None:
     assert np.asarray(plain[2].reward_S).any()
 
 
+@pytest.mark.parametrize("view", ["places", "planes"])
+def test_a_step_is_a_program_as_long_for_eight_seats_as_for_two(view: str) -> None:
+    def length(game: StagHunt | Snowdrift) -> int:
+        def advance(key: Array) -> object:
+            state = game.start(key)
+            nothing = Action(jnp.zeros((game.spec.seats, 1), jnp.int32), jnp.zeros((game.spec.seats, 0)))
+            return game.observe(state), game.step(state, nothing, game.chance(key))
+
+        return len(str(jax.make_jaxpr(advance)(jax.random.key(0))).splitlines())
+
+    # A line more or less where long lines are wrapped.
+    assert length(stag_hunt(hunters=8, view=view)) == pytest.approx(length(stag_hunt(hunters=2, view=view)), rel=0.01)
+    assert length(snowdrift(agents=8, view=view)) == pytest.approx(length(snowdrift(agents=2, view=view)), rel=0.01)
+
+
 @pytest.mark.parametrize(("name", "contention"), [("stag_hunt", "herd"), ("snowdrift", "herd"), ("coin", "greedy")])
 def test_no_seat_earns_more_on_average_in_random_play_and_under_contention(name: str, contention: str) -> None:
     for bot in ("random", contention):

@@ -53,7 +53,7 @@ class Adversary(Scenario):
         return Wish(steering.toward(target_NX, jnp.zeros(2), self.bodies))
 
 
-def adversary(agents: int = 2, steps: int = 25, continuous: bool = False) -> Particles:
+def adversary(agents: int = 2, steps: int = 25, continuous: bool = False, time: bool = False) -> Particles:
     """Good agents reach a goal that their adversary must guess (mpe2 simple_adversary_v3)."""
     check_counts("adversary", agents=agents, steps=steps)
     seats = agents + 1
@@ -68,6 +68,7 @@ def adversary(agents: int = 2, steps: int = 25, continuous: bool = False) -> Par
             Feature("others", (agents, 2), lists="others"),
         ),
         steps=steps,
+        time=time,
         seat_names=["adversary_0", *(f"agent_{s}" for s in range(agents))],
         side_of_seat=[0] + [1] * agents,
         exchangeable=(tuple(range(1, seats)),),

@@ -60,7 +60,7 @@ class Crypto(Scenario):
         return Wish(word_NU=jnp.where(turns_N1, turned_NU, told_NU))
 
 
-def crypto(steps: int = 25, continuous: bool = False) -> Particles:
+def crypto(steps: int = 25, continuous: bool = False, time: bool = False) -> Particles:
     """Alice tells Bob a secret that Eve overhears (mpe2 simple_crypto_v3)."""
     check_counts("crypto", steps=steps)
     return particle_game(
@@ -70,6 +70,7 @@ def crypto(steps: int = 25, continuous: bool = False) -> Particles:
         ),
         layout=(Feature("goal", (SYMBOLS,)), Feature("key", (SYMBOLS,)), Feature("heard", (SYMBOLS,))),
         steps=steps,
+        time=time,
         seat_names=["eve", "bob", "alice"],
         side_of_seat=[0, 1, 1],
     )

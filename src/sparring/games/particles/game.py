@@ -23,6 +23,11 @@ MOST_BODIES = 500
 """Of each kind: every body pushes every other."""
 
 
+TIME = Feature("time_left", (1,))
+"""Seen only where it is asked for, as the originals do not show it. A seat that does not see the clock cannot foresee
+the cut at the limit: to it, what follows a step is a matter of chance."""
+
+
 class Scenario(eqx.Module):
     """What makes one particle game: its rules as arrays, and what is drawn, seen and paid."""
 
@@ -65,11 +70,18 @@ class Particles(Game):
     def observe(self, state: ParticleState) -> Observation:
         """Nobody leaves, and what is legal is so at every step."""
         all_S = jnp.ones(self.spec.seats, bool)
-        features_SF = views.rows(self.spec.layout, self.rules.see(state), self.spec.seats)
+        seen = {**self.rules.see(state), TIME.name: self.time_left(state)}
+        features_SF = views.rows(self.spec.layout, seen, self.spec.seats)
         return Observation(features_SF, jnp.asarray(controls.legal(self.rules.setting)), all_S, all_S)
 
     def central(self, state: ParticleState) -> Array:
-        return views.full_view(state, any(self.rules.setting.moves))
+        view_SG = views.full_view(state, any(self.rules.setting.moves))
+        return jnp.concatenate([view_SG, self.time_left(state)], axis=1) if TIME in self.spec.layout else view_SG
+
+    def time_left(self, state: ParticleState) -> Array:
+        """What is left of the game, from 1 down, the same for each seat: [S, 1]."""
+        left = 1.0 - state.played / self.spec.longest
+        return jnp.broadcast_to(left, (self.spec.seats, 1))
 
     def step(self, state: ParticleState, action: Action, chance: Chance) -> tuple[ParticleState, Step]:
         del chance
@@ -118,19 +130,21 @@ def particle_game(
     *,
     layout: tuple[Feature, ...],
     steps: int,
+    time: bool,
     seat_names: Sequence[str],
     side_of_seat: Sequence[int] = (),
     exchangeable: tuple[tuple[int, ...], ...] = (),
 ) -> Particles:
-    """A game of `steps` steps, cut by the time limit; without `side_of_seat` all seats are one side."""
+    """A game of `steps` steps, cut by the time limit, which all see with `time`; without `side_of_seat` all seats are
+    one side."""
     seats, setting = len(seat_names), rules.setting
     view = jax.eval_shape(lambda: views.full_view(begin(rules, jax.random.key(0)), any(setting.moves)))
     spec = GameSpec(
         seats=seats,
         side_of_seat=tuple(side_of_seat) or (0,) * seats,
         action=controls.action_spec(setting),
-        layout=layout,
-        central=Central("seat", view.shape[-1]),
+        layout=(*layout, TIME) if time else layout,
+        central=Central("seat", view.shape[-1] + time),
         longest=steps,
         shortest=steps,
         exchangeable=exchangeable,

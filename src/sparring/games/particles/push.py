@@ -57,7 +57,7 @@ class Push(Scenario):
         return Wish(steering.toward(target_NX, seen["velocity"], self.bodies))
 
 
-def push(steps: int = 25, continuous: bool = False) -> Particles:
+def push(steps: int = 25, continuous: bool = False, time: bool = False) -> Particles:
     """An adversary pushes an agent away from a goal it must guess (mpe2 simple_push_v3)."""
     check_counts("push", steps=steps)
     return particle_game(
@@ -74,6 +74,7 @@ def push(steps: int = 25, continuous: bool = False) -> Particles:
             Feature("others", (1, 2), lists="others"),
         ),
         steps=steps,
+        time=time,
         seat_names=["adversary_0", "agent_0"],
         side_of_seat=[0, 1],
     )

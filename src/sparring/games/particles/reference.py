@@ -68,7 +68,7 @@ class Reference(Scenario):
         return Wish(steering.toward(target_NX, seen["velocity"], self.bodies), word_NU)
 
 
-def reference(steps: int = 25, local_ratio: float = 0.5, continuous: bool = False) -> Particles:
+def reference(steps: int = 25, local_ratio: float = 0.5, continuous: bool = False, time: bool = False) -> Particles:
     """Two agents tell each other where to go (mpe2 simple_reference_v3)."""
     check_counts("reference", steps=steps)
     check_local_ratio(local_ratio)
@@ -85,6 +85,7 @@ def reference(steps: int = 25, local_ratio: float = 0.5, continuous: bool = Fals
             Feature("heard", (1, SYMBOLS), lists="others"),
         ),
         steps=steps,
+        time=time,
         seat_names=["agent_0", "agent_1"],
         exchangeable=((0, 1),),
     )

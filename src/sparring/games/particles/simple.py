@@ -32,12 +32,13 @@ class Simple(Scenario):
         return Wish(steering.toward(seen["landmarks"][:, 0], seen["velocity"], self.bodies))
 
 
-def simple(steps: int = 25, continuous: bool = False) -> Particles:
+def simple(steps: int = 25, continuous: bool = False, time: bool = False) -> Particles:
     """One agent goes to one landmark (mpe2 simple_v3)."""
     check_counts("simple", steps=steps)
     return particle_game(
         Simple(Setting(moves=(True,), continuous=continuous), physics.bodies([0.05], [5.0], [0.05])),
         layout=(Feature("velocity", (2,)), Feature("landmarks", (1, 2))),
         steps=steps,
+        time=time,
         seat_names=["agent_0"],
     )

@@ -57,7 +57,7 @@ class SpeakerListener(Scenario):
         return Wish(thrust_NX, (seen["goal_colour"] > 0.5).astype(float))
 
 
-def speaker_listener(steps: int = 25, continuous: bool = False) -> Particles:
+def speaker_listener(steps: int = 25, continuous: bool = False, time: bool = False) -> Particles:
     """A speaker tells a listener where to go (mpe2 simple_speaker_listener_v4)."""
     check_counts("speaker_listener", steps=steps)
     setting = Setting(moves=(False, True), speaks=(True, False), symbols=LANDMARKS, continuous=continuous)
@@ -70,5 +70,6 @@ def speaker_listener(steps: int = 25, continuous: bool = False) -> Particles:
             Feature("heard", (LANDMARKS,)),
         ),
         steps=steps,
+        time=time,
         seat_names=["speaker_0", "listener_0"],
     )

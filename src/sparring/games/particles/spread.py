@@ -45,7 +45,9 @@ class Spread(Scenario):
         return Wish(steering.toward(target_NX, seen["velocity"], self.bodies))
 
 
-def spread(agents: int = 3, steps: int = 25, local_ratio: float = 0.5, continuous: bool = False) -> Particles:
+def spread(
+    agents: int = 3, steps: int = 25, local_ratio: float = 0.5, continuous: bool = False, time: bool = False
+) -> Particles:
     """Agents cover as many landmarks without bumping into each other (mpe2 simple_spread_v3)."""
     check_counts("spread", agents=agents, steps=steps)
     check_local_ratio(local_ratio)
@@ -65,6 +67,7 @@ def spread(agents: int = 3, steps: int = 25, local_ratio: float = 0.5, continuou
             Feature("silence", pairs, lists="others"),
         ),
         steps=steps,
+        time=time,
         seat_names=[f"agent_{s}" for s in range(agents)],
         exchangeable=(tuple(range(agents)),),
     )

@@ -52,7 +52,9 @@ class Tag(Scenario):
         return pursuit.wish(parameters_J[0] > 0.5, seen, self.bodies, self.predators)
 
 
-def tag(predators: int = 3, prey: int = 1, obstacles: int = 2, steps: int = 25, continuous: bool = False) -> Particles:
+def tag(
+    predators: int = 3, prey: int = 1, obstacles: int = 2, steps: int = 25, continuous: bool = False, time: bool = False
+) -> Particles:
     """Slow predators hunt fast prey among obstacles (mpe2 simple_tag_v3)."""
     check_counts("tag", predators=predators, prey=prey, steps=steps)
     check_counts("tag", least=0, obstacles=obstacles)
@@ -73,6 +75,7 @@ def tag(predators: int = 3, prey: int = 1, obstacles: int = 2, steps: int = 25, 
         ),
         layout=pursuit.layout(seats, ("obstacles", obstacles), prey),
         steps=steps,
+        time=time,
         seat_names=pursuit.seat_names(predators, prey),
         side_of_seat=(0,) * predators + (1,) * prey,
         # Prey is symmetric too, but its velocity block lists some of the other seats, not all: no group can say so.

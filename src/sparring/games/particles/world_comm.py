@@ -105,7 +105,7 @@ class WorldComm(Scenario):
 
 def world_comm(
     predators: int = 4, prey: int = 2, obstacles: int = 1, food: int = 2, forests: int = 2, steps: int = 25,
-    continuous: bool = False,
+    continuous: bool = False, time: bool = False,
 ) -> Particles:  # fmt: skip
     """Predators with a leader hunt prey that eats, among forests that hide (mpe2 simple_world_comm_v3)."""
     check_counts("world_comm", predators=predators, prey=prey, food=food, steps=steps)
@@ -133,6 +133,7 @@ def world_comm(
             Feature("heard", (SYMBOLS,)),
         ),
         steps=steps,
+        time=time,
         seat_names=pursuit.seat_names(predators, prey),
         side_of_seat=[0] * predators + [1] * prey,
         exchangeable=(tuple(range(1, predators)),),  # not prey, for the reason in tag

@@ -11,6 +11,7 @@ from jax import Array
 
 from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.battle import NOBODY, Battle, Orders
+from sparring.games.skirmish.lengths import squared
 from sparring.games.skirmish.maps import MIDDLE
 from sparring.games.skirmish.terrain import BLOCKED, SIZE, levels
 from sparring.games.skirmish.units import TARGET_RANGE
@@ -54,7 +55,7 @@ def orders(army: Army, stats: Stats, battle: Battle, side: int, choice_N: Array,
 
 def _near(place_XN: Array, other_XM: Array) -> Array:
     delta_X = place_XN[:, :, None] - other_XM[:, None]
-    return delta_X[0] ** 2 + delta_X[1] ** 2 <= TARGET_RANGE**2
+    return squared(delta_X) <= TARGET_RANGE**2
 
 
 def _padded(flag_NM: Array, width: int) -> Array:

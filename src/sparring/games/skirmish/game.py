@@ -23,6 +23,7 @@ from sparring.games.skirmish import bots as scripted
 from sparring.games.skirmish import command, exchange, scenes, starts, terrain, view
 from sparring.games.skirmish.army import Army
 from sparring.games.skirmish.battle import Battle, Luck, fought
+from sparring.games.skirmish.lengths import rounded
 from sparring.games.skirmish.maps import MAPS
 from sparring.games.skirmish.movement import Land, land_of
 from sparring.games.skirmish.reward import Pay, Result, Scoring, judged
@@ -77,7 +78,7 @@ class Skirmish(Game):
 
     def chance(self, key: Array) -> Luck:
         favour_U, late_U = jax.random.uniform(key, (2, self.setting.army.units))
-        return Luck(favour_U, self.rules.jitter * ((EARLY + LATE) * late_U - EARLY))
+        return Luck(favour_U, rounded(self.rules.jitter * (rounded((EARLY + LATE) * late_U) - EARLY)))
 
     def observe(self, state: Battle) -> Observation:
         features_SF, legal_SA = worlds_last(partial(_seen, self.setting))(state)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from sparring.games.skirmish import lengths
 from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.script import FAR, SCAN, nearest
 from sparring.games.skirmish.units import KINDS, LOOPS_PER_SECOND
@@ -44,7 +45,7 @@ def care(army: Army, stats: Stats, side: int, battle: "Battle", scripted: bool, 
     first, count = army.first(side), army.sizes[side]
     place_XN = battle.place_XU[:, units]
     delta_XNN = place_XN[:, None] - place_XN[:, :, None]
-    squared = delta_XNN[0] ** 2 + delta_XNN[1] ** 2
+    squared = lengths.squared(delta_XNN)
     # [healer, friend, W]
     open_to = (health > 0) & stats.patient[units] & ~stats.heals[units]
     able = (stats.heals[units] & (health > 0))[:, None] & open_to[None]

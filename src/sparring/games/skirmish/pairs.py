@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from sparring.games.skirmish import lengths
 from sparring.games.skirmish.army import Army, Stats
 
 
@@ -30,7 +31,7 @@ def along(side: int, units_NW: Array | np.ndarray) -> Array:
 def met(army: Army, stats: Stats, place_XU: Array, alive_U: Array) -> Pairs:
     ally, enemy = army.slice(0), army.slice(1)
     delta_X = place_XU[:, ally, None] - place_XU[:, None, enemy]
-    squared = delta_X[0] ** 2 + delta_X[1] ** 2
+    squared = lengths.squared(delta_X)
     alive = along(0, alive_U[ally]) & along(1, alive_U[enemy])
     radii = stats.radius[ally][:, None] + stats.radius[enemy][None]
     open_to, reached = [], []

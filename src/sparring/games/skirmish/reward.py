@@ -8,10 +8,13 @@ from jax import Array
 
 from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.battle import Battle
+from sparring.games.skirmish.lengths import rounded
 
 BATTLE, TIMEOUT = 0, 1
 SCALE = 20.0
 """What a faultless battle pays in all, where nothing recovers (SMAC's reward_scale_rate)."""
+GRAIN = 2.0**10
+"""Losses are whole multiples of 1 / GRAIN, so that the sum over a side is exact, in whatever order."""
 
 
 class Pay(NamedTuple):
@@ -84,7 +87,7 @@ def _shaped(
     earned = damage + pay.death * deaths
     if scoring.reward == "signed":
         own_damage, own_deaths = _losses(army, before, after, side)
-        earned = earned - pay.loss * (own_damage + pay.death * own_deaths)
+        earned = earned - rounded(pay.loss * (own_damage + pay.death * own_deaths))
     elif scoring.absolute:
         earned = jnp.abs(earned)
     most = army.sizes[1 - side] * pay.death + pay.win + jnp.sum(stats.health[foes] + stats.shield[foes], axis=0)
@@ -95,5 +98,6 @@ def _losses(army: Army, before: Battle, after: Battle, side: int) -> tuple[Array
     """Health and shield that a side lost in a step, less what it recovered, and how many of its units fell."""
     units = army.slice(side)
     lost = (before.health_U + before.shield_U - after.health_U - after.shield_U)[units]
+    lost = jnp.round(lost * GRAIN) / GRAIN
     fell = (before.health_U > 0)[units] & (after.health_U <= 0)[units]
     return jnp.sum(lost, axis=0), jnp.sum(fell, axis=0, dtype=jnp.float32)

@@ -15,6 +15,7 @@ from sparring.games.others import others, without_own
 from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.battle import Battle
 from sparring.games.skirmish.command import ATTACK
+from sparring.games.skirmish.lengths import squared
 from sparring.games.skirmish.terrain import SIZE
 from sparring.games.skirmish.units import SIGHT
 
@@ -174,7 +175,7 @@ def _relative(shape: Shape, battle: Battle, side: int, others: slice, sight: flo
     units = shape.army.slice(side)
     sign_X = shape.army.battle_map.frame(side)
     delta_X = battle.place_XU[:, None, others] - battle.place_XU[:, units, None]
-    distance = jnp.sqrt(delta_X[0] ** 2 + delta_X[1] ** 2)
+    distance = jnp.sqrt(squared(delta_X))
     seen = (distance < sight) & (battle.health_U[others] > 0)[None] & awake_N[:, None]
     return [seen.astype(float), distance / SIGHT, *(delta_X[x] * sign_X[x] / SIGHT for x in (0, 1))]
 

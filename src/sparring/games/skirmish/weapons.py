@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.games.skirmish.army import Army, Stats
+from sparring.games.skirmish.lengths import length, rounded, squared
 from sparring.games.skirmish.pairs import Pairs, along
 from sparring.games.skirmish.units import LEAST_DAMAGE, LINE_DEPTH
 
@@ -72,11 +73,10 @@ def _burnt(army: Army, stats: Stats, side: int, shots: Shots, pairs: Pairs, half
     """Pairs of a colossus and the foes on its line: across the direction of fire, through the target."""
     away_X = pairs.delta_X if side == 1 else -pairs.delta_X
     target_X = jnp.sum(jnp.where(shots.at, away_X, 0.0), axis=2 - side, keepdims=True)
-    length = jnp.sqrt(jnp.maximum(target_X[0] ** 2 + target_X[1] ** 2, 1e-12))
-    forward_X = target_X / length
+    forward_X = target_X / length(squared(target_X))
     beyond_X = away_X - target_X
-    depth = jnp.abs(beyond_X[0] * forward_X[0] + beyond_X[1] * forward_X[1])
-    across = jnp.abs(beyond_X[0] * forward_X[1] - beyond_X[1] * forward_X[0])
+    depth = jnp.abs(rounded(beyond_X[0] * forward_X[0]) + rounded(beyond_X[1] * forward_X[1]))
+    across = jnp.abs(rounded(beyond_X[0] * forward_X[1]) - rounded(beyond_X[1] * forward_X[0]))
     radius = along(1 - side, stats.radius[army.slice(1 - side)])
     on_line = (depth <= LINE_DEPTH / 2 + radius) & (across <= half_length + radius)
     return along(side, shots.fires) & on_line & pairs.open[side]

@@ -1,7 +1,4 @@
-"""Cells, moves and walls of a square grid. A cell is a whole number, row x size + column; -1 is nowhere.
-
-In the functions of a step objects are lists of scalars: under vmap each becomes a vector over worlds.
-"""
+"""Cells, moves and walls of a square grid. A cell is a whole number, row x size + column; -1 is nowhere."""
 
 from collections.abc import Sequence
 
@@ -31,23 +28,21 @@ def split(cell: Array, size: int) -> tuple[Array, Array]:
     return row, cell - row * size
 
 
-def open_moves(cell: Array, walls: Sequence[Array], size: int) -> list[Array]:
-    """Which of up, down, left and right lead to a free cell of the grid."""
-    _, column = split(cell, size)
-    inside = (cell >= size, cell < size * (size - 1), column > 0, column < size - 1)
-    opens = []
-    for within, delta in zip(inside, deltas(size), strict=True):
-        for wall in walls:
-            within = within & (cell + delta != wall)
-        opens.append(within)
-    return opens
+def open_moves(cell_S: Array, wall_E: Array, size: int) -> list[Array]:
+    """From which cells up, down, left and right lead to a free cell of the grid, [S] each."""
+    _, column_S = split(cell_S, size)
+    inside = (cell_S >= size, cell_S < size * (size - 1), column_S > 0, column_S < size - 1)
+    return [
+        within_S & jnp.all((cell_S + delta)[:, None] != wall_E, axis=1)
+        for within_S, delta in zip(inside, deltas(size), strict=True)
+    ]
 
 
-def moved(cell: Array, choice: Array, opens: Sequence[Array], size: int) -> Array:
-    """The cell after a move; a choice that is no open move stays."""
-    for move, (opened, delta) in enumerate(zip(opens, deltas(size), strict=True)):
-        cell = cell + jnp.where((choice == move) & opened, delta, 0)
-    return cell
+def moved(cell_S: Array, choice_S: Array, opens: Sequence[Array], size: int) -> Array:
+    """The cells after a move; whose choice is no open move stays."""
+    for move, (open_S, delta) in enumerate(zip(opens, deltas(size), strict=True)):
+        cell_S = cell_S + jnp.where((choice_S == move) & open_S, delta, 0)
+    return cell_S
 
 
 def build_walls(number_E: Array, size: int) -> Array:

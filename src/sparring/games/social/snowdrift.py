@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from sparring.core.errors import ConfigError
@@ -26,6 +27,7 @@ from sparring.games.social.paths import CERTAIN, Seen
 
 STAY, REMOVE = 4, 5
 """Actions after up, down, left and right."""
+NO_WALLS = np.zeros(0, np.int32)
 
 
 class SnowdriftRules(NamedTuple):
@@ -77,19 +79,15 @@ class Snowdrift(Game):
 
     def start(self, key: Array) -> SnowdriftState:
         seats = self.spec.seats
-        cell_E = grid.scatter(jax.random.uniform(key, (seats + self.drifts,)), jnp.zeros(0, jnp.int32), self.size)
+        cell_E = grid.scatter(jax.random.uniform(key, (seats + self.drifts,)), NO_WALLS, self.size)
         return SnowdriftState(cell_E[:seats], cell_E[seats:], jnp.zeros(seats, jnp.int32), jnp.zeros((), jnp.int32))
 
     def observe(self, state: SnowdriftState) -> Observation:
         features_SF = self._planes(state) if self.view == "planes" else self._places(state)
-        drifts, rows = list(state.drift_E), []
-        for cell in state.cell_S:
-            on = jnp.array(False)
-            for drift in drifts:
-                on = on | (cell == drift)
-            rows.append(jnp.stack([*grid.open_moves(cell, (), self.size), jnp.array(True), on]))
+        on_S = jnp.any(_on(state.cell_S, state.drift_E), axis=1)
+        legal = [*grid.open_moves(state.cell_S, NO_WALLS, self.size), jnp.ones_like(on_S), on_S]
         everyone_S = jnp.ones(self.spec.seats, bool)
-        return Observation(features_SF, jnp.stack(rows), everyone_S, everyone_S)
+        return Observation(features_SF, jnp.stack(legal, axis=1), everyone_S, everyone_S)
 
     def central(self, state: SnowdriftState) -> Array:
         """Nothing is hidden: what a seat sees is the state."""
@@ -105,7 +103,7 @@ class Snowdrift(Game):
         return views.row_of([own, self._status(state), others, drifts])
 
     def _planes(self, state: SnowdriftState) -> Array:
-        fixed = [views.plane(list(state.drift_E), self.size)]
+        fixed = [views.plane(state.drift_E, self.size)]
         board, others = views.planes(state.cell_S, fixed, self.size)
         nothing = jnp.zeros((self.spec.seats, self.spec.seats, 0))
         return views.row_of([board, others, without_own(self._done(state, nothing)), self._status(state)])
@@ -122,28 +120,20 @@ class Snowdrift(Game):
 
     def step(self, state: SnowdriftState, action: Action, chance: Chance) -> tuple[SnowdriftState, Step]:
         del chance
-        seats, rules = range(self.spec.seats), self.rules
-        choice, cell, removed = [action.discrete_SD[s, 0] for s in seats], list(state.cell_S), list(state.removed_S)
-        cleared, paid, drifts = jnp.int32(0), [jnp.zeros(()) for _ in seats], []
-        for drift in state.drift_E:
-            # A removed drift is nowhere, where no agent is.
-            removes = [(choice[s] == REMOVE) & (cell[s] == drift) for s in seats]
-            count = sum((one.astype(jnp.int32) for one in removes), jnp.int32(0))
-            share = rules.cost / jnp.maximum(count, 1)
-            paid = [paid[s] + jnp.where(removes[s], share, 0.0) for s in seats]
-            removed = [removed[s] + removes[s] for s in seats]
-            cleared = cleared + (count > 0)
-            drifts.append(jnp.where(count > 0, NOWHERE, drift))
+        choice_S, rules = action.discrete_SD[:, 0], self.rules
+        removes_SE = _on(state.cell_S, state.drift_E) & (choice_S == REMOVE)[:, None]
+        count_E = jnp.sum(removes_SE.astype(jnp.int32), axis=0)
+        # Every drift has a cell of its own: an agent has part in one removal at most, and the sum is exact.
+        paid_S = jnp.sum(jnp.where(removes_SE, rules.cost / jnp.maximum(count_E, 1), 0.0), axis=1)
+        opens = grid.open_moves(state.cell_S, NO_WALLS, self.size)
         after = SnowdriftState(
-            cell_S=jnp.stack(
-                [grid.moved(cell[s], choice[s], grid.open_moves(cell[s], (), self.size), self.size) for s in seats]
-            ),
-            drift_E=jnp.stack(drifts),
-            removed_S=jnp.stack(removed),
+            cell_S=grid.moved(state.cell_S, choice_S, opens, self.size),
+            drift_E=jnp.where(count_E > 0, NOWHERE, state.drift_E),
+            removed_S=state.removed_S + jnp.any(removes_SE, axis=1),
             played=state.played + 1,
         )
         over = (after.played >= self.spec.longest) | jnp.all(after.drift_E < 0)
-        reward_S = jnp.stack([rules.gain * cleared - paid[s] for s in seats])
+        reward_S = rules.gain * jnp.sum((count_E > 0).astype(jnp.int32)) - paid_S
         never = jnp.zeros((), bool)
         return after, Step(reward_S, jnp.zeros(self.spec.seats, bool), over, never, jnp.zeros(self.spec.sides))
 
@@ -225,3 +215,8 @@ def _layout(size: int, agents: int, drifts: int, view: str) -> tuple[Feature, ..
         return board, others, Feature("others_removed", (agents - 1, 1), lists="others"), status
     others = Feature("others", (agents - 1, 3), lists="others")
     return Feature("own", (2,)), status, others, Feature("drifts", (drifts, 4))
+
+
+def _on(cell_S: Array, drift_E: Array) -> Array:
+    """Which agents are on the cell of which drift, [S, E]. One that was removed is nowhere, where no agent is."""
+    return cell_S[:, None] == drift_E

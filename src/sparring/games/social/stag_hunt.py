@@ -85,14 +85,10 @@ class StagHunt(Game):
 
     def _legal(self, state: StagHuntState) -> Array:
         """legal_SA; those who left have the first entry alone."""
-        walls, stags, hares = list(state.wall_E), list(state.stag_E), list(state.hare_E)
-        rows = []
-        for cell, present in zip(state.cell_S, state.present_S, strict=True):
-            opens = grid.open_moves(cell, walls, self.size)
-            strikes = [_on(cell, stags), _on(cell, hares)]
-            row = [opens[0] | ~present, *(entry & present for entry in (*opens[1:], jnp.array(True), *strikes))]
-            rows.append(jnp.stack(row))
-        return jnp.stack(rows)
+        present_S, opens = state.present_S, grid.open_moves(state.cell_S, state.wall_E, self.size)
+        strikes = [jnp.any(_on(state.cell_S, animal_E), axis=1) for animal_E in (state.stag_E, state.hare_E)]
+        rest = [entry_S & present_S for entry_S in (*opens[1:], jnp.ones_like(present_S), *strikes)]
+        return jnp.stack([opens[0] | ~present_S, *rest], axis=1)
 
     def _places(self, state: StagHuntState) -> Array:
         """Blocks as in `_layout`; the last number of an animal is the share of hunters on its cell."""
@@ -107,7 +103,7 @@ class StagHunt(Game):
 
     def _planes(self, state: StagHuntState) -> Array:
         here_S = jnp.where(state.present_S, state.cell_S, NOWHERE)
-        fixed = [views.plane(list(cells), self.size) for cells in (state.stag_E, state.hare_E, state.wall_E)]
+        fixed = [views.plane(cell_E, self.size) for cell_E in (state.stag_E, state.hare_E, state.wall_E)]
         board, others = views.planes(here_S, fixed, self.size)
         return views.row_of([board, others, self._time(state)])
 
@@ -116,43 +112,37 @@ class StagHunt(Game):
 
     def step(self, state: StagHuntState, action: Action, chance: Chance) -> tuple[StagHuntState, Step]:
         del chance
-        seats, rules = range(self.spec.seats), self.rules
-        choice = [action.discrete_SD[s, 0] for s in seats]
-        cell, present = list(state.cell_S), list(state.present_S)
-        reward, left = [jnp.zeros(()) for _ in seats], [jnp.array(False) for _ in seats]
-        remaining: dict[int, list[Array]] = {STAG: [], HARE: []}
-        for act, prize, needed, animals in (
+        choice_S, present_S, rules = action.discrete_SD[:, 0], state.present_S, self.rules
+        reward_S, left_S = jnp.zeros(self.spec.seats), jnp.zeros(self.spec.seats, bool)
+        remaining = []
+        for act, prize, needed, animal_E in (
             (STAG, rules.stag, rules.needed, state.stag_E),
-            (HARE, rules.hare, jnp.int32(1), state.hare_E),
+            (HARE, rules.hare, 1, state.hare_E),
         ):
-            for animal in animals:
-                # A caught animal is nowhere, where no hunter is.
-                strikes = [present[s] & (choice[s] == act) & (cell[s] == animal) for s in seats]
-                count = sum((strike.astype(jnp.int32) for strike in strikes), jnp.int32(0))
-                caught = (count >= needed) & (count > 0)
-                share = prize / jnp.maximum(count, 1)
-                reward = [reward[s] + jnp.where(caught & strikes[s], share, 0.0) for s in seats]
-                left = [left[s] | (caught & strikes[s]) for s in seats]
-                remaining[act].append(jnp.where(caught, NOWHERE, animal))
-        walls = list(state.wall_E)
-        for s in seats:
-            opens = [opened & present[s] for opened in grid.open_moves(cell[s], walls, self.size)]
-            cell[s] = grid.moved(cell[s], choice[s], opens, self.size)
+            strikes_SE = _on(state.cell_S, animal_E) & (present_S & (choice_S == act))[:, None]
+            count_E = jnp.sum(strikes_SE.astype(jnp.int32), axis=0)
+            caught_E = (count_E >= needed) & (count_E > 0)
+            catches_SE = strikes_SE & caught_E
+            # Every animal has a cell of its own: a hunter has part in one catch at most, and the sum is exact.
+            reward_S = reward_S + jnp.sum(jnp.where(catches_SE, prize / jnp.maximum(count_E, 1), 0.0), axis=1)
+            left_S = left_S | jnp.any(catches_SE, axis=1)
+            remaining.append(jnp.where(caught_E, NOWHERE, animal_E))
+        opens = [open_S & present_S for open_S in grid.open_moves(state.cell_S, state.wall_E, self.size)]
         after = StagHuntState(
-            cell_S=jnp.stack(cell),
-            present_S=jnp.stack([present[s] & ~left[s] for s in seats]),
-            stag_E=jnp.stack(remaining[STAG]),
-            hare_E=jnp.stack(remaining[HARE]),
+            cell_S=grid.moved(state.cell_S, choice_S, opens, self.size),
+            present_S=present_S & ~left_S,
+            stag_E=remaining[0],
+            hare_E=remaining[1],
             wall_E=state.wall_E,
             played=state.played + 1,
         )
         over = (after.played >= self.spec.longest) | self._nothing_left(after)
-        return after, Step(jnp.stack(reward), jnp.stack(left), over, jnp.zeros((), bool), jnp.zeros(self.spec.sides))
+        return after, Step(reward_S, left_S, over, jnp.zeros((), bool), jnp.zeros(self.spec.sides))
 
     def _nothing_left(self, state: StagHuntState) -> Array:
         """Whether those present can catch nothing any more."""
-        hunters_left = sum((here.astype(jnp.int32) for here in state.present_S), jnp.int32(0))
-        hare, stag = (_any([cell >= 0 for cell in cells]) for cells in (state.hare_E, state.stag_E))
+        hunters_left = jnp.sum(state.present_S.astype(jnp.int32))
+        hare, stag = (jnp.any(cell_E >= 0) for cell_E in (state.hare_E, state.stag_E))
         return ~((hare & (hunters_left > 0)) | (stag & (hunters_left >= self.rules.needed)))
 
     def scene(self, state: StagHuntState) -> Scene:
@@ -221,12 +211,6 @@ def _layout(size: int, hunters: int, stags: int, hares: int, walls: int, view: s
     )
 
 
-def _on(cell: Array, objects: list[Array]) -> Array:
-    return _any([cell == one for one in objects])
-
-
-def _any(flags: list[Array]) -> Array:
-    found = jnp.array(False)
-    for flag in flags:
-        found = found | flag
-    return found
+def _on(cell_S: Array, animal_E: Array) -> Array:
+    """Which hunters are on the cell of which animal, [S, E]. One that was caught is nowhere, where no hunter is."""
+    return cell_S[:, None] == animal_E

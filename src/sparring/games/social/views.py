@@ -34,13 +34,9 @@ def crowd(here_S: Array, cell_E: Array) -> Array:
     return jnp.sum(on_SE.astype(jnp.int32), axis=0)
 
 
-def plane(cells: Sequence[Array], size: int) -> Array:
+def plane(cell_E: Array, size: int) -> Array:
     """plane_C: 1 where one of the objects is."""
-    index_C = jnp.arange(size * size)
-    marked_C = jnp.zeros(size * size, bool)
-    for cell in cells:
-        marked_C = marked_C | (cell == index_C)
-    return marked_C.astype(float)
+    return jnp.any(cell_E[:, None] == jnp.arange(size * size), axis=0).astype(float)
 
 
 def planes(cell_S: Array, plane_CE: Sequence[Array], size: int) -> tuple[Array, Array]:

@@ -1,0 +1,84 @@
+"""Which coefficients let self-play with a magnet settle? All combinations train as the seeds of one program.
+
+    python benchmarks/magnet_sweep.py kuhn --anchor 0.3 1 3 --memory 0.05 0.1 0.2
+    python benchmarks/magnet_sweep.py leduc --entropy "0.2 -> 0.02" "0.1 -> 0.05" --epsilon 0.03 0.1 --repeats 4
+
+Everything else is what suits the game. `--memory` is the magnet's half-life at the end, as a share of the run. Prints
+the exact exploitability of the newest policy and of its average for each combination, the best first.
+"""
+
+import argparse
+import json
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sparring.core.schedules import Schedule
+from sparring.learn.config import PPOConfig, knobs_at
+from sparring.recipes.defaults import default_config
+from sparring.recipes.self_play import MAGNET_MEMORY, Pace, memory
+from sparring.setup.beginning import first_state
+from sparring.setup.build import Built, build
+from sparring.setup.program import compile_program
+from sparring.training.own_evaluation import exploitability
+
+COEFFICIENTS = ("anchor", "learning_rate", "entropy", "epsilon", "decay")
+
+
+def combinations(axes: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    given = {name: values for name, values in axes.items() if values}
+    return [dict(zip(given, values, strict=True)) for values in product(*given.values())]
+
+
+def varied(built: Built, values: dict[str, Any]) -> PPOConfig:
+    pace = Pace(built.steps_per_iteration, built.iterations)
+    changed = {name: Schedule.parse(value) for name, value in values.items() if name != "memory"}
+    half_life = memory(pace, float(values.get("memory", MAGNET_MEMORY)))
+    return replace(built.config.ppo, shadow_half_life=half_life, **changed)
+
+
+def sweep(game: str, tried: list[dict[str, Any]], settings: dict[str, Any]) -> list[tuple[float, float]]:
+    """Exploitability of newest and average, in the order of what is tried."""
+    base = default_config(game, self_play="magnet", seeds=len(tried), **settings)
+    if any("epsilon" in values for values in tried):  # a term that any of them uses must be in the program
+        base = replace(base, ppo=replace(base.ppo, epsilon=Schedule.parse(0.01)))
+    built = build(base)
+    rules = [varied(built, values) for values in tried]
+    program, state, seeds_R = compile_program(built.plan), first_state(built), jnp.asarray(built.seeds_R)
+    for iteration in range(built.iterations):
+        own_RH = np.stack([knobs_at(rule, built.progress(iteration), iteration) for rule in rules])
+        knobs = tuple(jnp.asarray(np.repeat(own_RH[:, None], len(group), axis=1)) for group in built.settings)
+        state, _ = program(built.game, state, built.rosters, built.standing, knobs, seeds_R, jnp.asarray(iteration))
+        if iteration % 50 == 0:
+            jax.block_until_ready(state)
+    newest, average = exploitability(built, state), exploitability(built, state, shadow=True)
+    assert newest is not None and average is not None
+    return list(zip(newest, average, strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("game")
+    for name in (*COEFFICIENTS, "memory"):
+        parser.add_argument(f"--{name.replace('_', '-')}", nargs="+", default=[])
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=JSON", help="for all, as epochs=4")
+    parser.add_argument("--repeats", type=int, default=1, help="seeds of each combination")
+    arguments = parser.parse_args()
+    axes = {name: getattr(arguments, name) for name in (*COEFFICIENTS, "memory")}
+    tried = [values for values in combinations(axes) for _ in range(arguments.repeats)]
+    settings = {name: json.loads(value) for name, value in (word.split("=", 1) for word in arguments.set)}
+    found = sweep(arguments.game, tried, settings)
+    rows: dict[str, list[tuple[float, float]]] = {}
+    for values, figures in zip(tried, found, strict=True):
+        rows.setdefault("  ".join(f"{name} {value}" for name, value in values.items()), []).append(figures)
+    for name, figures in sorted(rows.items(), key=lambda row: np.mean([newest for newest, _ in row[1]])):
+        newest, average = np.mean(figures, axis=0)
+        print(f"newest {newest:.4f}  average {average:.4f}  {name}")
+
+
+if __name__ == "__main__":
+    main()

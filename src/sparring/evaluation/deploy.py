@@ -1,0 +1,132 @@
+"""Which policy of a run to deploy: the newest, its slow average, or PSRO's mixture. One function decides, on figures
+alone; whatever cannot be told apart is the newest."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import hypot, isnan
+
+from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore
+from sparring.statistics.intervals import Interval, mean_of
+
+WORDS = {LEARNED: "the newest policy", SHADOW: "the average (shadow)", MIXTURE: "the mixture"}
+NEARLY = 1e-6
+"""Exact figures that differ by less are the same, and so are returns that add up to less zero-sum."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of the policies that a run may deploy, by team."""
+
+    scores: Sequence[SideScore] = ()
+    """Of the run's own evaluation."""
+    exact: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Exploitability of every seed."""
+    bounds: Mapping[str, Interval] = field(default_factory=dict)
+    """What trained responses of one budget won: lower bounds of exploitability."""
+    alike: bool = True
+    """The game has two sides that are alike."""
+
+    @property
+    def teams(self) -> tuple[str, ...]:
+        known = {score.team for score in self.scores} | {*self.exact} | {*self.bounds}
+        return tuple(team for team in WORDS if team in known)
+
+
+@dataclass(frozen=True)
+class Deployment:
+    team: str
+    because: str
+    chosen: bool = True
+    """There was something to choose between."""
+
+    def sentence(self) -> str:
+        return f"Deploy: {WORDS[self.team]}, because {self.because}."
+
+    def plain(self) -> dict[str, str]:
+        return {"team": self.team, "because": self.because}
+
+
+def deployment(evidence: Evidence) -> Deployment:
+    """By exact exploitability where it is known; else by what responses won, if surely less of one; else by games."""
+    others = [team for team in evidence.teams if team != LEARNED]
+    if not others:
+        return Deployment(LEARNED, "nothing else was measured", chosen=False)
+    if LEARNED in evidence.exact and len(evidence.exact) > 1:
+        return by_exact(evidence.exact)
+    if LEARNED in evidence.bounds and len(evidence.bounds) > 1 and (found := by_bounds(evidence.bounds)):
+        return found
+    if MIXTURE in others:
+        return Deployment(MIXTURE, "each of its players is an answer to those before it, and easily answered alone")
+    return by_games(evidence)
+
+
+def by_exact(exact: Mapping[str, Sequence[float]]) -> Deployment:
+    """The lowest mean over seeds. There is no chance in it, so the smallest difference counts."""
+    mean = {team: sum(values) / len(values) for team, values in exact.items()}
+    best = min(mean, key=lambda team: mean[team])
+    if mean[best] > mean[LEARNED] - NEARLY:
+        best = LEARNED
+    rest = ", ".join(f"of {WORDS[team]} {value:.4f}" for team, value in mean.items() if team != best)
+    return Deployment(best, f"its exploitability is {mean[best]:.4f}, exactly; {rest}")
+
+
+def by_bounds(bounds: Mapping[str, Interval]) -> Deployment | None:
+    """The one of which surely less was won than of every other; None where there is none."""
+    best = min(bounds, key=lambda team: bounds[team].high)
+    if any(bounds[best].high >= bound.low for team, bound in bounds.items() if team != best):
+        return None
+    rest = ", ".join(f"{text(bound)} of {WORDS[team]}" for team, bound in bounds.items() if team != best)
+    return Deployment(best, f"responses of one budget won {text(bounds[best])} of it and {rest}")
+
+
+def by_games(evidence: Evidence) -> Deployment:
+    """The shadow or the newest, by their games against each other and against the same others."""
+    found = {
+        "against the newest the average gets {} more than an equal would": duel(evidence),
+        "against the same others the average gets {} more than the newest": beside(evidence.scores),
+    }
+    sure = {words.format(text(lead)): lead for words, lead in found.items() if lead is not None and excludes_0(lead)}
+    teams = {SHADOW if lead.mean > 0 else LEARNED for lead in sure.values()}
+    if len(teams) == 1:
+        return Deployment(teams.pop(), ", and ".join(sure))
+    told = "games against each other and against others disagree" if teams else "no difference can be told"
+    return Deployment(LEARNED, f"{told}: the newest is the plain choice")
+
+
+def duel(evidence: Evidence) -> Interval | None:
+    """What the shadow gets against the newest beyond what equals get, where sides are alike."""
+    mine = [score for score in evidence.scores if (score.team, score.opponents) == (SHADOW, LEARNED)]
+    theirs = [score for score in evidence.scores if (score.team, score.opponents) == (LEARNED, SHADOW)]
+    if not mine or not evidence.alike:
+        return None
+    if mine[0].points is not None:
+        got = mean_of([score.points for score in mine if score.points is not None])
+        return Interval(got.mean - 0.5, got.low - 0.5, got.high - 0.5, got.count)
+    got = mean_of([score.mean_return for score in mine])
+    lost = mean_of([score.mean_return for score in theirs]) if theirs else got
+    return got if abs(got.mean + lost.mean) <= NEARLY else None  # where returns are no contest, more need not be better
+
+
+def beside(scores: Sequence[SideScore]) -> Interval | None:
+    """What the shadow gets more than the newest on the same side against the same others, the mean over all of them."""
+    by_place = {(score.team, score.side, score.opponents): measure(score) for score in scores}
+    leads = []
+    for (team, side, others), mine in by_place.items():
+        own = by_place.get((LEARNED, side, others))
+        if team == SHADOW and own is not None and not {LEARNED, SHADOW} & {*others.split(", ")}:
+            half = hypot(mine.high - mine.low, own.high - own.low) / 2
+            lead = mine.mean - own.mean
+            leads.append(Interval(lead, lead - half, lead + half, min(mine.count, own.count)))
+    return mean_of(leads) if leads else None
+
+
+def measure(score: SideScore) -> Interval:
+    return score.mean_return if score.points is None else score.points
+
+
+def excludes_0(lead: Interval) -> bool:
+    return not isnan(lead.low) and (lead.low > 0.0 or lead.high < 0.0)
+
+
+def text(interval: Interval) -> str:
+    return f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"

@@ -1,0 +1,34 @@
+"""Settings that suit games in which a balance is to be found, not a skill (`GameSpec.suits`).
+
+Where moves are hidden or made at once, the best answer keeps moving, and the newest policy of plain self-play circles
+after it. A magnet lets the newest policy itself come to rest (docs/log/2026-11-18-settling.md). What is won is paid at
+the end, so nothing is discounted.
+"""
+
+Suits = tuple[tuple[str, str | float | tuple[int, ...]], ...]
+
+SMALL: Suits = (
+    ("self_play", "magnet"),
+    ("steps", 8),
+    ("discount", 1.0),
+    ("learning_rate", "4e-3 -> 0"),
+    ("entropy", "0.05 -> 0"),
+)
+"""A few situations, met again and again: short rollouts, many updates."""
+HIDDEN: Suits = (
+    ("self_play", "magnet"),
+    ("total_steps", 20_000_000),
+    ("worlds", 256),
+    ("steps", 16),
+    ("discount", 1.0),
+    ("decay", 1.0),
+    ("epochs", 2),
+    ("entropy", "0.1 -> 0.05"),
+    ("epsilon", 0.05),
+    ("critic", "central"),
+    ("hidden", (128, 128)),
+    ("activation", "relu"),
+    ("layer_norm", True),
+)
+"""Hidden cards, dice and moves. What hardly anybody plays must be answered well all the same, so neither the bonus nor
+random choices end; a critic that sees everything takes luck out of what a choice was worth."""

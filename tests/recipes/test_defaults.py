@@ -1,0 +1,52 @@
+"""What a run is like where nobody says otherwise."""
+
+import pytest
+
+from sparring.core.errors import ConfigError
+from sparring.core.schedules import Schedule
+from sparring.games import registry
+from sparring.recipes.defaults import default_config, preset_for, suited
+from sparring.recipes.self_play import SELF_PLAY
+from sparring.setup.build import build
+from sparring.setup.config import RunConfig
+
+SUITED = [name for name in registry.available() if registry.make(name).spec.suits]
+
+
+@pytest.mark.parametrize("name", SUITED)
+def test_what_suits_a_game_can_be_built(name):
+    config = default_config(name, total_steps=100_000)
+    assert build(config).iterations > 1
+    assert preset_for(registry.make(name).spec, config) in SELF_PLAY
+
+
+def test_every_zero_sum_matrix_game_asks_for_a_magnet_and_others_do_not():
+    assert dict(registry.make("matrix:blotto").spec.suits)["self_play"] == "magnet"
+    assert registry.make("matrix:stag_hunt").spec.suits == ()
+
+
+def test_settings_win_over_what_suits_the_game_and_stand_in_their_tables():
+    config = default_config("kuhn", learning_rate="1e-3", worlds=64, hidden=(8,), total_steps=50_000)
+    assert config.ppo.learning_rate == Schedule.parse(1e-3) and config.play.worlds == 64 and config.net.hidden == (8,)
+    assert config.ppo.discount == Schedule.parse(1.0) and config.ppo.on("anchor")
+
+
+def test_a_game_may_correct_the_numbers_of_its_own_preset_and_of_no_other():
+    assert default_config("kuhn").ppo.anchor == Schedule.parse(1.0)
+    assert default_config("matrix:blotto").ppo.anchor == Schedule.parse(0.5)
+    assert not default_config("kuhn", self_play="naive").ppo.on("anchor")
+
+
+def test_who_opposes_can_be_said_by_name():
+    assert default_config("kuhn", self_play="pool").opponents.history == Schedule.parse(1.0)
+    assert not default_config("kuhn", self_play="naive").ppo.has_shadow
+
+
+def test_a_setting_that_does_not_exist_gets_the_nearest_name():
+    with pytest.raises(ConfigError, match=r"unknown setting 'learning_rat'\. Did you mean 'ppo\.learning_rate'"):
+        default_config("kuhn", learning_rat=1.0)
+
+
+def test_a_game_that_names_nothing_leaves_the_defaults():
+    config = RunConfig(game="particles:spread")
+    assert suited(config, registry.make("particles:spread").spec) == config
