@@ -87,6 +87,19 @@ def test_new_coefficients_and_iterations_compile_nothing(tiny, program):
     assert compiled._cache_size() == 1
 
 
+def test_a_seed_in_turn_or_side_by_side_with_others_trains_as_it_does_alone(tiny):
+    built, alone = build(replace(tiny, seeds=2)), build(replace(tiny, seed=tiny.seed + 1))
+    assert built.seeds_R.tolist() == [tiny.seed, tiny.seed + 1]
+    in_turn, side_by_side = (
+        jax.tree.leaves(run(built, compile_program(built.plan, at_once=at_once), 1)[0].learners)
+        for at_once in (False, True)
+    )
+    single = jax.tree.leaves(run(alone, compile_program(alone.plan), 1)[0].learners)
+    for of_both, at_once, of_one in zip(in_turn, side_by_side, single, strict=True):
+        for found in (of_both, at_once):  # compilers fuse them in different ways, so the last bits differ
+            np.testing.assert_allclose(found[1], of_one[0], rtol=1e-3, atol=1e-5)
+
+
 def test_each_learner_has_its_own_settings(tiny, program):
     built, compiled = program(independent(tiny))
     frozen = build(replace(independent(tiny), each=("learning_rate=0,1e-3,0",)))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 from sparring.games.game import Game
 from sparring.learn.batch import Batch
@@ -233,12 +233,14 @@ def joined(stacks: Sequence[Any]) -> Any:
 
 
 @lru_cache(maxsize=8)
-def compile_program(plan: Plan) -> Callable[..., tuple[TrainState, Report]]:
+def compile_program(plan: Plan, *, at_once: bool | None = None) -> Callable[..., tuple[TrainState, Report]]:
     """program(game, state, rosters, orders, knobs, seeds_R, iteration) -> (state, report). State, orders and seeds_R
     lead with R, and so do knobs where each seed has its own.
 
-    Several seeds are a vmap of one; the state's buffers are reused. Runs of one plan share a program.
+    at_once: whether several seeds are computed side by side. None: not on a CPU, whose cores one seed keeps busy; there
+    side by side compiles longer and runs slower. The state's buffers are reused. Runs of one plan share a program.
     """
+    side_by_side = jax.default_backend() != "cpu" if at_once is None else at_once
 
     def of_seed(game, state, rosters, orders, knobs, seed, iteration):
         key = jax.random.fold_in(jax.random.key(seed), iteration)
@@ -246,15 +248,16 @@ def compile_program(plan: Plan) -> Callable[..., tuple[TrainState, Report]]:
 
     def program(game, state, rosters, orders, knobs, seeds_R, iteration):
         apart = knobs[0].ndim == 3  # every seed has knobs of its own
-        if seeds_R.shape[0] > 1:
+        if side_by_side and seeds_R.shape[0] > 1:  # a vmap of one would turn every cond into a select
             # jit, so that it is traced as for one seed, and the axis of seeds is put into the whole at once.
             axes = (None, 0, None, 0, 0 if apart else None, 0, None)
             over_seeds = jax.vmap(jax.jit(of_seed), in_axes=axes)
             return over_seeds(game, state, rosters, orders, knobs, seeds_R, iteration)
-        # A vmap of one would turn every cond into a select and compute both branches.
-        state, orders = jax.tree.map(lambda x: jnp.squeeze(x, 0), (state, orders))
-        knobs = tuple(knobs_RLH[0] for knobs_RLH in knobs) if apart else knobs
-        result = of_seed(game, state, rosters, orders, knobs, seeds_R[0], iteration)
-        return jax.tree.map(lambda x: jnp.asarray(x)[None], result)
+
+        def in_turn(own):
+            state, orders, own_knobs, seed = own
+            return of_seed(game, state, rosters, orders, own_knobs if apart else knobs, seed, iteration)
+
+        return lax.map(in_turn, (state, orders, knobs if apart else (), seeds_R))
 
     return jax.jit(program, donate_argnums=1)
