@@ -11,7 +11,7 @@ SMALL: Suits = (
     ("self_play", "magnet"),
     ("steps", 8),
     ("discount", 1.0),
-    ("learning_rate", "4e-3 -> 0"),
+    ("learning_rate", "8e-3 -> 0 cosine"),
     ("entropy", "0.05 -> 0"),
 )
 """A few situations, met again and again: short rollouts, many updates."""
