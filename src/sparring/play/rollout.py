@@ -101,6 +101,8 @@ class Rollout(NamedTuple):
     imitate_TWN: Array | None = None
     """Steps of another player that the learner is to imitate; None where imitation is off. From `collect`: steps in
     which the seat's choice counted at all."""
+    common_TWN: Array | None = None
+    """Mean reward of those with whom a seat shares; None where rewards are not shared."""
     price_TWN: Array | None = None
     """What each seat owes for what it and the others did, where the anchor is a price; else None."""
 
