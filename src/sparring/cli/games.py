@@ -77,6 +77,7 @@ def tell(name: str, as_json: bool) -> None:
         "rules that stages can change": list(game.rule_names()),
         "shaping terms": {term.name: f"{term.kind}, {term.meaning}" for term in spec.terms},
         "games end by": list(spec.causes),
+        "counted": list(spec.counts),
         "settings that suit it": {name: plain(value) for name, value in spec.suits},
     }
     if as_json:

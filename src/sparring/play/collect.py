@@ -249,6 +249,7 @@ def play_step(
     games = Games(
         step.over | step.cut, cursor.return_BWS + step.reward_S, cursor.length_BW + 1, jnp.asarray(step.outcome_K),
         step.cause_K, cursor.fresh_BW, sums, cursor.replayed_BW, fault_TBW=fault_BW,
+        count_TBWSJ=step.count_SJ,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
 

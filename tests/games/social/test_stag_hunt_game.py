@@ -33,6 +33,7 @@ def board(
         stag_E=jnp.array(stags or [0], jnp.int32),
         hare_E=jnp.array(hares or [60, 61, 62, 63], jnp.int32),
         wall_E=jnp.array(walls or [-1] * 5, jnp.int32),
+        caught_SJ=jnp.zeros((len(hunters), 2), jnp.int32),
         played=jnp.asarray(played, jnp.int32),
     )
 
@@ -241,3 +242,15 @@ def test_a_scene_shows_who_is_there_and_who_has_left() -> None:
     assert [body.gone for body in scene.bodies[-4:]] == [False, False, True, False]
     assert scene.bodies[0].at == (3.0, 4.0)
     assert scene.walls == (Wall((3.5, 5.5), (4.5, 6.5)),)
+
+
+def test_who_caught_what_is_counted_to_the_end() -> None:
+    """Two on the stag, one on a hare: counted when they strike, and still when the last has done nothing for a step."""
+    state, step = act(GAME, board([0, 0, 60, 30]), STAG, STAG, HARE, STAY)
+    assert step.count_SJ.tolist() == [[1, 0], [1, 0], [0, 1], [0, 0]]
+    assert act(GAME, state, STAY, STAY, STAY, STAY)[1].count_SJ.tolist() == step.count_SJ.tolist()
+
+
+def test_a_critic_sees_that_a_hunter_has_left() -> None:
+    here, left = (SEE(GAME, board([0, 11, 60, 28], present=p)).features_SF[0] for p in (None, [False, True, True, True]))
+    assert here[:2].tolist() == [0.0, 0.0] and left[:2].tolist() == [0.0, -1 / 8]

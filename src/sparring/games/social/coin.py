@@ -28,6 +28,7 @@ from sparring.games.social import grid, scenes, views
 from sparring.games.social.paths import CERTAIN
 
 OWN, GREEDY = 0.0, 1.0
+COUNTS = ("own_coins", "other_coins")
 
 
 class CoinRules(NamedTuple):
@@ -43,6 +44,8 @@ class CoinState(NamedTuple):
     """Its cell."""
     owner_S: Array
     """Whose colour it has: true for one of the two."""
+    taken_SJ: Array
+    """Coins of the own and of the other's colour that each has taken, int32."""
     played: Array
 
 
@@ -64,7 +67,8 @@ class Coin(Game):
         number_E = jax.random.uniform(key, (4,))
         cell_E = grid.scatter(number_E[:3], jnp.zeros(0, jnp.int32), self.size)
         first = number_E[3] < 0.5
-        return CoinState(cell_E[:2], cell_E[2], jnp.stack([first, ~first]), jnp.zeros((), jnp.int32))
+        nothing_SJ = jnp.zeros((2, len(COUNTS)), jnp.int32)
+        return CoinState(cell_E[:2], cell_E[2], jnp.stack([first, ~first]), nothing_SJ, jnp.zeros((), jnp.int32))
 
     def chance(self, key: Array) -> CoinChance:
         number_E = jax.random.uniform(key, (3,))
@@ -120,10 +124,11 @@ class Coin(Game):
             cell_S=cell_S,
             coin=jnp.where(taken, self._new_place(cell_S, chance.place), state.coin),
             owner_S=jnp.where(taken, state.owner_S[::-1], state.owner_S),
+            taken_SJ=state.taken_SJ + jnp.stack([takes_S & state.owner_S, takes_S & ~state.owner_S], axis=-1),
             played=state.played + 1,
         )
         over, never = after.played >= self.spec.longest, jnp.zeros((), bool)
-        return after, Step(reward_S, jnp.zeros(2, bool), over, never, jnp.zeros(2))
+        return after, Step(reward_S, jnp.zeros(2, bool), over, never, jnp.zeros(2), count_SJ=after.taken_SJ)
 
     def _settled(self, on_S: Array, lot_S: Array) -> Array:
         """takes_S: who takes the coin of those on it."""
@@ -213,5 +218,6 @@ def coin(
         shortest=steps,
         exchangeable=() if tie == "first" else ((0, 1),),
         seat_names=("red", "blue"),
+        counts=COUNTS,
     )
     return Coin(spec, CoinRules(jnp.asarray(1.0, float), jnp.asarray(2.0, float)), size, tie, view)

@@ -134,8 +134,9 @@ class Snowdrift(Game):
         )
         over = (after.played >= self.spec.longest) | jnp.all(after.drift_E < 0)
         reward_S = rules.gain * jnp.sum((count_E > 0).astype(jnp.int32)) - paid_S
-        never = jnp.zeros((), bool)
-        return after, Step(reward_S, jnp.zeros(self.spec.seats, bool), over, never, jnp.zeros(self.spec.sides))
+        nobody_S, nothing_K = jnp.zeros(self.spec.seats, bool), jnp.zeros(self.spec.sides)
+        count_SJ = after.removed_S[:, None]
+        return after, Step(reward_S, nobody_S, over, jnp.zeros((), bool), nothing_K, count_SJ=count_SJ)
 
     def scene(self, state: SnowdriftState) -> Scene:
         present_S = state.cell_S >= 0
@@ -203,6 +204,7 @@ def snowdrift(
         shortest=min(steps, 2 * -(-drifts // agents)),
         exchangeable=(tuple(range(agents)),),
         seat_names=tuple(f"agent_{s}" for s in range(agents)),
+        counts=("removed",),
     )
     return Snowdrift(spec, SnowdriftRules(jnp.asarray(6.0, float), jnp.asarray(4.0, float)), size, drifts, view)
 
