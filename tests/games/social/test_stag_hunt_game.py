@@ -254,3 +254,13 @@ def test_who_caught_what_is_counted_to_the_end() -> None:
 def test_a_critic_sees_that_a_hunter_has_left() -> None:
     here, left = (SEE(GAME, board([0, 11, 60, 28], present=p)).features_SF[0] for p in (None, [False, True, True, True]))
     assert here[:2].tolist() == [0.0, 0.0] and left[:2].tolist() == [0.0, -1 / 8]
+
+
+def test_potentials_are_the_nearness_of_animals_and_nothing_for_who_has_left() -> None:
+    """The stag on 0, hares on 60 to 63 of 8x8 cells, so 14 moves are the most. Hunter 0 on the stag, 7 and 4 moves from
+    hare 60; hunter 1 on 11, 1 + 3 from the stag and 6 + 1 from 60; hunter 2 on 63 in the far corner; 3 has left."""
+    state = board([0, 11, 63, 28], present=[True, True, True, False])
+    expected = [[1.0, 1 - 11 / 14], [1 - 4 / 14, 1 - 7 / 14], [0.0, 1.0], [0.0, 0.0]]
+    np.testing.assert_allclose(GAME.potential(state), expected, atol=1e-6)
+    gone = board([0, 11, 63, 28], stags=[-1])
+    np.testing.assert_array_equal(GAME.potential(gone)[:, 0], np.zeros(4))

@@ -22,13 +22,17 @@ from jax import Array
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Body, Scene
-from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
+from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
 from sparring.games.game import Bots, Game
 from sparring.games.social import grid, scenes, views
 from sparring.games.social.paths import CERTAIN
 
 OWN, GREEDY = 0.0, 1.0
 COUNTS = ("own_coins", "other_coins")
+TERMS = (
+    Term("near_own", "potential", "nearness of the coin, from 0 to 1, while it has the own colour"),
+    Term("near_other", "potential", "nearness of the coin, from 0 to 1, while it has the other's"),
+)
 
 
 class CoinRules(NamedTuple):
@@ -155,6 +159,12 @@ class Coin(Game):
         cell = cell + (cell >= low)
         return cell + (cell >= high)
 
+    def potential(self, state: CoinState) -> Array:
+        ways = grid.split(self._offset(state.cell_S, state.coin), self.size)
+        moves_S = sum(jnp.minimum(way_S, self.size - way_S) for way_S in ways)
+        near_S, own_S = 1.0 - moves_S / (2 * (self.size // 2)), state.owner_S
+        return jnp.stack([jnp.where(own_S, near_S, 0.0), jnp.where(own_S, 0.0, near_S)], axis=-1)
+
     def scene(self, state: CoinState) -> Scene:
         at, owner = scenes.place(int(state.coin), self.size), 0 if bool(state.owner_S[0]) else 1
         coin = Body(name="coin", at=at, side=owner, size=0.25, shape="mark")
@@ -219,5 +229,6 @@ def coin(
         exchangeable=() if tie == "first" else ((0, 1),),
         seat_names=("red", "blue"),
         counts=COUNTS,
+        terms=TERMS,
     )
     return Coin(spec, CoinRules(jnp.asarray(1.0, float), jnp.asarray(2.0, float)), size, tie, view)

@@ -18,7 +18,7 @@ from jax import Array
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
-from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
+from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.others import without_own
 from sparring.games.social import grid, paths, scenes, views
@@ -138,6 +138,9 @@ class Snowdrift(Game):
         count_SJ = after.removed_S[:, None]
         return after, Step(reward_S, nobody_S, over, jnp.zeros((), bool), nothing_K, count_SJ=count_SJ)
 
+    def potential(self, state: SnowdriftState) -> Array:
+        return views.nearness(state.cell_S, state.drift_E, self.size)[:, None]
+
     def scene(self, state: SnowdriftState) -> Scene:
         present_S = state.cell_S >= 0
         caption = f"step {int(state.played)} of {self.spec.longest}, removed {state.removed_S.tolist()}"
@@ -205,6 +208,7 @@ def snowdrift(
         exchangeable=(tuple(range(agents)),),
         seat_names=tuple(f"agent_{s}" for s in range(agents)),
         counts=("removed",),
+        terms=(Term("near_drift", "potential", "nearness of the nearest drift, from 0 to 1"),),
     )
     return Snowdrift(spec, SnowdriftRules(jnp.asarray(6.0, float), jnp.asarray(4.0, float)), size, drifts, view)
 

@@ -22,7 +22,7 @@ from jax import Array
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
-from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
+from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.others import without_own
 from sparring.games.social import grid, hunters, scenes, views
@@ -31,6 +31,10 @@ from sparring.games.social.grid import NOWHERE
 STAY, STAG, HARE = 4, 5, 6
 """Actions after up, down, left and right."""
 COUNTS = ("stags", "hares")
+TERMS = (
+    Term("near_stag", "potential", "nearness of the nearest stag, from 0 to 1"),
+    Term("near_hare", "potential", "nearness of the nearest hare, from 0 to 1"),
+)
 
 
 class StagHuntRules(NamedTuple):
@@ -153,6 +157,11 @@ class StagHunt(Game):
         hare, stag = (jnp.any(cell_E >= 0) for cell_E in (state.hare_E, state.stag_E))
         return ~((hare & (hunters_left > 0)) | (stag & (hunters_left >= self.rules.needed)))
 
+    def potential(self, state: StagHuntState) -> Array:
+        """Nothing for those who have left."""
+        here_S = jnp.where(state.present_S, state.cell_S, NOWHERE)
+        return jnp.stack([views.nearness(here_S, animal_E, self.size) for animal_E in (state.stag_E, state.hare_E)], axis=-1)
+
     def scene(self, state: StagHuntState) -> Scene:
         fixed = [
             *scenes.pieces("stag", state.stag_E, self.size, 0.45, label="S"),
@@ -201,6 +210,7 @@ def stag_hunt(
         exchangeable=(tuple(range(hunters)),),
         seat_names=tuple(f"hunter_{s}" for s in range(hunters)),
         counts=COUNTS,
+        terms=TERMS,
     )
     rules = StagHuntRules(jnp.asarray(10.0, float), jnp.asarray(1.0, float), jnp.asarray(2, jnp.int32))
     return StagHunt(spec, rules, size, stags, hares, walls, view)
