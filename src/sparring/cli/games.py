@@ -50,7 +50,7 @@ def line_of(names: tuple[str, ...]) -> str:
     return f"{common_line(names[0])} All {len(names)}: sparring games {names[0].partition(':')[0]}"
 
 
-def plain(value: "str | float | tuple[int, ...]") -> str:
+def plain(value: "str | float | tuple[int, ...] | tuple[str, ...]") -> str:
     """As a flag says it."""
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 

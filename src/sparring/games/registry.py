@@ -56,8 +56,8 @@ GAMES = {
     **{f"skirmish:{name}": f"sparring.games.skirmish.game:skirmish:{name}" for name in MAPS},
     "snowdrift": "sparring.games.social.snowdrift:snowdrift",
     "stag_hunt": "sparring.games.social.stag_hunt:stag_hunt",
-    "three_way": "sparring.games.boards.three_way:three_way",
     "tic_tac_toe": "sparring.games.boards.tic_tac_toe:tic_tac_toe",
+    "trio": "sparring.games.boards.trio:trio",
 }
 """Name to "module:function". The function returns a Game; its keyword options have types and defaults, and the first
 line of its docstring describes the game. Of a family of games that one function makes, such as the maps of a battle,

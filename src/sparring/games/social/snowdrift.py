@@ -19,6 +19,7 @@ from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
+from sparring.games.balance import DILEMMA
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.others import without_own
 from sparring.games.social import grid, paths, scenes, views
@@ -209,6 +210,7 @@ def snowdrift(
         seat_names=tuple(f"agent_{s}" for s in range(agents)),
         counts=("removed",),
         terms=(Term("near_drift", "potential", "nearness of the nearest drift, from 0 to 1"),),
+        suits=(*DILEMMA, ("discount", 0.9)),  # waiting for somebody else must cost something
     )
     return Snowdrift(spec, SnowdriftRules(jnp.asarray(6.0, float), jnp.asarray(4.0, float)), size, drifts, view)
 

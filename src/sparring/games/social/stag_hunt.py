@@ -23,6 +23,7 @@ from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
+from sparring.games.balance import DILEMMA
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.others import without_own
 from sparring.games.social import grid, hunters, scenes, views
@@ -211,6 +212,7 @@ def stag_hunt(
         seat_names=tuple(f"hunter_{s}" for s in range(hunters)),
         counts=COUNTS,
         terms=TERMS,
+        suits=(*DILEMMA, ("shaping", ("near_stag=2 -> 0",))),
     )
     rules = StagHuntRules(jnp.asarray(10.0, float), jnp.asarray(1.0, float), jnp.asarray(2, jnp.int32))
     return StagHunt(spec, rules, size, stags, hares, walls, view)

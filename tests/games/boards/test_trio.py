@@ -8,13 +8,13 @@ import pytest
 from by_hand import SCORE, SEE, START, STEP
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Step
-from sparring.games.boards.three_way import ThreeWayState, three_way
+from sparring.games.boards.trio import TrioState, trio
 from sparring.games.contract import check_game
 
-GAME = three_way(positions="fixed")
+GAME = trio(positions="fixed")
 
 
-def play(*cells: int, state: ThreeWayState | None = None) -> tuple[ThreeWayState, Step]:
+def play(*cells: int, state: TrioState | None = None) -> tuple[TrioState, Step]:
     """Stones in turn; who waits asks for the last cell, which must not count."""
     state, step = START(GAME, jax.random.key(0)) if state is None else state, None
     for cell in cells:
@@ -68,7 +68,7 @@ def test_everyone_sees_its_own_stones_then_the_next_players_then_the_third() -> 
 
 
 def test_each_seat_has_each_position_a_third_of_the_time() -> None:
-    game = three_way()
+    game = trio()
     position_GS = np.asarray(jax.vmap(lambda key: game.start(key).position_S)(jax.random.split(jax.random.key(1), 3000)))
     rate_SP = (position_GS[:, :, None] == np.arange(3)).mean(axis=0)
     np.testing.assert_allclose(rate_SP, np.full((3, 3), 1 / 3), atol=0.04)  # 4.6 standard deviations
@@ -88,7 +88,7 @@ def test_each_seat_has_each_position_a_third_of_the_time() -> None:
 )
 def test_what_bots_do(bot, stones, cells) -> None:
     masks = jnp.array([sum(1 << cell for cell in own) for own in stones], jnp.int32)
-    seen = SEE(GAME, ThreeWayState(masks, jnp.arange(3, dtype=jnp.int32), jnp.int32(0)))
+    seen = SEE(GAME, TrioState(masks, jnp.arange(3, dtype=jnp.int32), jnp.int32(0)))
     bots = GAME.bots()
     row = bots.table_PJ[bots.names.index(bot)]
     logits_A = np.where(seen.legal_SA[0], SCORE(GAME, row, seen.features_SF[:1], seen.legal_SA[:1])[0][0], -np.inf)
@@ -96,11 +96,11 @@ def test_what_bots_do(bot, stones, cells) -> None:
 
 
 def test_four_in_a_row_of_five_by_five_keep_the_contract_and_other_sizes_are_refused() -> None:
-    check_game(three_way(size=5, length=4), worlds=4, games=1, eager=False)
+    check_game(trio(size=5, length=4), worlds=4, games=1, eager=False)
     with pytest.raises(ConfigError, match="3x3 to 5x5"):
-        three_way(size=6)
+        trio(size=6)
     with pytest.raises(ConfigError, match="up to a whole row"):
-        three_way(size=3, length=4)
+        trio(size=3, length=4)
 
 
 def test_a_scene_shows_whose_stone_lies_where_and_who_is_to_move() -> None:

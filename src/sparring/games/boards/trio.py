@@ -16,6 +16,7 @@ from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import Feature, GameSpec
+from sparring.games.balance import Suits
 from sparring.games.boards.scenes import board_scene
 from sparring.games.boards.turns import CERTAIN, board_spec, cells_of, ending, mask_of, observation, stone_of
 from sparring.games.boards.winning import lines
@@ -23,9 +24,11 @@ from sparring.games.cards.table import Positions, one_hot, seated
 from sparring.games.game import Bots, Chance, Game
 
 PLAYERS = 3
+SUITS: Suits = (("worlds", 192), ("steps", 24), ("discount", 1.0))
+"""Worlds that a league of three sides can divide; only the result of a short game counts."""
 
 
-class ThreeWayState(NamedTuple):
+class TrioState(NamedTuple):
     own_S: Array
     """Stones of a seat, one bit for each cell; int32."""
     position_S: Array
@@ -34,7 +37,7 @@ class ThreeWayState(NamedTuple):
     """The position that is to move, or 3 once the game has ended; int32."""
 
 
-class ThreeWay(Game):
+class Trio(Game):
     spec: GameSpec = eqx.field(static=True)
     rules: tuple
     size: int = eqx.field(static=True)
@@ -44,10 +47,10 @@ class ThreeWay(Game):
     def lines_Z(self) -> np.ndarray:
         return np.array(lines(self.size, self.size, self.length), np.int32)
 
-    def start(self, key: Array) -> ThreeWayState:
-        return ThreeWayState(jnp.zeros(PLAYERS, jnp.int32), seated(self.spec, key), jnp.zeros((), jnp.int32))
+    def start(self, key: Array) -> TrioState:
+        return TrioState(jnp.zeros(PLAYERS, jnp.int32), seated(self.spec, key), jnp.zeros((), jnp.int32))
 
-    def observe(self, state: ThreeWayState) -> Observation:
+    def observe(self, state: TrioState) -> Observation:
         """Own stones, those of the next to move and of the one after, and the own position."""
         cells = self.size**2
         by_position_P = state.own_S[jnp.argsort(state.position_S)]
@@ -57,19 +60,19 @@ class ThreeWay(Game):
         features_SF = jnp.concatenate([board_SX, one_hot(state.position_S, PLAYERS)], axis=1)
         return observation(features_SF, ~jnp.any(stones_SPA, axis=1), state.position_S == state.turn)
 
-    def central(self, state: ThreeWayState) -> Array:
+    def central(self, state: TrioState) -> Array:
         """Nothing is hidden."""
         return self.observe(state).features_SF
 
-    def step(self, state: ThreeWayState, action: Action, chance: Chance) -> tuple[ThreeWayState, Step]:
+    def step(self, state: TrioState, action: Action, chance: Chance) -> tuple[TrioState, Step]:
         del chance
         own_S = state.own_S | stone_of(action.discrete_SD[:, 0], state.position_S == state.turn)
         full = jnp.sum(own_S) == (1 << self.size**2) - 1  # no two have a stone on one cell
         step = ending(jnp.any(own_S[:, None] & self.lines_Z == self.lines_Z, axis=1), full)
         turn = jnp.where(step.over, PLAYERS, (state.turn + 1) % PLAYERS).astype(jnp.int32)
-        return ThreeWayState(own_S, state.position_S, turn), step
+        return TrioState(own_S, state.position_S, turn), step
 
-    def scene(self, state: ThreeWayState) -> Scene:
+    def scene(self, state: TrioState) -> Scene:
         return board_scene(state.own_S, state.position_S, state.turn, self.size, self.size)
 
     def bots(self) -> Bots:
@@ -92,11 +95,11 @@ class ThreeWay(Game):
         return CERTAIN * (worth_NA + middle * middle_A), jnp.zeros((features_NF.shape[0], 0))
 
 
-def three_way(size: int = 4, length: int = 3, positions: Positions = "random") -> ThreeWay:
+def trio(size: int = 4, length: int = 3, positions: Positions = "random") -> Trio:
     """Three players on a small board: the first with so many stones in a row wins, the other two lose."""
     if not 3 <= size <= 5 or not 3 <= length <= size:
         raise ConfigError(
-            f"three_way is played on 3x3 to 5x5 cells for 3 in a row up to a whole row, found size={size}, "
+            f"trio is played on 3x3 to 5x5 cells for 3 in a row up to a whole row, found size={size}, "
             f"length={length}."
         )
     cells = size * size
@@ -105,6 +108,6 @@ def three_way(size: int = 4, length: int = 3, positions: Positions = "random") -
     shortest = min(PLAYERS * (length - 1) + 1, cells)
     spec = board_spec(
         cells, layout, central=PLAYERS * (cells + 1), shortest=shortest, longest=cells, positions=positions,
-        seats=PLAYERS,
+        seats=PLAYERS, suits=SUITS,
     )  # fmt: skip
-    return ThreeWay(spec, (), size, length)
+    return Trio(spec, (), size, length)
