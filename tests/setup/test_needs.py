@@ -97,8 +97,8 @@ ACT_ALONE = {
 }  # fmt: skip
 """Settings that do something in a run where all others have their defaults."""
 CHECKED_ELSEWHERE = {
-    "critic_hidden", "burn_in", "anchor", "anchor_price", "imitation", "shared_reward", "advantage_noise", "value_noise",
-    "main_exploiters", "league_exploiters", "guests",
+    "critic_hidden", "burn_in", "anchor", "anchor_price", "imitation", "shared_reward", "advantage_noise",
+    "value_noise", "main_exploiters", "league_exploiters", "guests",
 }  # fmt: skip
 """Settings whose company is checked where their ranges are."""
 

@@ -1,8 +1,8 @@
 """Settings that suit kinds of games in which skill alone is not what is to be found (`GameSpec.suits`).
 
-A balance: where moves are hidden or made at once, the best answer keeps moving, and the newest policy of plain self-play circles
-after it. A magnet lets the newest policy itself come to rest (docs/log/2026-11-18-settling.md). What is won is paid at
-the end, so nothing is discounted.
+A balance: where moves are hidden or made at once, the best answer keeps moving, and the newest policy of plain
+self-play circles after it. A magnet lets the newest policy itself come to rest (docs/log/2026-11-18-settling.md). What
+is won is paid at the end, so nothing is discounted.
 
 A way to live together: where each plays for itself, what is learned first decides which of several balances is found,
 and the first thing that is learned is what needs nobody else (docs/log/2026-11-18-social.md).

@@ -79,7 +79,8 @@ def update(
 
     weight_J: weights of the game's shaping terms, where shaping is on.
     """
-    rollout = shaped(shared(rollout, knobs.shared_reward), weight_J, knobs.discount, cut_ends=config.time_limit == "end")
+    rollout = shared(rollout, knobs.shared_reward)
+    rollout = shaped(rollout, weight_J, knobs.discount, cut_ends=config.time_limit == "end")
     learner, rollout = with_rewards(learner, rollout, knobs, config)
     learner = learner._replace(optimiser=at_rollout(learner.optimiser, config))
     hidden_RH, seen_R = hidden_sample(learner.model.actor, rollout)

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
 from by_hand import SCORE, SEE, START, STEP
+
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Step
 from sparring.games.boards.trio import TrioState, trio
@@ -69,7 +69,9 @@ def test_everyone_sees_its_own_stones_then_the_next_players_then_the_third() -> 
 
 def test_each_seat_has_each_position_a_third_of_the_time() -> None:
     game = trio()
-    position_GS = np.asarray(jax.vmap(lambda key: game.start(key).position_S)(jax.random.split(jax.random.key(1), 3000)))
+    position_GS = np.asarray(
+        jax.vmap(lambda key: game.start(key).position_S)(jax.random.split(jax.random.key(1), 3000))
+    )
     rate_SP = (position_GS[:, :, None] == np.arange(3)).mean(axis=0)
     np.testing.assert_allclose(rate_SP, np.full((3, 3), 1 / 3), atol=0.04)  # 4.6 standard deviations
 

@@ -143,7 +143,7 @@ def test_a_scene_shows_the_drifts_that_are_left() -> None:
 
 
 def test_the_potential_is_the_nearness_of_the_nearest_drift() -> None:
-    """8x8, so 14 moves are the most: from 0 to the drift on 9 two, from 63 to it twelve; and who stands on one has 1."""
+    """8x8, so 14 moves are the most: from 0 to the drift on 9 two, from 63 to it twelve; who stands on one has 1."""
     state = field([0, 63, 9, 8], [9, -1, -1, -1, -1, -1])
     np.testing.assert_allclose(GAME.potential(state)[:, 0], [1 - 2 / 14, 1 - 12 / 14, 1.0, 1 - 1 / 14], atol=1e-6)
 

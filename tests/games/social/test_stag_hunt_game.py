@@ -252,7 +252,9 @@ def test_who_caught_what_is_counted_to_the_end() -> None:
 
 
 def test_a_critic_sees_that_a_hunter_has_left() -> None:
-    here, left = (SEE(GAME, board([0, 11, 60, 28], present=p)).features_SF[0] for p in (None, [False, True, True, True]))
+    here, left = (
+        SEE(GAME, board([0, 11, 60, 28], present=p)).features_SF[0] for p in (None, [False, True, True, True])
+    )
     assert here[:2].tolist() == [0.0, 0.0] and left[:2].tolist() == [0.0, -1 / 8]
 
 

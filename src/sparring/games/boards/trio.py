@@ -99,8 +99,7 @@ def trio(size: int = 4, length: int = 3, positions: Positions = "random") -> Tri
     """Three players on a small board: the first with so many stones in a row wins, the other two lose."""
     if not 3 <= size <= 5 or not 3 <= length <= size:
         raise ConfigError(
-            f"trio is played on 3x3 to 5x5 cells for 3 in a row up to a whole row, found size={size}, "
-            f"length={length}."
+            f"trio is played on 3x3 to 5x5 cells for 3 in a row up to a whole row, found size={size}, length={length}."
         )
     cells = size * size
     board = (size, size, 1)

@@ -21,7 +21,9 @@ from sparring.games.particles.views import Blocks
 class Spread(Scenario):
     terms: ClassVar = (
         Term("approach", "potential", "minus the agent's distance to the landmark nearest to it"),
-        Term("coverage", "potential", "minus the distances of all landmarks to the agents nearest to them, for all alike"),
+        Term(
+            "coverage", "potential", "minus the distances of all landmarks to the agents nearest to them, for all alike"
+        ),
     )
     local_ratio: Array
     """Share of a reward that is the agent's own collisions; the rest is the team's distance to the landmarks."""

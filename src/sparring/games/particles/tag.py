@@ -20,7 +20,6 @@ from sparring.games.particles.physics import ParticleState
 from sparring.games.particles.scenes import landmarks, particle_scene
 from sparring.games.particles.views import Blocks
 
-
 FAR = 2.0
 """Distance beyond which prey is no safer: the side of the square that it should stay in."""
 

@@ -161,7 +161,9 @@ class StagHunt(Game):
     def potential(self, state: StagHuntState) -> Array:
         """Nothing for those who have left."""
         here_S = jnp.where(state.present_S, state.cell_S, NOWHERE)
-        return jnp.stack([views.nearness(here_S, animal_E, self.size) for animal_E in (state.stag_E, state.hare_E)], axis=-1)
+        return jnp.stack(
+            [views.nearness(here_S, animal_E, self.size) for animal_E in (state.stag_E, state.hare_E)], axis=-1
+        )
 
     def scene(self, state: StagHuntState) -> Scene:
         fixed = [
