@@ -168,6 +168,6 @@ def test_coins_are_counted_by_colour_for_each_taker_over_a_game() -> None:
 
 
 def test_potentials_are_the_nearness_of_the_coin_round_the_torus_by_its_colour() -> None:
-    """3x3, where two moves are the most: the coin on 8 is one up and one left of red on 0, and one down of blue on 5."""
+    """3x3, where two moves are most: the coin on 8 is one up and one left of red on 0, and one down of blue on 5."""
     np.testing.assert_allclose(GAME.potential(table(0, 5, 8, owner=0)), [[0.0, 0.0], [0.0, 0.5]], atol=1e-6)
     np.testing.assert_allclose(GAME.potential(table(8, 5, 8, owner=0)), [[1.0, 0.0], [0.0, 0.5]], atol=1e-6)
