@@ -38,6 +38,7 @@ BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"memory": "gru"}, "memory_size sequence"),
     ({"std": "fixed"}, "fixed_std"),
     ({"shadow_tau": 0.5}, "shadow_every"),
+    ({"shared_reward": 0.5}, "shared_with"),
     ({"loss": "clip_kl"}, "kl_weight kl_min kl_max"),
     ({"advantage": "vtrace"}, "trace_clip"),
     ({"value_loss": "huber"}, "huber_delta"),
@@ -96,8 +97,8 @@ ACT_ALONE = {
 }  # fmt: skip
 """Settings that do something in a run where all others have their defaults."""
 CHECKED_ELSEWHERE = {
-    "critic_hidden", "burn_in", "anchor", "anchor_price", "imitation", "advantage_noise", "value_noise",
-    "main_exploiters", "league_exploiters", "guests",
+    "critic_hidden", "burn_in", "anchor", "anchor_price", "imitation", "shared_reward", "advantage_noise",
+    "value_noise", "main_exploiters", "league_exploiters", "guests",
 }  # fmt: skip
 """Settings whose company is checked where their ranges are."""
 

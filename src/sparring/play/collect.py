@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from sparring.core.records import Action, Step
@@ -51,6 +52,8 @@ class Stage:
     pairing: Pairing | None
     shaping: bool
     imitating: bool = False
+    sharers_SS: np.ndarray | None = None
+    """Where rewards are shared: what the reward of each seat (second) counts in the mean that a seat (first) shares."""
 
 
 def begin(
@@ -92,6 +95,7 @@ def collect(
     archive: Archive | None = None,
     replay_share: Array | float = 0.0,
     imitating: bool = False,
+    sharers_SS: np.ndarray | None = None,
 ) -> tuple[tuple[Rollout, ...], Cursor, Games]:
     """Play `steps` steps. Returns a rollout for each learning group (leaves [T, L, W, ...]), the cursor, the games.
 
@@ -109,7 +113,7 @@ def collect(
         draws(seating, drivers, key, steps), last=jnp.arange(steps) == steps - 1,
     )  # fmt: skip
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
-    one_step = partial(watched_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating))
+    one_step = partial(watched_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating, sharers_SS))
 
     def play_sequence(carry: Watched, random: Any) -> tuple[Watched, Any]:
         memory, state = carry[0].memory, carry[0].state if archive is not None else ()
@@ -232,10 +236,12 @@ def play_step(
     step = without_fault(step, fault_BW)
     if paid is not None:
         paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
+    sharers_SS = stage.sharers_SS
+    common_BWS = None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S)
     turns = tuple(
         turn(
             seating, *players[i], cursor, sight, decisions[i], step, values[i][0], later_values[j], drives[i], paid,
-            action if stage.imitating else None, fault_BW, blind_BW,
+            common_BWS, action if stage.imitating else None, fault_BW, blind_BW,
         )
         for j, i in enumerate(seating.learning)
     )  # fmt: skip
@@ -243,6 +249,7 @@ def play_step(
     games = Games(
         step.over | step.cut, cursor.return_BWS + step.reward_S, cursor.length_BW + 1, jnp.asarray(step.outcome_K),
         step.cause_K, cursor.fresh_BW, sums, cursor.replayed_BW, fault_TBW=fault_BW,
+        count_TBWSJ=step.count_SJ,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
 

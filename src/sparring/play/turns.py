@@ -28,6 +28,8 @@ class Turn(NamedTuple):
     later_value: Array
     """Of what the step led to, where the game was cut or the rollout ends."""
     reward: Array
+    common: Array | None
+    """Mean reward of those with whom the seat shares, where rewards are shared."""
     over: Array
     cut: Array
     present: Array
@@ -55,12 +57,17 @@ def turn(
     later_value: Array,
     drives_PW: Array | None,
     paid: Shaping | None,
+    common_BWS: Array | None,
     action: Action | None,
     fault_BW: Array,
     blind_BW: Array,
 ) -> Turn:
-    """One learning group's share of a step. What another player did in its place is none of its experience."""
+    """One learning group's share of a step. What another player did in its place is none of its experience. Where
+    rewards are shared, a seat that has left goes on earning its share until the game is over."""
     observation = sight.observation
+    present_BWS, over_BWS = observation.present_S, step.left_S | step.over[..., None]
+    if common_BWS is not None:
+        present_BWS, over_BWS = jnp.ones_like(present_BWS), jnp.broadcast_to(step.over[..., None], over_BWS.shape)
     seats = partial(seating.per_seat, group=group)
     world = partial(seating.per_world, group=group)
     own = (lambda x: x) if drives_PW is None else (lambda x: x & drives_PW[..., None])
@@ -77,9 +84,10 @@ def turn(
         value=value,
         later_value=later_value,
         reward=seats(step.reward_S),
-        over=seats(step.left_S | step.over[..., None]),
+        common=None if common_BWS is None else seats(common_BWS),
+        over=seats(over_BWS),
         cut=world(step.cut),
-        present=own(seats(observation.present_S)),
+        present=own(seats(present_BWS)),
         acting=own(seats(observation.acting_S)),
         start=world(cursor.start_BW),
         shaping=None if paid is None else jax.tree.map(seats, paid),
@@ -106,6 +114,7 @@ def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
         value_TWN=turns.value,
         next_value_TWN=jnp.where(cut, turns.later_value, next_value),
         reward_TWN=turns.reward,
+        common_TWN=turns.common,
         over_TWN=turns.over,
         ended_TWN=ended | stops,
         present_TWN=turns.present & ~lost,

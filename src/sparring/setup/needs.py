@@ -72,6 +72,7 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
     ("advantage=vtrace", lambda c: c.ppo.advantage == "vtrace", "trace_clip"),
     ("value_loss=huber", lambda c: c.ppo.value_loss == "huber", "huber_delta"),
     ("value_norm=running or value_norm=popart", lambda c: c.ppo.value_norm != "none", "value_norm_rate"),
+    ("shared_reward", lambda c: c.ppo.on("shared_reward"), "shared_with"),
     ("shadow_tau or shadow_half_life", lambda c: c.ppo.has_shadow, "shadow_every"),
     # Who opposes.
     (LEAGUE, lambda c: c.changing, "current ladder bot_sampler pool_size shrink forget"),

@@ -80,6 +80,8 @@ def game_metrics(built: Built, tally: Tally) -> dict[str, Any]:
             metrics[f"drawn/{label}"] = mean(tally.drawn_BK[:, side].sum())
     for j, cause in enumerate(spec.causes):
         metrics[f"cause/{cause}"] = mean(np.asarray(tally.cause_BKJ)[..., j].sum() / spec.sides)
+    for j, counted in enumerate(spec.counts):
+        metrics[f"count/{counted}"] = mean(np.asarray(tally.count_BSJ)[..., j].sum() / spec.seats)
     return metrics
 
 
@@ -181,6 +183,7 @@ def evaluation_lines(
             line[f"return/{key}"] = score.mean_return.mean
             if score.points is not None:
                 line[f"points/{key}"] = score.points.mean
+            line.update({f"count/{counted}/{key}": mean for counted, mean in score.counts})
         for team, exact in exploitability.items():
             line["exploitability" if team == LEARNED else f"exploitability/{team}"] = exact[r]
         lines.append(line)
