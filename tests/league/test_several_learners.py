@@ -18,7 +18,7 @@ from sparring.league.state import Rules
 
 POOL = 3
 EACH = 4
-BOTS = ("random", "ace")
+BOTS = ("ace",)
 LADDER = CurriculumConfig(curriculum=True, level_games=20)
 
 
@@ -229,8 +229,8 @@ def test_bots_that_fit_one_side_are_met_by_the_learner_of_the_other_side_alone()
 
 def test_levels_of_a_side_are_the_bots_that_fit_opposite_it():
     league = several(unlike=True, current=0.5, bots=0.5, fitting=((), ("ace",)), curriculum=LADDER)
-    assert league.rules.levels(0)[0].name == "ace"
-    assert not any(level.bot for level in league.rules.levels(1))
+    assert league.rules.levels[0][0].name == "ace"
+    assert not any(level.bot for level in league.rules.levels[1])
     league.assign(0, 0.0, 0)
 
 

@@ -142,7 +142,7 @@ def table_of(rules: Rules, state: LeagueState, iteration: int, progress: float) 
         share_LK=shares_of_all(rules, state, progress),
         progress=progress,
         governed=rules.curriculum.curriculum_share if led else None,
-        levels=tuple(map(rules.levels, range(rules.learners))) if led else (),
+        levels=rules.levels if led else (),
         standing=tuple(career.standing for career in state.careers) if led else (),
     )
 

@@ -80,7 +80,7 @@ class League:
 
     def report(self, played: Played) -> None:
         """Take what an iteration showed, in time to be read. Games against oneself show nothing."""
-        mine = tuple(row for row in played.meetings if row.player != self._learner(self.learner_of(row.block)))
+        mine = tuple(row for row in played.meetings if row.player != self.players[self.learner_of(row.block)])
         inbox = received(
             self.state.inbox, replace(played, meetings=mine), blocks=len(self.state.blocks), last=self.state.iteration
         )
@@ -104,9 +104,6 @@ class League:
     def members(self) -> tuple[Member, ...]:
         return members(self.rules, self.state)
 
-    def _learner(self, learner: int) -> Player:
-        return self.rules.players[learner]
-
     # What was played.
 
     def _learn_from(self, played: Played) -> None:
@@ -126,7 +123,7 @@ class League:
                 self.state = replace(self.state, book=book)
 
     def _climb(self, learner: int, score: Score) -> None:
-        levels, career = self.rules.levels(learner), self.state.careers[learner]
+        levels, career = self.rules.levels[learner], self.state.careers[learner]
         if levels:
             standing, event = moved(career.standing, levels, score, self.rules.curriculum)
             self.state = with_career(self.state, learner, replace(career, standing=standing))

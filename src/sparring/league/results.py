@@ -65,4 +65,4 @@ def says_something(state: LeagueState, learner: int, player: Player, iteration: 
 
 def level_of(rules: Rules, state: LeagueState, learner: int) -> int:
     level = state.careers[learner].standing.level
-    return level if level < len(rules.levels(learner)) else NORMAL
+    return level if level < len(rules.levels[learner]) else NORMAL
