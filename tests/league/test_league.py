@@ -572,6 +572,9 @@ def test_shares_set_by_hand_hold_from_now_on_and_over_an_interruption():
         begin(mix(current=1), shadows=False).set_shares({"shadow": 0.5}, 0.0)
     with pytest.raises(ConfigError, match="Did you mean 'bots'"):
         league.set_shares({"bot": 0.5}, 0.0)
+    for share in (-0.1, 1.5, True, "much"):
+        with pytest.raises(ConfigError, match=r"bots must be a number in \[0, 1\]"):
+            league.set_shares({"bots": share}, 0.0)
 
 
 @pytest.mark.parametrize(("won", "bots"), [(None, 0.0), (40, 0.0), (50, 0.0), (65, 0.5), (80, 1.0), (99, 1.0)])

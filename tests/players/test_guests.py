@@ -90,7 +90,7 @@ def test_guests_of_another_kind_share_a_roster_and_sit_where_the_league_puts_the
     alone, _, _, last = decision.blocks
     both = [Block(Draw(one.player), Draw(one.player)) for one in (first, second)]
     decision = replace(decision, blocks=(alone, *both, last))
-    packed = packed_orders(built.plan.seating, opposition.leagues, [decision], opposition.guests, opposition.standing)
+    packed = packed_orders(built.plan.seating, opposition.leagues, [decision], opposition.guests, built.standing)
     orders = jax.tree.map(lambda x: x[0], packed)
     state, knobs = jax.tree.map(lambda x: x[0], first_state(built)), tuple(map(np.asarray, built.knobs(0)))
     drivers = seat_players(built.plan, state.learners, state.pool, built.rosters, orders, knobs)

@@ -298,9 +298,12 @@ class League:
                 said = said or by_hand
         return SharesSet(said)
 
-    def _check_share(self, name: str, share: float, names: set[str]) -> None:
+    def _check_share(self, name: str, share: Any, names: set[str]) -> None:
+        """Refuse a share that cannot be given; it may come from a file."""
         if name not in names:
-            raise ConfigError(unknown("share", name, sorted(names)))
+            raise ConfigError(unknown("share", name, names))
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise ConfigError(f"The share of {name} must be a number in [0, 1], found {share!r}.")
         if share and name == "bots" and not any(player.kind == "bot" for player in self.rules.players):
             raise ConfigError("This game has no bots to give a share to.")
         if share and name == "history" and not self.rules.pool.pool_size:

@@ -73,8 +73,6 @@ class Opposition:
     built: Built
     leagues: list[League]
     """One for each seed."""
-    standing: Orders
-    """What the program is told where nobody changes."""
     stages: tuple[Stage, ...] = ()
     """Rules of the game that change as marks are passed."""
     stage: StageState = field(default_factory=StageState)
@@ -96,11 +94,12 @@ class Opposition:
 
     @classmethod
     def begin(cls, built: Built) -> "Opposition":
-        leagues = [League.begin(rules_of(built, int(seed))) for seed in built.seeds_R] if changing(built) else []
+        seeds = built.seeds_R if built.plan.seating.changing else ()
+        leagues = [League.begin(rules_of(built, int(seed))) for seed in seeds]
         defeats = built.config.defeats
         farthest = min(defeats.defeat_reach, built.plan.steps)
         retries = (Retries(farthest),) * len(built.seeds_R) if defeats.defeat_share else ()
-        return cls(built, leagues, built.standing, parse_stages(built.config.stages), retries=retries)
+        return cls(built, leagues, parse_stages(built.config.stages), retries=retries)
 
     @classmethod
     def restored(cls, built: Built, state: dict[str, Any], guests: dict[Player, Guest]) -> "Opposition":
@@ -147,7 +146,7 @@ class Opposition:
     def assign(self, iteration: int) -> tuple[Orders, list[tuple[Event, ...]]]:
         """The orders of an iteration, and for each seed the events that must happen before it."""
         staged = self.next_stage(iteration)
-        orders = self.standing
+        orders = self.built.standing
         if self.retries:
             self.retries = tuple(self.coped(iteration, r) for r in range(len(self.retries)))
             self.tries = tuple(second for second in self.tries if second.iteration > iteration - LATE)
@@ -237,10 +236,6 @@ def meetings_of(blocks: Sequence[Block], duels: Duels) -> tuple[Meeting, ...]:
         for block, draw in enumerate(draws[slot])
         if counts_72X[0, slot, block]
     )
-
-
-def changing(built: Built) -> bool:
-    return bool(built.plan.seating.changing)
 
 
 def rules_of(built: Built, seed: int) -> Rules:
