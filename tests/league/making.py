@@ -189,7 +189,7 @@ class Chosen(NamedTuple):
 def prospects(outlook: Outlook, me: int, share_K: np.ndarray) -> tuple[Chosen, ...]:
     """All that a learner can be given, each player once in each branch, with probabilities of sum 1."""
     total: dict[tuple[Player, str], float] = defaultdict(float)
-    for branch, share in zip(outlook.roles[me].branches, share_K.tolist(), strict=True):
+    for branch, share in zip(outlook.rules.roles[me].branches, share_K.tolist(), strict=True):
         targets = outlook.targets(branch, me) if share else []
         for target in targets:
             found = ways(outlook, [Asked(me, branch, target, share)])

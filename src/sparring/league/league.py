@@ -158,10 +158,10 @@ class League:
                 self.news += events
         return outlook if self.state is judged else self.outlook(progress)
 
-    def descended(self, parent_M: np.ndarray, iteration: int) -> None:
-        """Learners became copies of others before this iteration was played."""
-        for learner in np.flatnonzero(parent_M != np.arange(len(parent_M))).tolist():
-            self.state = begun_anew(self.state, learner, iteration, self.rules.players[parent_M[learner]])
+    def descended(self, parents: Mapping[int, int], iteration: int) -> None:
+        """Learners became copies of these others before this iteration was played."""
+        for learner, parent in parents.items():
+            self.state = begun_anew(self.state, learner, iteration, self.rules.players[parent])
 
     # Who meets whom.
 

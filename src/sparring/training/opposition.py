@@ -164,11 +164,8 @@ class Opposition:
     def descended(self, events_R: Sequence[Sequence[Event]], iteration: int) -> None:
         """Tell the leagues which members of a population have become copies of others before this iteration."""
         for league, events in zip(self.leagues, events_R, strict=bool(self.leagues)):
-            parent_M = np.arange(self.built.config.population.population)
-            for event in events:
-                if isinstance(event, Copied):
-                    parent_M[event.member] = event.parent
-            league.descended(parent_M, iteration)
+            parents = {event.member: event.parent for event in events if isinstance(event, Copied)}
+            league.descended(parents, iteration)
 
     def next_stage(self, iteration: int) -> tuple[Event, ...]:
         """Go on to the stage that metrics of old enough iterations have reached; the event where that is another."""
