@@ -169,8 +169,8 @@ def draw_players(
     rules = outlook.rules
     names = [[branch.name for branch in role.branches] for role in rules.roles]
     current_L = np.array([own.index(CURRENT) if CURRENT in own else NO_BRANCH for own in names])
-    able = (np.asarray(able_B, bool) for able_B in (rules.mirror_B, rules.face_B))
-    branch_LB = branches_of_blocks(table.share_LK, current_L, *able, table.open_LB, generator)
+    mirror_B, face_B = np.asarray(rules.mirror_B, bool), np.asarray(rules.face_B, bool)
+    branch_LB = branches_of_blocks(table.share_LK, current_L, mirror_B, face_B, table.open_LB, generator)
     governed_LB = governed(rules, table, table.open_LB & (branch_LB != current_L[:, None]), generator)
     draws = {(me, b): at_level(outlook, table, me, b) for me, b in np.argwhere(governed_LB).tolist()}
     free_LB = table.open_LB & ~governed_LB

@@ -25,6 +25,8 @@ def gae(
     step's own weight is left to the surrogate, which multiplies by the ratio; the critic's target is
     value + weight * advantage.
     """
+    # delta: by how much one step turned out better than the critic thought. An advantage is the sum of this delta and
+    # all later ones, each weighted by (discount * decay) to the power of its distance.
     delta_TW = reward_TW + discount * jnp.where(over_TW, 0.0, next_value_TW) - value_TW
     keep_TW = jnp.where(ended_TW, 0.0, discount * decay)
 

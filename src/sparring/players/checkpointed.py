@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.names import checked_name
 from sparring.core.plain import from_plain
 from sparring.league.meta_game import MetaGame
+from sparring.league.player import Player
 from sparring.league.pool import Pool
 from sparring.store.checkpoints import Checkpoint, load, load_one, newest_first
 from sparring.store.packages import SUFFIX
@@ -91,29 +92,30 @@ def seed_row(checkpoint: Checkpoint, seed: int | None) -> int:
     return seeds.index(seed)
 
 
-def members(checkpoint: Checkpoint, place: int) -> dict[str, dict[str, Any]]:
-    """Past selves in the pool of the seed at that place, by name: their `row`, the step they were `born` at, and whose
-    past they are."""
+def past_of(checkpoint: Checkpoint, place: int) -> tuple[Pool, MetaGame]:
+    """The pool of the seed at that place, and PSRO's meta-game; both empty where no league is kept."""
     with believing(checkpoint.path):
         leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
-        rows = from_plain(Pool, leagues[place]["state"]["pool"]).rows if leagues else {}
-        # Guests may be built otherwise, and then have no row in the pool; they are packages anyway.
-        return {
-            checked_name(player.name): {"row": row, "born": player.born, "learner": player.learner}
-            for player, row in rows.items()
-            if player.kind == "past"
-        }
+        if not leagues:
+            return Pool(), MetaGame()
+        state = leagues[place]["state"]
+        pool = from_plain(Pool, state["pool"])
+        for player in (*pool.players, *pool.rows):
+            checked_name(player.name)
+        return pool, from_plain(MetaGame, state["meta"])
+
+
+def members(checkpoint: Checkpoint, place: int) -> dict[str, tuple[Player, int]]:
+    """Past selves in the pool of the seed at that place, by name, with their rows."""
+    # Guests may be built otherwise, and then have no row in the pool; they are packages anyway.
+    rows = past_of(checkpoint, place)[0].rows
+    return {player.name: (player, row) for player, row in rows.items() if player.kind == "past"}
 
 
 def meta_strategy_of(checkpoint: Checkpoint, place: int) -> dict[str, float]:
     """PSRO: the past players of the seed at that place with their weights in the mixture; empty while none is known."""
-    with believing(checkpoint.path):
-        leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
-        if not leagues:
-            return {}
-        state = leagues[place]["state"]
-        known = zip(from_plain(Pool, state["pool"]).players, from_plain(MetaGame, state["meta"]).weight_M, strict=False)
-        return {checked_name(player.name): float(weight) for player, weight in known}
+    pool, meta = past_of(checkpoint, place)
+    return {player.name: float(weight) for player, weight in zip(pool.players, meta.weight_M, strict=False)}
 
 
 def package_of(run: RunDir, name: str, seed: int | None) -> Path:
@@ -132,8 +134,8 @@ def policies_of(checkpoint: Checkpoint, place: int) -> dict[str, Policy]:
     }
     names = list(learners)
     with believing(checkpoint.path):
-        past = {name: (one["row"], names[one["learner"]]) for name, one in members(checkpoint, place).items()}
-    return found | {name: Policy("pool.", row, learner) for name, (row, learner) in past.items()}
+        past = members(checkpoint, place).items()
+        return found | {name: Policy("pool.", row, names[player.learner]) for name, (player, row) in past}
 
 
 def weights_of(

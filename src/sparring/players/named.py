@@ -210,7 +210,7 @@ def from_run(source: Source, game: Game, game_name: str = "") -> Entrant:
         policy = filled(game.spec, config.net, own, str(checkpoint.path))
     steps = checkpoint.iteration * int(run.read_manifest().get("steps_per_iteration", 0))
     past = members(checkpoint, place).get(player)
-    meta = meta_of(game.spec, config, player, steps if past is None else past["born"], run.path.resolve().name)
+    meta = meta_of(game.spec, config, player, steps if past is None else past[0].born, run.path.resolve().name)
     meta = replace(meta, members=len(policy.weight_M) if isinstance(policy, Mixture) else 0)
     return Entrant(source.label, policy, "run", meta.sides, meta, checkpoint.skipped)
 
