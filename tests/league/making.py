@@ -74,7 +74,7 @@ def rules(
         names=tuple(names), roles=(role,) * len(names), config=opponents, pool=pool, curriculum=curriculum,
         mirror_B=(True,) * blocks if mirror is None else tuple(mirror),
         face_B=(True,) * blocks if face is None else tuple(face),
-        seed=Seed.of(seed), total_steps=total_steps, bots=opponents.ladder or tuple(bots), **more,
+        seed=Seed.of(seed), bots=opponents.ladder or tuple(bots), **more,
     )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def role_rules(
     return Rules(
         names=names, roles=tuple(beside(role, opponents) for role in own), config=opponents,
         pool=PoolConfig(pool_size=pool_size), mirror_B=(True,) * blocks, face_B=(True,) * blocks, seed=Seed.of(seed),
-        total_steps=total_steps, bots=tuple(bots), archive=True, **more,
+        bots=tuple(bots), archive=True, **more,
     )  # fmt: skip
 
 

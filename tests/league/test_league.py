@@ -95,7 +95,7 @@ def run(league, iterations, worlds, *, steps=100, start=0):
     """What was assigned in each iteration; results come one iteration late, as in training."""
     found, result = [], None
     for iteration in range(start, start + iterations):
-        found.append(league.assign(iteration, iteration * steps / league.rules.total_steps, iteration * steps))
+        found.append(league.assign(iteration, iteration * steps / 100_000, iteration * steps))
         if result is not None:
             league.report(result)
         result = worlds.play(found[-1], iteration)

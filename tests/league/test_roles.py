@@ -68,7 +68,7 @@ def rules_of(config=CONFIG, opponents=PAPER):
     return Rules(
         names=tuple(one.name for one in LEARNERS), roles=tuple(role_of(name, config, every=BASE) for name in ROLES),
         config=opponents, pool=PoolConfig(), curriculum=CurriculumConfig(), mirror_B=(True,), face_B=(True,),
-        seed=Seed.of(0), total_steps=10**6, archive=True,
+        seed=Seed.of(0), archive=True,
     )  # fmt: skip
 
 

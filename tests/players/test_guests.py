@@ -68,7 +68,7 @@ def test_guests_that_are_built_like_the_learner_take_rows_of_the_pool(tmp_path):
     ]  # fmt: skip
     assert opposition.built.plan is plan  # nothing recompiles
     state = first_state(opposition.built)
-    after = applied(state, [tuple(joined)], opposition)
+    after = applied(state, [tuple(joined)], opposition, pytest.fail)
     for name, rows in to_arrays(after.pool).items():
         for one, path in zip(joined, paths, strict=True):
             np.testing.assert_array_equal(rows[0, one.row], read_package(path)[0][name])
@@ -90,7 +90,7 @@ def test_guests_of_another_kind_share_a_roster_and_sit_where_the_league_puts_the
     alone, _, _, last = decision.blocks
     both = [Block(Draw(one.player), Draw(one.player)) for one in (first, second)]
     decision = replace(decision, blocks=(alone, *both, last))
-    packed = packed_orders(built.plan.seating, opposition.leagues, [decision], opposition.guests, built.standing)
+    packed = packed_orders(built.plan.seating, opposition.leagues, [decision], opposition.guests, opposition.standing)
     orders = jax.tree.map(lambda x: x[0], packed)
     state, knobs = jax.tree.map(lambda x: x[0], first_state(built)), tuple(map(np.asarray, built.knobs(0)))
     drivers = seat_players(built.plan, state.learners, state.pool, built.rosters, orders, knobs)

@@ -34,7 +34,6 @@ class Rules:
     face_B: tuple[bool, ...]
     """The same: it can meet somebody else."""
     seed: Seed
-    total_steps: int
     bots: tuple[str, ...] = ()
     """The run's ladder, weakest first; the place of a bot is its number."""
     fitting: tuple[tuple[str, ...], ...] = ()

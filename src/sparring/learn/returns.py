@@ -5,16 +5,9 @@ from jax import Array, lax
 
 
 def gae(
-    reward_TW: Array,
-    value_TW: Array,
-    next_value_TW: Array,
-    over_TW: Array,
-    ended_TW: Array,
-    *,
-    discount: Array | float,
-    decay: Array | float,
-    weight_TW: Array | None = None,
-) -> Array:
+    reward_TW: Array, value_TW: Array, next_value_TW: Array, over_TW: Array, ended_TW: Array, *,
+    discount: Array | float, decay: Array | float, weight_TW: Array | None = None,
+) -> Array:  # fmt: skip
     """Generalised advantage estimation (arXiv:1506.02438, eq. 16). Further axes may follow T.
 
     Two different cuts: `over` means that nothing follows, so no value is added; `ended` means that what follows

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -92,30 +92,30 @@ def seed_row(checkpoint: Checkpoint, seed: int | None) -> int:
     return seeds.index(seed)
 
 
-def past_of(checkpoint: Checkpoint, place: int) -> tuple[Pool, MetaGame]:
-    """The pool of the seed at that place, and PSRO's meta-game; both empty where no league is kept."""
-    with believing(checkpoint.path):
-        leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
-        if not leagues:
-            return Pool(), MetaGame()
-        state = leagues[place]["state"]
-        pool = from_plain(Pool, state["pool"])
-        for player in (*pool.players, *pool.rows):
-            checked_name(player.name)
-        return pool, from_plain(MetaGame, state["meta"])
+def league_of(checkpoint: Checkpoint, place: int) -> tuple[Pool, dict[str, Any]]:
+    """The pool of the seed at that place, and all that its league remembers as plain data; both empty without one."""
+    leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
+    state = leagues[place]["state"] if leagues else {}
+    pool = from_plain(Pool, state["pool"]) if leagues else Pool()
+    for player in (*pool.players, *pool.rows):
+        checked_name(player.name)
+    return pool, state
 
 
 def members(checkpoint: Checkpoint, place: int) -> dict[str, tuple[Player, int]]:
     """Past selves in the pool of the seed at that place, by name, with their rows."""
+    with believing(checkpoint.path):
+        rows = league_of(checkpoint, place)[0].rows
     # Guests may be built otherwise, and then have no row in the pool; they are packages anyway.
-    rows = past_of(checkpoint, place)[0].rows
     return {player.name: (player, row) for player, row in rows.items() if player.kind == "past"}
 
 
 def meta_strategy_of(checkpoint: Checkpoint, place: int) -> dict[str, float]:
     """PSRO: the past players of the seed at that place with their weights in the mixture; empty while none is known."""
-    pool, meta = past_of(checkpoint, place)
-    return {player.name: float(weight) for player, weight in zip(pool.players, meta.weight_M, strict=False)}
+    with believing(checkpoint.path):
+        pool, state = league_of(checkpoint, place)
+        weight_M = from_plain(MetaGame, state["meta"]).weight_M if state else ()
+    return {player.name: float(weight) for player, weight in zip(pool.players, weight_M, strict=False)}
 
 
 def package_of(run: RunDir, name: str, seed: int | None) -> Path:

@@ -63,7 +63,7 @@ class Built:
     def seeds_R(self) -> np.ndarray:
         return np.arange(self.config.seed, self.config.seed + self.config.seeds, dtype=np.uint32)
 
-    @cached_property
+    @property
     def standing(self) -> Orders:
         """Orders that seat row 0 everywhere, for every seed: where players never change, these stay."""
         groups = [group for group in self.plan.seating.groups if not group.learns]

@@ -147,7 +147,7 @@ def has_room(layout: Layout, share: float) -> bool:
 def reseat(opposition: Opposition, built: Built) -> None:
     """Let the leagues decide for another seating. Who plays now goes on playing."""
     layout = layout_now(built.plan.seating)
-    opposition.built = built
+    opposition.built, opposition.standing = built, built.standing
     for league in opposition.leagues:
         league.reseat(per_lane(built, layout.mirror_B), per_lane(built, layout.face_B))
 

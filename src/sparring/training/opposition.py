@@ -73,6 +73,8 @@ class Opposition:
     built: Built
     leagues: list[League]
     """One for each seed."""
+    standing: Orders
+    """What the program is told where nobody changes."""
     stages: tuple[Stage, ...] = ()
     """Rules of the game that change as marks are passed."""
     stage: StageState = field(default_factory=StageState)
@@ -99,7 +101,7 @@ class Opposition:
         defeats = built.config.defeats
         farthest = min(defeats.defeat_reach, built.plan.steps)
         retries = (Retries(farthest),) * len(built.seeds_R) if defeats.defeat_share else ()
-        return cls(built, leagues, parse_stages(built.config.stages), retries=retries)
+        return cls(built, leagues, built.standing, parse_stages(built.config.stages), retries=retries)
 
     @classmethod
     def restored(cls, built: Built, state: dict[str, Any], guests: dict[Player, Guest]) -> "Opposition":
@@ -146,7 +148,7 @@ class Opposition:
     def assign(self, iteration: int) -> tuple[Orders, list[tuple[Event, ...]]]:
         """The orders of an iteration, and for each seed the events that must happen before it."""
         staged = self.next_stage(iteration)
-        orders = self.built.standing
+        orders = self.standing
         if self.retries:
             self.retries = tuple(self.coped(iteration, r) for r in range(len(self.retries)))
             self.tries = tuple(second for second in self.tries if second.iteration > iteration - LATE)
@@ -250,7 +252,6 @@ def rules_of(built: Built, seed: int) -> Rules:
         mirror_B=per_lane(built, [mirror or not alike for mirror in layout.mirror_B]),  # unlike: its opposite
         face_B=per_lane(built, layout.face_B),
         seed=Seed.of(seed) / "league",
-        total_steps=config.total_steps,
         bots=ladder_of(built.game, config) if has_bots(config) else (),
         fitting=() if alike else tuple(bots.fitting(side) for side in range(spec.sides)),
         sides=() if alike else tuple(learner // each_side for learner in range(len(names))),
