@@ -38,7 +38,7 @@ from sparring.play.relay import drive, driving, shifted
 from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
 from sparring.play.seating import Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
-from sparring.play.turns import Turn, to_rollout, turn
+from sparring.play.turns import Happened, Turn, to_rollout, turn
 
 
 @dataclass(frozen=True)
@@ -236,15 +236,13 @@ def play_step(
     step = without_fault(step, fault_BW)
     if paid is not None:
         paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
-    sharers_SS = stage.sharers_SS
+    done, sharers_SS = action if stage.imitating else None, stage.sharers_SS
     common_BWS = None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S)
+    happened = Happened(cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW)
     turns = tuple(
-        turn(
-            seating, *players[i], cursor, sight, decisions[i], step, values[i][0], later_values[j], drives[i], paid,
-            common_BWS, action if stage.imitating else None, fault_BW, blind_BW,
-        )
-        for j, i in enumerate(seating.learning)
-    )  # fmt: skip
+        turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened)
+        for i, later_value in zip(seating.learning, later_values, strict=True)
+    )
     sums = None if paid is None or cursor.sums_BWSJ is None else cursor.sums_BWSJ + paid.columns
     games = Games(
         step.over | step.cut, cursor.return_BWS + step.reward_S, cursor.length_BW + 1, jnp.asarray(step.outcome_K),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sparring.core.spec import GameSpec
 from sparring.evaluation.match import MatchGames
 from sparring.evaluation.scoring import LEARNED, SideScore, score_sides
 from sparring.league.player import packed
@@ -193,17 +194,24 @@ def evaluation_lines(
 def evaluation_rows(
     built: Built, iteration: int, teams: Sequence[tuple[str, ...]], games_of_seed: Sequence[Sequence[MatchGames]]
 ) -> list[ResultRow]:
-    def row(seed: int, score: SideScore, games: MatchGames) -> ResultRow:
-        returns = games.return_GS[:, list(built.game.spec.seats_of_side[score.side])].mean(axis=1)
+    return [
+        row
+        for seed, games in zip(built.seeds_R, games_of_seed, strict=True)
+        for row in match_rows(built.game.spec, (iteration, int(seed), "eval"), teams, games)
+    ]
+
+
+def match_rows(
+    spec: GameSpec, when: tuple[int, int, str], teams: Sequence[tuple[str, ...]], games: Sequence[MatchGames]
+) -> list[ResultRow]:
+    """The games of a match, from the view of every side of each line-up. `when`: iteration, seed, kind of results."""
+
+    def row(score: SideScore, games: MatchGames) -> ResultRow:
+        returns = games.return_GS[:, list(spec.seats_of_side[score.side])].mean(axis=1)
         return ResultRow(
-            iteration, seed, "eval", score.side, score.team, score.opponents, score.games, score.wins, score.draws,
-            score.losses, float(returns.sum()), float((returns**2).sum()), int(games.length_G.sum()),
+            *when, score.side, score.team, score.opponents, score.games, score.wins, score.draws, score.losses,
+            float(returns.sum()), float((returns**2).sum()), int(games.length_G.sum()),
         )  # fmt: skip
 
-    spec = built.game.spec
-    return [
-        row(int(built.seeds_R[r]), score, games[b])
-        for r, games in enumerate(games_of_seed)
-        for b in range(len(teams))
-        for score in score_sides(spec, [teams[b]], [[games[b]]])
-    ]
+    lineups = zip(teams, games, strict=True)
+    return [row(score, played) for team, played in lineups for score in score_sides(spec, [team], [[played]])]
