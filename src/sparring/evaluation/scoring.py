@@ -66,14 +66,22 @@ class SideScore:
 
 
 def score_sides(
-    spec: GameSpec, lineups: Sequence[tuple[str, ...]], games_of_seed: Sequence[Sequence[MatchGames]]
+    spec: GameSpec,
+    lineups: Sequence[tuple[str, ...]],
+    games_of_seed: Sequence[Sequence[MatchGames]],
+    seats_of_side: Sequence[tuple[int, ...]] = (),
 ) -> list[SideScore]:
-    """games_of_seed[r][b]: the games of line-up b with the players of seed r."""
+    """games_of_seed[r][b]: the games of line-up b with the players of seed r.
+
+    `seats_of_side`: the sides as they are driven, where the seats of one side of the game learn apart. Each has returns
+    of its own, and wins with its side.
+    """
     scores = []
     for b, teams in enumerate(lineups):
         played = [games[b] for games in games_of_seed]
         length = float(np.concatenate([games.length_G for games in played]).mean())
-        for side, seats in enumerate(spec.seats_of_side):
+        for driven, seats in enumerate(seats_of_side or spec.seats_of_side):
+            side = spec.side_of_seat[seats[0]]
             returns = tuple(Moments.of(games.return_GS[:, list(seats)].mean(axis=1)) for games in played)
             outcomes = [np.sign(games.outcome_GK[:, side]) for games in played]
             outcome_G = np.concatenate(outcomes)
@@ -84,7 +92,7 @@ def score_sides(
             others = ", ".join(team for k, team in enumerate(teams) if k != side)
             counts = (len(outcome_G), wins, draws, losses, length)
             won = tuple(Moments.of((outcome + 1) / 2) for outcome in outcomes)
-            scores.append(SideScore(side, teams[side], others, *counts, returns, won, causes_of(spec, played, side)))
+            scores.append(SideScore(driven, teams[side], others, *counts, returns, won, causes_of(spec, played, side)))
     return scores
 
 

@@ -170,13 +170,13 @@ def evaluation_lines(
     exploitability: Mapping[str, Sequence[float]],
 ) -> list[dict[str, Any]]:  # fmt: skip
     """One line for each seed: the mean return of every side of every line-up, and its points where games are won."""
-    spec = built.game.spec
+    spec, sides = built.game.spec, built.plan.seating.seats_of_side
     lines = []
     for r, games in enumerate(games_of_seed):
         line: dict[str, Any] = {"kind": "eval", "iteration": iteration, "seed": int(built.seeds_R[r])}
         line["steps"] = (iteration + 1) * built.steps_per_iteration
-        for score in score_sides(spec, teams, [games]):
-            label = side_label(spec, spec.seats_of_side[score.side])
+        for score in score_sides(spec, teams, [games], sides):
+            label = side_label(spec, sides[score.side])
             key = f"{label}/{score.team} vs {score.opponents}" if score.opponents else f"{label}/{score.team}"
             line[f"return/{key}"] = score.mean_return.mean
             if score.points is not None:
@@ -191,16 +191,16 @@ def evaluation_rows(
     built: Built, iteration: int, teams: Sequence[tuple[str, ...]], games_of_seed: Sequence[Sequence[MatchGames]]
 ) -> list[ResultRow]:
     def row(seed: int, score: SideScore, games: MatchGames) -> ResultRow:
-        returns = games.return_GS[:, list(built.game.spec.seats_of_side[score.side])].mean(axis=1)
+        returns = games.return_GS[:, list(sides[score.side])].mean(axis=1)
         return ResultRow(
             iteration, seed, "eval", score.side, score.team, score.opponents, score.games, score.wins, score.draws,
             score.losses, float(returns.sum()), float((returns**2).sum()), int(games.length_G.sum()),
         )  # fmt: skip
 
-    spec = built.game.spec
+    spec, sides = built.game.spec, built.plan.seating.seats_of_side
     return [
         row(int(built.seeds_R[r]), score, games[b])
         for r, games in enumerate(games_of_seed)
         for b in range(len(teams))
-        for score in score_sides(spec, [teams[b]], [[games[b]]])
+        for score in score_sides(spec, [teams[b]], [[games[b]]], sides)
     ]

@@ -177,16 +177,17 @@ def facts(built: Built) -> dict[str, Any]:
 def labels(built: Built) -> dict[str, Any]:
     """What the run is: the part of the facts that follows from its settings and its game."""
     spec, config = built.game.spec, built.config
+    alike = spec.exchangeable_sides and built.lineup.one_drives_all  # several networks are judged one by one
     return {
         "game": config.game,
         "seed": config.seed,
         "seeds": config.seeds,
-        "sides": [side_label(spec, seats) for seats in spec.seats_of_side],
+        "sides": [side_label(spec, seats) for seats in built.plan.seating.seats_of_side],
         "seats": list(spec.seat_names),
         "score": spec.score,
-        "alike": spec.sides == 2 and spec.exchangeable_sides,
+        "alike": spec.sides == 2 and alike,
         "watchable": type(built.game).scene is not Game.scene,
-        "many_alike": spec.sides > 2 and spec.exchangeable_sides,
+        "many_alike": spec.sides > 2 and alike,
         "learners": list(built.lineup.names),
         "iterations": built.iterations,
         "steps_per_iteration": built.steps_per_iteration,
