@@ -173,6 +173,9 @@ def test_without_a_whole_checkpoint_there_is_no_going_on(sparring, own_run):
 
 def test_a_run_stopped_before_its_first_checkpoint_cannot_be_evaluated(sparring, own_run):
     shutil.rmtree(own_run / "checkpoints")
+    assert "The checkpoints are gone" in sparring("eval", own_run).sentence()
+    for name in ("report.html", "metrics.jsonl", "timing.jsonl"):
+        (own_run / name).unlink()
     assert f"sparring resume {own_run}" in sparring("eval", own_run).sentence()
 
 

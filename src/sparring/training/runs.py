@@ -12,6 +12,7 @@ from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml, to_toml
 from sparring.games.game import Game
 from sparring.players.checkpointed import believing, leaders_of, newest
+from sparring.players.condition import lost_checkpoints, lost_lines
 from sparring.players.guests import as_saved, guests_of, invite
 from sparring.setup.beginning import Beginning, first_state, with_origin
 from sparring.setup.build import Built, build, shaping_weights
@@ -25,6 +26,7 @@ from sparring.store.checkpoints import Checkpoint
 from sparring.store.manifest import manifest_facts
 from sparring.store.run_dir import RunDir
 from sparring.training.audit import audited, results_lost
+from sparring.training.notices import EVERYBODY, noticed
 from sparring.training.opposition import Opposition
 from sparring.training.population import Population
 from sparring.training.train import Summary, Watching, train
@@ -75,6 +77,8 @@ def resume(
     With other steps schedules are stretched to the new length, or kept at the old one; None: as the run did before.
     """
     run = RunDir.open(path)
+    if gone := lost_checkpoints(run, load_toml(RunConfig, run.config_path)):
+        raise RunError(gone)
     built = reopen(run, total_steps, game, schedules=schedules, eval_games=eval_games)
     with run.writing():
         checkpoint = newest(run)
@@ -96,6 +100,9 @@ def resume(
             run.forget_last_evaluation(begin - 1)
         if lost:
             run.write_manifest({**run.read_manifest(), "results_from": begin})
+        if gaps := lost_lines(run, begin):
+            run.write_manifest({**run.read_manifest(), "lines_from": begin})
+            run.append_metrics([noticed(begin - 1, built.config.seed, EVERYBODY, "lost", gap) for gap in gaps])
         if total_steps is not None or eval_games is not None:
             run.write_text(run.config_path, to_toml(built.config))
             run.write_manifest({**run.read_manifest(), "iterations": built.iterations})
@@ -163,7 +170,8 @@ def trained_state(run: RunDir) -> tuple[Built, TrainState]:
     built = reopen(run, trains=False)
     checkpoint = newest(run)
     if checkpoint is None:
-        raise RunError(f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")
+        gone = lost_checkpoints(run, built.config)
+        raise RunError(gone or f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")
     with believing(checkpoint.path):
         built, _ = as_saved(built, run, checkpoint.meta.get("opposition", {}))
     return built, in_front(restored(built, checkpoint), leaders_of(checkpoint))
