@@ -49,7 +49,7 @@ def start(
     A `game` of one's own need not be registered; the config then only names it.
     """
     built = build(config, game=game)
-    state = first_state(built)
+    config, state = built.config, first_state(built)
     if warm is not None:
         state = with_origin(Beginning.of(built), warmed(built, state, warm))
     guests = guests_of(config, built.game)
