@@ -69,14 +69,22 @@ class SideScore:
 
 
 def score_sides(
-    spec: GameSpec, lineups: Sequence[tuple[str, ...]], games_of_seed: Sequence[Sequence[MatchGames]]
+    spec: GameSpec,
+    lineups: Sequence[tuple[str, ...]],
+    games_of_seed: Sequence[Sequence[MatchGames]],
+    seats_of_side: Sequence[tuple[int, ...]] = (),
 ) -> list[SideScore]:
-    """games_of_seed[r][b]: the games of line-up b with the players of seed r."""
+    """games_of_seed[r][b]: the games of line-up b with the players of seed r.
+
+    `seats_of_side`: the sides as they are driven, where the seats of one side of the game learn apart. Each has returns
+    of its own, and wins with its side.
+    """
     scores = []
     for b, teams in enumerate(lineups):
         played = [games[b] for games in games_of_seed]
         length = float(np.concatenate([games.length_G for games in played]).mean())
-        for side, seats in enumerate(spec.seats_of_side):
+        for driven, seats in enumerate(seats_of_side or spec.seats_of_side):
+            side = spec.side_of_seat[seats[0]]
             returns = tuple(Moments.of(games.return_GS[:, list(seats)].mean(axis=1)) for games in played)
             outcomes = [np.sign(games.outcome_GK[:, side]) for games in played]
             outcome_G = np.concatenate(outcomes)
@@ -87,8 +95,8 @@ def score_sides(
             others = ", ".join(team for k, team in enumerate(teams) if k != side)
             counts = (len(outcome_G), wins, draws, losses, length)
             won = tuple(Moments.of((outcome + 1) / 2) for outcome in outcomes)
-            told = causes_of(spec, played, side), counts_of(spec, played, side)
-            scores.append(SideScore(side, teams[side], others, *counts, returns, won, *told))
+            told = causes_of(spec, played, side), counts_of(spec, played, seats)
+            scores.append(SideScore(driven, teams[side], others, *counts, returns, won, *told))
     return scores
 
 
@@ -101,8 +109,8 @@ def causes_of(spec: GameSpec, played: Sequence[MatchGames], side: int) -> tuple[
     return tuple(counts.most_common())
 
 
-def counts_of(spec: GameSpec, played: Sequence[MatchGames], side: int) -> tuple[tuple[str, float], ...]:
-    found = [games.count_GSJ[:, list(spec.seats_of_side[side])] for games in played if games.count_GSJ is not None]
+def counts_of(spec: GameSpec, played: Sequence[MatchGames], seats: Sequence[int]) -> tuple[tuple[str, float], ...]:
+    found = [games.count_GSJ[:, list(seats)] for games in played if games.count_GSJ is not None]
     if not spec.counts or not found:
         return ()
     return tuple(zip(spec.counts, np.concatenate(found).mean(axis=(0, 1)).tolist(), strict=True))

@@ -8,12 +8,14 @@ import numpy as np
 
 from sparring.core.fields import setting
 from sparring.core.schedules import Schedule
+from sparring.core.settings import explained
 from sparring.core.sizes import LARGEST
 
 Rate = Schedule | None
 schedule = Schedule.parse
 
 
+@explained
 @dataclass(frozen=True, kw_only=True)
 class PPOConfig:
     """Fields of type Schedule are coefficients: traced, so a change never recompiles; each learner may have its own.

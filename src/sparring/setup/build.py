@@ -12,6 +12,7 @@ from jax import Array
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.fields import check_ranges
 from sparring.core.schedules import Schedule
+from sparring.core.settings import checked_types
 from sparring.core.spec import GameSpec
 from sparring.games import registry
 from sparring.games.game import Game
@@ -118,6 +119,7 @@ class Built:
 def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -> Built:
     """Without a game, the registered one that the config names. What only looks at a run needs less memory than the
     training, which may have been on a larger machine."""
+    config = checked_types(config)
     if game is None:
         game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     check(config, game.spec)

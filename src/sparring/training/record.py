@@ -173,13 +173,13 @@ def evaluation_lines(
     exploitability: Mapping[str, Sequence[float]],
 ) -> list[dict[str, Any]]:  # fmt: skip
     """One line for each seed: the mean return of every side of every line-up, and its points where games are won."""
-    spec = built.game.spec
+    spec, sides = built.game.spec, built.plan.seating.seats_of_side
     lines = []
     for r, games in enumerate(games_of_seed):
         line: dict[str, Any] = {"kind": "eval", "iteration": iteration, "seed": int(built.seeds_R[r])}
         line["steps"] = (iteration + 1) * built.steps_per_iteration
-        for score in score_sides(spec, teams, [games]):
-            label = side_label(spec, spec.seats_of_side[score.side])
+        for score in score_sides(spec, teams, [games], sides):
+            label = side_label(spec, sides[score.side])
             key = f"{label}/{score.team} vs {score.opponents}" if score.opponents else f"{label}/{score.team}"
             line[f"return/{key}"] = score.mean_return.mean
             if score.points is not None:
@@ -194,24 +194,30 @@ def evaluation_lines(
 def evaluation_rows(
     built: Built, iteration: int, teams: Sequence[tuple[str, ...]], games_of_seed: Sequence[Sequence[MatchGames]]
 ) -> list[ResultRow]:
+    sides = built.plan.seating.seats_of_side
     return [
         row
         for seed, games in zip(built.seeds_R, games_of_seed, strict=True)
-        for row in match_rows(built.game.spec, (iteration, int(seed), "eval"), teams, games)
+        for row in match_rows(built.game.spec, (iteration, int(seed), "eval"), teams, games, sides)
     ]
 
 
 def match_rows(
-    spec: GameSpec, when: tuple[int, int, str], teams: Sequence[tuple[str, ...]], games: Sequence[MatchGames]
+    spec: GameSpec,
+    when: tuple[int, int, str],
+    teams: Sequence[tuple[str, ...]],
+    games: Sequence[MatchGames],
+    seats_of_side: Sequence[tuple[int, ...]] = (),
 ) -> list[ResultRow]:
     """The games of a match, from the view of every side of each line-up. `when`: iteration, seed, kind of results."""
+    sides = seats_of_side or spec.seats_of_side
 
     def row(score: SideScore, games: MatchGames) -> ResultRow:
-        returns = games.return_GS[:, list(spec.seats_of_side[score.side])].mean(axis=1)
+        returns = games.return_GS[:, list(sides[score.side])].mean(axis=1)
         return ResultRow(
             *when, score.side, score.team, score.opponents, score.games, score.wins, score.draws, score.losses,
             float(returns.sum()), float((returns**2).sum()), int(games.length_G.sum()),
         )  # fmt: skip
 
     lineups = zip(teams, games, strict=True)
-    return [row(score, played) for team, played in lineups for score in score_sides(spec, [team], [[played]])]
+    return [row(score, played) for team, played in lineups for score in score_sides(spec, [team], [[played]], sides)]
