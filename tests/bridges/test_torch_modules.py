@@ -1,0 +1,145 @@
+"""The opponent manager with PyTorch's modules; skipped where it is not installed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sparring.bridges.together import together
+from sparring.bridges.torch_loop import OpponentManager
+from sparring.core.errors import ConfigError
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'sparring[torch]'")
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.Tanh())
+        self.head = torch.nn.Linear(8, 2)
+
+    def forward(self, observation):
+        return self.head(self.body(observation))
+
+    def act(self, observation):
+        return self(observation).argmax(-1), self.head(self.body(observation))
+
+
+def net(seed):
+    torch.manual_seed(seed)
+    return Net()
+
+
+def trained(policy, seed=0):
+    """A step of learning, which also moves the statistics of batch norm and its counter."""
+    torch.manual_seed(seed)
+    optimiser = torch.optim.SGD(policy.parameters(), lr=0.1)
+    policy.train()
+    policy(torch.randn(16, 3)).square().sum().backward()
+    optimiser.step()
+    return policy
+
+
+def equal(one, other):
+    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True))
+
+
+@pytest.mark.parametrize("policy_class", [Net, None], ids=["class", "copy"])
+def test_a_version_is_the_policy_of_its_step_frozen(tmp_path, policy_class):
+    manager = OpponentManager(policy_class, tmp_path, current=0, shadow=0, history=1)
+    policy = net(0)
+    before = {name: value.clone() for name, value in policy.state_dict().items()}
+    manager.add_to_pool(policy, 10)
+    trained(policy)
+    opponent = manager.sample_opponent(policy, 11)
+    assert isinstance(opponent, Net) and opponent is not policy and not opponent.training
+    assert not any(parameter.requires_grad for parameter in opponent.parameters())
+    assert all(torch.equal(value, before[name]) for name, value in opponent.state_dict().items())
+    assert policy.training and all(parameter.requires_grad for parameter in policy.parameters())
+    manager.report(opponent, won=1)
+    assert manager.members()[-1].games == 1
+
+
+def test_the_shadow_averages_floats_and_counts_batches():
+    manager = OpponentManager(Net, None)
+    policy = net(0)
+    manager.update_shadow(policy, tau=0.25)
+    first = {name: value.clone() for name, value in policy.state_dict().items()}
+    shadow = manager.get_opponents(policy=policy)["shadow"]
+    for seed in (1, 2, 3):
+        trained(policy, seed)
+    manager.update_shadow(policy, tau=0.25)
+    for name, value in policy.state_dict().items():
+        expected = value if name.endswith("num_batches_tracked") else 0.75 * first[name] + 0.25 * value
+        assert shadow.state_dict()[name].dtype == value.dtype
+        assert torch.allclose(shadow.state_dict()[name], expected, atol=1e-7), name
+    assert shadow.state_dict()["body.1.num_batches_tracked"] == 3
+
+
+def test_weights_of_short_floats_come_back_as_they_were(tmp_path):
+    policy = net(0).to(torch.bfloat16)
+    OpponentManager(save_dir=tmp_path).add_to_pool(policy, 1)
+    again = OpponentManager(save_dir=tmp_path)
+    again.load_pool()
+    opponent = again.get_opponents(policy=policy)["pool"]
+    assert opponent.head.weight.dtype == torch.bfloat16 and equal(opponent, policy)
+
+
+def test_a_loop_that_was_interrupted_goes_on_with_the_same_opponents(tmp_path):
+    policy = net(0)
+    one = OpponentManager(Net, tmp_path, max_pool_size=3, total_steps=1_000)
+    for step in range(0, 200, 10):
+        one.step(trained(policy, step), step)
+    one.save()
+    again = OpponentManager(Net, tmp_path, max_pool_size=3, total_steps=1_000)
+    again.load()
+    observation = torch.randn(4, 3)
+    for step in range(200, 240):
+        mine, theirs = one.sample_opponent(policy, step), again.sample_opponent(policy, step)
+        assert (mine is policy) == (theirs is policy)
+        assert mine is policy or torch.equal(mine(observation), theirs(observation))
+
+
+def test_state_dicts_come_back_as_tensors():
+    manager = OpponentManager(save_dir=None)
+    weights = net(0).state_dict()
+    manager.add_to_pool(weights, 1)
+    opponent = manager.get_opponents(policy=weights)["pool"]
+    assert all(isinstance(value, torch.Tensor) for value in opponent.values())
+    Net().load_state_dict(opponent)
+
+
+def test_eight_opponents_in_one_call_answer_as_each_alone():
+    policies = [net(seed).eval() for seed in range(8)]
+    observation_OBF = torch.randn(8, 5, 3)
+    found_OBA = together(policies)(observation_OBF)
+    for policy, observation_BF, found_BA in zip(policies, observation_OBF, found_OBA, strict=True):
+        assert torch.allclose(policy(observation_BF), found_BA, atol=1e-6)
+    assert not found_OBA.requires_grad
+    action_OB, logit_OBA = together(policies, method="act")(observation_OBF)
+    assert torch.equal(action_OB, found_OBA.argmax(-1)) and torch.allclose(logit_OBA, found_OBA, atol=1e-6)
+
+
+def test_opponents_of_a_manager_play_together():
+    manager = OpponentManager(Net, None, current=0, shadow=0, history=1)
+    for step in range(4):
+        manager.add_to_pool(net(step), step)
+    opponents = manager.sample_opponents(6)
+    observation = torch.randn(6, 2, 3)
+    found = manager.together(opponents)(observation)
+    assert np.allclose(found[3], opponents[3](observation[3]), atol=1e-6)
+    with pytest.raises(ConfigError, match="at least one policy"):
+        manager.together([])
+    with pytest.raises(ConfigError, match="method 'play'"):
+        manager.together(opponents, method="play")
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "torch" / "ppo_self_play.py"
+
+
+def test_the_example_is_made_self_playing_by_ten_lines():
+    lines = EXAMPLE.read_text().splitlines()
+    assert len(lines) < 200
+    marked = [line for line in lines if line.rstrip().endswith("# self-play")]
+    assert 0 < len(marked) <= 10
+    assert [line for line in lines if "manager" in line.lower() and line not in marked] == []
