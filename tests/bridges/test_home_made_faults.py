@@ -50,7 +50,7 @@ def test_training_begins_with_an_empty_pool_and_without_a_shadow():
 
 def test_a_step_draws_nobody(monkeypatch):
     draws = []
-    monkeypatch.setattr(League, "draw", lambda _, progress, only="": draws.append((progress, only)))
+    monkeypatch.setattr(League, "draw", lambda _, *asked, **more: draws.append((asked, more)))
     one = manager()
     for step in range(3):
         one.step(policy(), step)

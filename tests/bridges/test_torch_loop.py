@@ -89,6 +89,15 @@ def test_results_of_several_opponents_may_come_in_any_order():
     assert {m.player.name: m.games for m in one.members() if m.games} == Counter(names)
 
 
+def test_opponents_drawn_at_once_keep_the_shares():
+    one = filled(1, 2, current="0.5", shadow="0.3", history="0.2")
+    for _ in range(5):
+        kinds = Counter(one.draw_of(opponent).player.kind for opponent in one.sample_opponents(10, policy(3)))
+        assert kinds == {"learner": 5, "shadow": 3, "past": 2}
+    with pytest.raises(ConfigError, match="at least 1, found 0"):
+        one.sample_opponents(0)
+
+
 def test_games_of_one_that_has_left_the_pool_are_passed_over():
     one = filled(1, max_pool_size=1, **PAST_ALONE)
     opponent = one.sample_opponent()

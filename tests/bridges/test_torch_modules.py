@@ -1,8 +1,9 @@
 """The opponent manager with PyTorch's modules; skipped where it is not installed."""
 
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from sparring.bridges.together import together
@@ -34,8 +35,8 @@ def trained(policy, seed=0):
     """A step of learning, which also moves the statistics of batch norm and its counter."""
     torch.manual_seed(seed)
     optimiser = torch.optim.SGD(policy.parameters(), lr=0.1)
-    policy.train()
-    policy(torch.randn(16, 3)).square().sum().backward()
+    policy.train().zero_grad()
+    policy(torch.randn(16, 3)).square().mean().backward()
     optimiser.step()
     return policy
 
@@ -88,7 +89,7 @@ def test_weights_of_short_floats_come_back_as_they_were(tmp_path):
 def test_a_loop_that_was_interrupted_goes_on_with_the_same_opponents(tmp_path):
     policy = net(0)
     one = OpponentManager(Net, tmp_path, max_pool_size=3, total_steps=1_000)
-    for step in range(0, 200, 10):
+    for step in range(0, 200, 40):
         one.step(trained(policy, step), step)
     one.save()
     again = OpponentManager(Net, tmp_path, max_pool_size=3, total_steps=1_000)
@@ -120,14 +121,19 @@ def test_eight_opponents_in_one_call_answer_as_each_alone():
     assert torch.equal(action_OB, found_OBA.argmax(-1)) and torch.allclose(logit_OBA, found_OBA, atol=1e-6)
 
 
-def test_opponents_of_a_manager_play_together():
-    manager = OpponentManager(Net, None, current=0, shadow=0, history=1)
+def test_opponents_of_a_manager_play_together_the_live_policy_among_them():
+    manager = OpponentManager(Net, None)
     for step in range(4):
         manager.add_to_pool(net(step), step)
-    opponents = manager.sample_opponents(6)
-    observation = torch.randn(6, 2, 3)
+    policy = trained(net(9))
+    opponents = manager.sample_opponents(12, policy)
+    assert opponents.count(policy) == 4 and len({id(one) for one in opponents}) > 3
+    observation = torch.randn(12, 2, 3)
     found = manager.together(opponents)(observation)
-    assert np.allclose(found[3], opponents[3](observation[3]), atol=1e-6)
+    assert policy.training
+    policy.eval()
+    for one, seen, answer in zip(opponents, observation, found, strict=True):
+        assert torch.allclose(one(seen), answer, atol=1e-6)
     with pytest.raises(ConfigError, match="at least one policy"):
         manager.together([])
     with pytest.raises(ConfigError, match="method 'play'"):
@@ -137,9 +143,30 @@ def test_opponents_of_a_manager_play_together():
 EXAMPLE = Path(__file__).parents[2] / "examples" / "torch" / "ppo_self_play.py"
 
 
-def test_the_example_is_made_self_playing_by_ten_lines():
+def example(source, path):
+    path.write_text(source)
+    spec = spec_from_file_location("ppo_self_play", path)
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    torch.set_num_threads(1)
+    return module
+
+
+def test_the_example_learns_by_self_play(tmp_path, capsys):
+    module = example(EXAMPLE.read_text(), tmp_path / "example.py")
+    agent = module.train(iterations=15)
+    assert "past-0" in capsys.readouterr().out
+    assert module.points(agent, None, games=2_000) > 0.7, "random play has 0.5"
+
+
+def test_ten_lines_make_the_example_self_playing(tmp_path, capsys):
+    """Without them it is a loop against random play that knows nothing of this library."""
     lines = EXAMPLE.read_text().splitlines()
     assert len(lines) < 200
-    marked = [line for line in lines if line.rstrip().endswith("# self-play")]
+    marked = [line for line in lines if line.endswith("# self-play")]
     assert 0 < len(marked) <= 10
-    assert [line for line in lines if "manager" in line.lower() and line not in marked] == []
+    plain = "\n".join(line for line in lines if line not in marked)
+    assert "import OpponentManager" not in plain
+    example(plain, tmp_path / "plain.py").train(iterations=1)
+    assert capsys.readouterr().out == ""

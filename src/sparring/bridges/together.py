@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
@@ -14,7 +15,8 @@ def together(policies: Sequence[Any], method: str = "forward") -> Callable[..., 
 
     Its arguments have a leading axis, one entry for each policy, and so has what it returns:
     `together([a, b])(observation_OBF)[1]` is `b(observation_OBF[1])`. `method` is what is called of each, such as
-    `get_action_and_value`. Weights are copied now; no gradients flow. Random choices inside differ between policies.
+    `get_action_and_value`. All are evaluated in eval mode, with the weights they have now; no gradients flow. Random
+    choices inside differ between policies.
     """
     if not policies:
         raise ConfigError("together expects at least one policy, found none. Sample opponents first.")
@@ -32,18 +34,17 @@ def together(policies: Sequence[Any], method: str = "forward") -> Callable[..., 
         def forward(self, *inputs: Any) -> Any:
             return getattr(self.policy, method)(*inputs)
 
-    called = [Called(policy) for policy in policies]
-    for one, policy in zip(called, policies, strict=True):
-        one.training = policy.training
-    weights, buffers = torch.func.stack_module_state(called)
+    base = Called(deepcopy(policies[0])).eval().requires_grad_(False)
+    named = [{**dict(policy.named_parameters()), **dict(policy.named_buffers())} for policy in policies]
+    weights = {f"policy.{name}": torch.stack([one[name].detach() for one in named]) for name in named[0]}
 
-    def alone(weights: Any, buffers: Any, *inputs: Any) -> Any:
-        return torch.func.functional_call(called[0], (weights, buffers), inputs)
+    def alone(weights: Any, *inputs: Any) -> Any:
+        return torch.func.functional_call(base, weights, inputs)
 
     stacked = torch.vmap(alone, randomness="different")
 
     def evaluate(*inputs: Any) -> Any:
         with torch.no_grad():
-            return stacked(weights, buffers, *inputs)
+            return stacked(weights, *inputs)
 
     return evaluate

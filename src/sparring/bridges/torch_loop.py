@@ -138,13 +138,14 @@ class OpponentManager:
     def sample_opponent(self, policy: Any = None, step: int | None = None) -> Any:
         """Draw an opponent by the shares and the sampler. Where nobody of the past is there yet, the policy itself or
         its shadow takes the place, so that training can begin with an empty pool."""
-        self._notice(policy, step)
-        return self._hand(self._drawn())
+        return self.sample_opponents(1, policy, step)[0]
 
     def sample_opponents(self, count: int, policy: Any = None, step: int | None = None) -> list[Any]:
-        """Several draws; one policy may come more than once."""
+        """Several at once, whose kinds differ from the shares by less than one. One policy may come more than once."""
+        if count < 1:
+            raise ConfigError(f"sample_opponents draws at least 1, found {count}.")
         self._notice(policy, step)
-        return [self._hand(self._drawn()) for _ in range(count)]
+        return [self._hand(self._present(draw)) for draw in self._league.draw(self._progress, count)]
 
     def get_opponents(self, use_shadow: bool = True, use_pool: bool = True, policy: Any = None) -> dict[str, Any]:
         """One of each kind: `current` (the policy that was passed last), `shadow` and `pool` (drawn by the sampler),
@@ -155,7 +156,7 @@ class OpponentManager:
         return {
             "current": self._hand(Draw(self._learner)),
             "shadow": self._hand(self._present(Draw(self._shadow_player))) if use_shadow and self.use_shadow else None,
-            "pool": self._hand(self._drawn(only="history")) if use_pool else None,
+            "pool": self._hand(self._present(*self._league.draw(self._progress, only="history"))) if use_pool else None,
         }
 
     def together(self, opponents: Sequence[Any], method: str = "forward") -> Callable[..., Any]:
@@ -345,9 +346,6 @@ class OpponentManager:
                 self._handed.left(event.player)
         if self.save_dir is not None and any(isinstance(event, Snapshot | Evicted) for event in events):
             self.save()
-
-    def _drawn(self, only: str = "") -> Draw:
-        return self._present(self._league.draw(self._progress, only))
 
     def _present(self, draw: Draw) -> Draw:
         """The draw, or who takes the place of one that has no weights yet: the policy itself, or the newest version."""

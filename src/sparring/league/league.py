@@ -223,13 +223,16 @@ class League:
     # For a loop outside that has one learner in one block and tells results at once. Nobody plays between two calls:
     # who was drawn is in the hands of that loop, so everybody in the pool can leave it.
 
-    def draw(self, progress: float, only: str = "") -> Draw:
-        """Whom the learner meets next; `only`: by this branch alone, as far as anybody is there."""
-        iteration, blocks = self._next_iteration(), self.state.blocks
+    def draw(self, progress: float, count: int = 1, only: str = "") -> tuple[Draw, ...]:
+        """Whom the learner meets next, `count` times at once, so that shares are kept as in as many blocks; `only`: by
+        this branch alone, as far as anybody is there."""
+        iteration, rules, blocks = self._next_iteration(), self.rules, self.state.blocks
+        self.reseat(rules.mirror_B * count, rules.face_B * count)
+        self.state = replace(self.state, blocks=blocks * count)
         self._give(iteration, progress, self.outlook(progress), only)
-        (block,) = self.state.blocks
-        self.state = replace(self.state, blocks=blocks, iteration=iteration)
-        return block.next
+        found = tuple(block.next for block in self.state.blocks)
+        self.rules, self.state = rules, replace(self.state, blocks=blocks, iteration=iteration)
+        return found
 
     def learn(self, draw: Draw, score: Score) -> bool:
         """Read games against one that was drawn; not those against oneself, nor against one who has left."""
