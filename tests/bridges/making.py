@@ -1,5 +1,8 @@
 """Policies as others write them, without any library: names and arrays."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 
 from sparring.bridges.torch_loop import OpponentManager
@@ -20,3 +23,9 @@ def filled(*steps, save_dir=None, **words):
     for step in steps:
         made.add_to_pool(policy(step), step)
     return made
+
+
+def guide_blocks():
+    """The Python of the guide."""
+    page = Path(__file__).parents[2] / "docs" / "guide" / "your-loop.md"
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bridges.making import filled, manager, policy
+from bridges.making import filled, guide_blocks, manager, policy
 from sparring.core.errors import ConfigError, RunError
 
 PAST_ALONE = {"current": 0, "shadow": 0, "history": 1}
@@ -264,3 +264,10 @@ def test_wrong_uses_are_refused_with_what_to_do():
         with pytest.raises((ConfigError, RunError), match=message):
             wrong()
     assert one.pool == [(1, "past-1")]
+
+
+def test_what_the_guide_shows_without_torch_runs():
+    blocks = [block for block in guide_blocks() if "import torch" not in block]
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block, "your-loop.md", "exec"), {})

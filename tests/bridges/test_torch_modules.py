@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bridges.making import guide_blocks
 from sparring.bridges.together import together
 from sparring.bridges.torch_loop import OpponentManager
 from sparring.core.errors import ConfigError
@@ -138,6 +139,14 @@ def test_opponents_of_a_manager_play_together_the_live_policy_among_them():
         manager.together([])
     with pytest.raises(ConfigError, match="method 'play'"):
         manager.together(opponents, method="play")
+
+
+def test_what_the_guide_shows_runs_a_second_time_too(tmp_path, monkeypatch, capsys):
+    (block,) = [block for block in guide_blocks() if "import torch" in block]
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        exec(compile(block.replace("200_000", "20_000"), "your-loop.md", "exec"), {})
+    assert "past-0 " in capsys.readouterr().out
 
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "torch" / "ppo_self_play.py"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.seeding import Seed
@@ -21,14 +21,13 @@ from sparring.league.mixture import mixture
 from sparring.league.pool import snapshot_interval
 from sparring.league.state import Rules
 
+C = TypeVar("C", OpponentsConfig, CurriculumConfig, GateConfig, PoolConfig)
 POLICY = "policy"
 """The name of the learner."""
 WHERE = "OpponentManager"
 OF_POOL = ("snapshot_every", "snapshot_mark", "eviction")
 """Settings of a pool that a loop outside has; its size has a word of its own, and it knows no guests."""
-OF_OTHERS = {
-    name: kind for kind in (OpponentsConfig, CurriculumConfig, GateConfig) for name in (f.name for f in fields(kind))
-}
+OF_OTHERS = {field.name for kind in (OpponentsConfig, CurriculumConfig, GateConfig) for field in fields(kind)}
 THREE_ALIKE = {"current": 1.0, "shadow": 1.0, "history": 1.0}
 
 
@@ -43,12 +42,8 @@ def rules_of(
     if total_steps < 1 or size < 1:
         raise ConfigError(f"total_steps and max_pool_size must be at least 1, found {total_steps} and {size}.")
     asked = {"ladder": list(bots), **shares, **settings}
-    opponents, curriculum, gate = (
-        from_dict(kind, {name: asked[name] for name in asked if OF_OTHERS.get(name) is kind}, where=WHERE)
-        for kind in (OpponentsConfig, CurriculumConfig, GateConfig)
-    )
-    pool = {name: asked[name] for name in asked if name in OF_POOL}
-    pool = from_dict(PoolConfig, {"pool_size": size, **pool}, where=WHERE)
+    opponents, curriculum = _read(OpponentsConfig, asked), _read(CurriculumConfig, asked)
+    gate, pool = _read(GateConfig, asked), _read(PoolConfig, {**asked, "pool_size": size})
     check_opponents(opponents, pool, curriculum)
     check_gate(gate)
     check_asked_of_game(opponents, curriculum, bots=len(opponents.ladder), can_mirror=(True,), can_face=(True,))
@@ -86,3 +81,9 @@ def shares_of(
             raise ConfigError(f"{name} has a share, but {word}=False. Leave one of them out.")
         shares[name] = shares[name] if used else 0.0
     return {name: share for name, share in shares.items() if name not in settings}
+
+
+def _read(kind: type[C], asked: Mapping[str, Any]) -> C:
+    """Those of the settings that belong to one config; no two configs share a name."""
+    own = {field.name for field in fields(kind)}
+    return from_dict(kind, {name: value for name, value in asked.items() if name in own}, where=WHERE)
