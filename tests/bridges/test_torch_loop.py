@@ -211,6 +211,39 @@ def test_bots_are_handed_out_as_they_are_and_lead_a_beginner_upwards():
     assert id(hard) in met, "the next level"
 
 
+def test_of_each_kind_there_is_one():
+    """Whatever the shares, and whoever leads a beginner upwards."""
+    for words in ({}, {"bots": {"easy": object()}, "curriculum": True}, {"history": 0.0}):
+        one, now = filled(1, 2, 3, **words), policy(9)
+        for _ in range(8):
+            found = one.get_opponents(policy=now)
+            kinds = {name: one.draw_of(opponent).player.kind for name, opponent in found.items()}
+            assert kinds == {"current": "learner", "shadow": "shadow", "pool": "past"}
+    assert one.get_opponents(use_shadow=False, use_pool=False) == {"current": now, "shadow": None, "pool": None}
+
+
+def test_behind_a_gate_a_step_copies_only_who_beat_the_newest():
+    one = manager(gate="rate", gate_games=10)
+    for step in (0, 500_000):
+        one.step(policy(step), step)
+    assert one.pool == [(0, "past-0")]
+    one.report("past-0", won=4, lost=6)
+    one.step(policy(), 600_000)
+    assert one.pool == [(0, "past-0")]
+    one.report("past-0", won=9, lost=1)
+    one.step(policy(), 700_000)
+    assert [step for step, _ in one.pool] == [0, 700_000]
+
+
+def test_weights_of_jax_are_arrays_too():
+    jnp = pytest.importorskip("jax.numpy")
+    one = manager(shadow_tau=0.5)
+    for value in (0.0, 1.0):
+        one.update_shadow({"w": jnp.full(2, value, jnp.bfloat16), "count": jnp.array(3)})
+    shadow = one.get_opponents()["shadow"]
+    assert shadow["w"].tolist() == [0.5, 0.5] and shadow["count"] == 3
+
+
 def test_shares_can_be_set_by_hand():
     one = filled(1)
     one.set_shares(history=0.9)

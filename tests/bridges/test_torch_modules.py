@@ -111,6 +111,21 @@ def test_state_dicts_come_back_as_tensors():
     Net().load_state_dict(opponent)
 
 
+def test_a_compiled_policy_is_its_module():
+    policy = net(0)
+    manager = OpponentManager(Net, None)
+    manager.add_to_pool(torch.compile(policy), 1)
+    for made in (manager, OpponentManager(None, None)):
+        made.update_shadow(torch.compile(policy))
+        assert equal(made.get_opponents()["shadow"], policy)
+
+
+def test_a_class_that_makes_another_network_is_told():
+    manager = OpponentManager(lambda: torch.nn.Linear(3, 2), None)
+    with pytest.raises(ConfigError, match="policy_class must make the network"):
+        manager.get_opponents(policy=net(0))
+
+
 def test_eight_opponents_in_one_call_answer_as_each_alone():
     policies = [net(seed).eval() for seed in range(8)]
     observation_OBF = torch.randn(8, 5, 3)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from sparring.bridges.weights import Weights, entries, handed_out, is_tensor
+from sparring.bridges.weights import Weights, entries, handed_out, is_tensor, unwrapped
+from sparring.core.errors import ConfigError
 from sparring.league.blocks import Draw
 from sparring.league.player import Player
 
@@ -51,13 +52,19 @@ class Handed:
         if self._policy_class is not None:
             made = self._policy_class()
         elif callable(getattr(current, "load_state_dict", None)):
-            made = deepcopy(current)
+            made = deepcopy(unwrapped(current))
         else:
             tensors = current is not None and any(map(is_tensor, entries(current).values()))
             return handed_out(weights, tensors=tensors, device=self._place(current))
         place = self._place(current)
         made = made if place is None else made.to(place)
-        self._fill(made, weights)
+        try:
+            self._fill(made, weights)
+        except RuntimeError as error:
+            raise ConfigError(
+                f"policy_class must make the network of the policies that are passed, found another: {error} "
+                "Pass a function without arguments that makes the same."
+            ) from error
         return made.eval().requires_grad_(False)
 
     def _place(self, current: Any) -> Any:

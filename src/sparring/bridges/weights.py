@@ -22,6 +22,7 @@ _NARROW = ("bfloat16", "float8")
 
 def entries(policy: Any) -> Mapping[str, Any]:
     """Names and arrays of a policy: its `state_dict()`, or the mapping that it is."""
+    policy = unwrapped(policy)
     found = policy.state_dict() if callable(getattr(policy, "state_dict", None)) else policy
     if not isinstance(found, Mapping):
         raise ConfigError(
@@ -29,6 +30,17 @@ def entries(policy: Any) -> Mapping[str, Any]:
             "Pass the module itself, or its weights as a flat dictionary."
         )
     return found
+
+
+def unwrapped(policy: Any) -> Any:
+    """The module within what torch.compile or data parallelism made of it, which have other names for its weights."""
+    while True:
+        if type(policy).__name__ == "OptimizedModule":
+            policy = policy._orig_mod
+        elif type(policy).__name__ in ("DistributedDataParallel", "DataParallel"):
+            policy = policy.module
+        else:
+            return policy
 
 
 def copied(policy: Any) -> Weights:

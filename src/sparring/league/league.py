@@ -174,7 +174,7 @@ class League:
         table = table_of(rules, self.state, iteration, progress)
         if only:
             names = [[branch.name == only for branch in role.branches] for role in rules.roles]
-            table = replace(table, share_LK=np.array(names, float))
+            table = replace(table, share_LK=np.array(names, float), governed=None)
         generator = (rules.seed / "league" / iteration / "kinds").generator()
         draws, counts = draw_players(outlook, table, generator)
         for what, times in counts.items():
