@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bridges.making import filled, guide_blocks, manager, policy
+from sparring.bridges import opponent_files
 from sparring.core.errors import ConfigError, RunError
 
 PAST_ALONE = {"current": 0, "shadow": 0, "history": 1}
@@ -146,6 +147,22 @@ def test_files_of_those_who_left_are_removed_and_no_others(tmp_path):
     assert names == ["notes.txt", "opponent_5.safetensors", "opponent_9.safetensors"]
 
 
+def test_a_crash_between_weights_and_state_leaves_the_pool_before_it(tmp_path, monkeypatch):
+    one = filled(1, 2, save_dir=tmp_path, max_history=2, eviction="oldest")
+    monkeypatch.setattr(opponent_files, "write_state", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        one.add_to_pool(policy(3), 3)
+    again = manager(tmp_path, max_history=2)
+    assert again.load_pool() == 2 and again.pool == [(1, "past-1"), (2, "past-2")]
+
+
+def test_a_folder_that_somebody_emptied_is_filled_again(tmp_path):
+    one = filled(1, 2, save_dir=tmp_path)
+    (tmp_path / "opponents" / "opponent_1.safetensors").unlink()
+    one.save()
+    assert manager(tmp_path).load_pool() == 2
+
+
 def test_the_pool_of_an_earlier_run_is_not_written_over(tmp_path):
     filled(1, save_dir=tmp_path)
     with pytest.raises(RunError, match=r"opponents of an earlier run.*load_pool"):
@@ -155,10 +172,16 @@ def test_the_pool_of_an_earlier_run_is_not_written_over(tmp_path):
 def test_a_damaged_file_is_refused(tmp_path):
     filled(1, save_dir=tmp_path)
     file, state = tmp_path / "opponents" / "opponent_1.safetensors", tmp_path / "league.json"
-    content = bytearray(file.read_bytes())
-    content[-1] ^= 1
-    file.write_bytes(content)
+    for path in (file, tmp_path / "shadow.safetensors"):
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
     with pytest.raises(RunError, match=r"opponent_1.safetensors is damaged"):
+        manager(tmp_path).load_pool()
+    with pytest.raises(RunError, match=r"shadow.safetensors is damaged"):
+        manager(tmp_path).load_shadow()
+    file.unlink()
+    with pytest.raises(RunError, match=r"Cannot read the weights in .*opponent_1"):
         manager(tmp_path).load_pool()
     state.write_text(state.read_text().replace('"step": 1', '"step": 2'))
     with pytest.raises(RunError, match=r"league.json is damaged"):

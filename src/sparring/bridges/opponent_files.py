@@ -2,15 +2,15 @@
 
     opponents/opponent_2000.safetensors    weights of the version of step 2000, written once
     shadow.safetensors                     weights of the shadow
-    league.json                            who is in the pool, all results, the number of the next draw; checksums
+    league.json                            who is in the pool, all results, the number of the next draw
 
-Nothing is pickled, and nothing read is believed before its checksum matches. The state is replaced after the weights
-that it names are written, and before those it no longer names are removed: a crash leaves a whole pool behind.
+Nothing is pickled, and nothing is believed before the checksum that each file holds is proved. The state is replaced
+after the weights that it names are written, and before those it no longer names are removed: a crash leaves a whole pool
+behind.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
@@ -30,6 +30,7 @@ FORMAT_VERSION = 1
 STATE, SHADOW, POOL = "league.json", "shadow.safetensors", "opponents"
 
 _SEAL = b'"record_sha256": "'
+_SEAL_OF_WEIGHTS = b'"sha256":"'  # in the header's metadata; a name of an array is not followed by a text
 
 
 def pool_file(folder: Path, step: int) -> Path:
@@ -40,19 +41,17 @@ def holds_state(folder: Path) -> bool:
     return (folder / STATE).is_file()
 
 
-def write_weights(path: Path, weights: Weights) -> str:
-    """Write a file, whole or not at all; its checksum."""
-    content = write_arrays(weights)
-    _write(path, content)
-    return hashlib.sha256(content).hexdigest()
+def write_weights(path: Path, weights: Weights) -> None:
+    """Write a file, whole or not at all, with its checksum within."""
+    _write(path, sealed(write_arrays(weights, metadata={"sha256": ZEROS}), _SEAL_OF_WEIGHTS))
 
 
-def read_weights(path: Path, checksum: str | None = None) -> Weights:
+def read_weights(path: Path) -> Weights:
     try:
         content = path.read_bytes()
     except OSError as error:
         raise RunError(f"Cannot read the weights in {path}: {error.strerror}. Restore the file from a copy.") from error
-    if checksum is not None and hashlib.sha256(content).hexdigest() != checksum:
+    if not is_whole(content, _SEAL_OF_WEIGHTS):
         raise RunError(f"{path} is damaged: its checksum does not match. Restore the file from a copy.")
     try:
         return dict(read_arrays(content))

@@ -96,7 +96,7 @@ class OpponentManager:
         self._weights: dict[Player, Weights] = {}
         self._nobody_handed = partial(Handed, policy_class, device, size)
         self._handed = self._nobody_handed()
-        self._written: dict[Player, str] = {}
+        self._written: set[Player] = set()
         self._owns_folder = False
 
     # The policy as it learns.
@@ -221,24 +221,25 @@ class OpponentManager:
         one would. Call it where the loop saves its own checkpoint."""
         target = self._folder(folder)
         mine = target == self.save_dir
-        known = self._written if mine else {}
         players = self._league.state.pool.players
         for player in players:
-            if player not in known:
-                known[player] = files.write_weights(files.pool_file(target, player.born), self._weights[player])
+            path = files.pool_file(target, player.born)
+            if not (mine and player in self._written and path.is_file()):
+                files.write_weights(path, self._weights[player])
         if self._shadow_player in self._weights:
             files.write_weights(target / files.SHADOW, self._weights[self._shadow_player])
-        checksums = {str(player.born): known[player] for player in players}
-        files.write_state(target, {"step": self._step, "checksums": checksums, "league": self._league.saved()})
+        files.write_state(target, {"step": self._step, "league": self._league.saved()})
         files.remove_others(target, {player.born for player in players})
-        self._owns_folder |= mine
+        if mine:
+            self._written, self._owns_folder = set(players), True
         return target
 
     def load(self, folder: str | Path | None = None) -> None:
         """Take up what `save` wrote. Settings are those of this manager."""
         target = self._folder(folder)
         self._load_state(target)
-        self._load_shadow(target)
+        if not self._load_shadow(target):
+            self._weights.pop(self._shadow_player, None)
 
     def load_pool(self) -> int:
         """Take up pool and results from `save_dir`; how many versions there are. 0 where nothing was saved."""
@@ -255,20 +256,20 @@ class OpponentManager:
         record = files.read_state(folder)
         try:
             league = League.begin(self._rules).restored(record["league"])
-            checksums, step = dict(record["checksums"]), int(record["step"])
-            sums = {player: str(checksums[str(player.born)]) for player in league.state.pool.players}
+            step = int(record["step"])
             if tuple(player for player in league.players if player.kind not in POOLED) != self._rules.players:
                 raise ValueError("it was saved with another use_shadow")
         except (ValueError, KeyError, TypeError) as error:
             wrong = f"{folder / files.STATE} does not fit this manager: {error}"
             raise RunError(f"{wrong}. Use the same settings, or restore the file from a copy.") from error
-        weights = {player: files.read_weights(files.pool_file(folder, player.born), sums[player]) for player in sums}
+        past = league.state.pool.players
+        weights = {player: files.read_weights(files.pool_file(folder, player.born)) for player in past}
         for player, found in weights.items():
             check_alike(next(iter(weights.values())), found, player.name)
         shadow = {player: found for player, found in self._weights.items() if player == self._shadow_player}
         self._handed = self._nobody_handed()
         self._league, self._step, self._weights = league, step, {**weights, **shadow}
-        self._written = sums if folder == self.save_dir else {}
+        self._written = set(past) if folder == self.save_dir else set()
         self._owns_folder |= folder == self.save_dir
 
     def _load_shadow(self, folder: Path) -> bool:
@@ -342,7 +343,6 @@ class OpponentManager:
                 self._weights[event.player] = weights
             elif isinstance(event, Evicted):
                 self._weights.pop(event.player, None)
-                self._written.pop(event.player, None)
                 self._handed.left(event.player)
         if self.save_dir is not None and any(isinstance(event, Snapshot | Evicted) for event in events):
             self.save()
