@@ -5,8 +5,8 @@
     league.json                            who is in the pool, all results, the number of the next draw
 
 Nothing is pickled, and nothing is believed before the checksum that each file holds is proved. The state is replaced
-after the weights that it names are written, and before those it no longer names are removed: a crash leaves a whole pool
-behind.
+after the weights that it names are written, and before those it no longer names are removed: a crash leaves a whole
+pool behind.
 """
 
 from __future__ import annotations
