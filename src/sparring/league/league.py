@@ -16,7 +16,7 @@ import numpy as np
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.names import checked_name
 from sparring.core.plain import from_plain, to_plain
-from sparring.league.blocks import Block, Draw, Played, after, due, playing, received
+from sparring.league.blocks import Block, Draw, Meeting, Played, after, due, playing, received
 from sparring.league.book import POOLED, Book
 from sparring.league.copying import (
     POSTPONED,
@@ -165,10 +165,13 @@ class League:
 
     # Who meets whom.
 
-    def _give(self, iteration: int, progress: float, outlook: Outlook) -> np.ndarray:
-        """Draw for every drained block that can face others; changed_B."""
+    def _give(self, iteration: int, progress: float, outlook: Outlook, only: str = "") -> np.ndarray:
+        """Draw for every drained block that can face others, if asked by one branch alone; changed_B."""
         first, rules = self.state.iteration is None, self.rules
         table = table_of(rules, self.state, iteration, progress)
+        if only:
+            names = [[branch.name == only for branch in role.branches] for role in rules.roles]
+            table = replace(table, share_LK=np.array(names, float), governed=None)
         generator = (rules.seed / "league" / iteration / "kinds").generator()
         draws, counts = draw_players(outlook, table, generator)
         for what, times in counts.items():
@@ -213,6 +216,47 @@ class League:
             self.news.append(Counted(what))
         if times:
             self.state = replace(self.state, counts={**counts, what: counts.get(what, 0) + times})
+
+    # For a loop outside that has one learner in one block and tells results at once. Nobody plays between two calls:
+    # who was drawn is in the hands of that loop, so everybody in the pool can leave it.
+
+    def draw(self, progress: float, count: int = 1, only: str = "") -> tuple[Draw, ...]:
+        """Whom the learner meets next, `count` times at once, so that shares are kept as in as many blocks; `only`: by
+        this branch alone, as far as anybody is there."""
+        iteration, rules, blocks = self._next_iteration(), self.rules, self.state.blocks
+        self.reseat(rules.mirror_B * count, rules.face_B * count)
+        self.state = replace(self.state, blocks=blocks * count)
+        self._give(iteration, progress, self.outlook(progress), only)
+        found = tuple(block.next for block in self.state.blocks)
+        self.rules, self.state = rules, replace(self.state, blocks=blocks, iteration=iteration)
+        return found
+
+    def learn(self, draw: Draw, score: Score) -> bool:
+        """Read games against one that was drawn; not those against oneself, nor against one who has left."""
+        if draw.player == self._learner(0) or draw.player not in self.state.book.roll.column:
+            return False
+        row = Meeting(0, draw.player, draw.probability, draw.weakened, score.games, *score)
+        played, blocks = Played(self.state.iteration or 0, (row,), (True,)), self.state.blocks
+        played.check(len(blocks))
+        self.state = replace(self.state, blocks=(Block(draw, draw),))
+        self._learn_from(played)
+        self.state = replace(self.state, blocks=blocks)
+        return True
+
+    def keep(self, progress: float, steps: int, *, certainly: bool = False) -> tuple[Event, ...]:
+        """Copy the learner where its role says so, or certainly; what happened since the last time."""
+        iteration = self._next_iteration()
+        if certainly:
+            self.state, events = copied(self.rules, self.state, 0, iteration, steps, "")
+            self.news += events
+        else:
+            self._keep_past(iteration, progress, steps)
+        self.state = replace(self.state, iteration=iteration)
+        happened, self.news = tuple(self.news), []
+        return happened
+
+    def _next_iteration(self) -> int:
+        return 0 if self.state.iteration is None else self.state.iteration + 1
 
     # The meta-game of PSRO.
 
