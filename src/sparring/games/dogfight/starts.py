@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from sparring.games.dogfight.airframe import Flight
+from sparring.games.dogfight.airframe import GRAVITY, Flight
 from sparring.games.dogfight.rules import PEACE, Rules
 from sparring.games.dogfight.vectors import Vector
 
@@ -17,6 +17,10 @@ ROOM = PEACE * 400.0
 """Kept to every edge at the start: in that time no aircraft gains more than 40 m/s."""
 NOSE_OFF, TAIL_OFF = jnp.pi / 16, jnp.pi / 5.3
 """Of a chase: how far, at most, the chaser's nose is off the target, and the line off the target's tail."""
+UNEVEN_HEADING, UNEVEN_HEIGHT = jnp.pi / 3, 1000.0
+"""Of a neutral start that is uneven: ranges of the turn of each heading, rad, and of the difference of heights, m."""
+SLOWEST_START = 100.0
+"""Who begins higher begins slower, but no slower than this, m/s."""
 ABREAST = 400.0
 """Between the two aircraft of a side, m."""
 
@@ -32,6 +36,9 @@ class Draw(NamedTuple):
     nose: Array
     behind: Array
     chased: Array
+    higher: Array
+    turned: Array
+    turned_back: Array
 
 
 def start(key: Array, rules: Rules, side_of_seat: tuple[int, ...]) -> Flight:
@@ -43,14 +50,16 @@ def start(key: Array, rules: Rules, side_of_seat: tuple[int, ...]) -> Flight:
     height = jnp.maximum(jnp.minimum(height, rules.ceiling - ROOM), rules.hard_deck + ROOM)
     speed = jnp.minimum(_between(rules.start_speed_low, rules.start_speed_high, draw.speed), FASTEST)
     behind = draw.behind < rules.start_offensive
+    uneven = jnp.where(behind, 0.0, rules.start_uneven)
+    rise_S = UNEVEN_HEIGHT * uneven * (draw.higher - 0.5) * jnp.asarray(1.0 - 2.0 * side_S)
     pairs = zip(_chase(rules, draw, side_S), _neutral(rules, draw, side_S), strict=True)
     east_S, north_S, eastward_S, northward_S = (jnp.where(behind, chase, neutral) for chase, neutral in pairs)
     abreast_S = ABREAST * _place_in_side(side_S)
     return Flight(
-        place=Vector(east_S + abreast_S * northward_S, north_S - abreast_S * eastward_S, jnp.full(seats, height)),
+        place=Vector(east_S + abreast_S * northward_S, north_S - abreast_S * eastward_S, height + rise_S),
         heading=Vector(eastward_S, northward_S, jnp.zeros(seats)),
         lift=Vector(jnp.zeros(seats), jnp.zeros(seats), jnp.ones(seats)),
-        speed_S=jnp.full(seats, speed),
+        speed_S=jnp.sqrt(jnp.maximum(speed * speed - 2.0 * GRAVITY * rise_S, SLOWEST_START**2)),  # of one energy
         load_S=jnp.ones(seats),
         roll_S=jnp.zeros(seats),
         engine_S=jnp.full(seats, 0.5, float),  # a weak type would compile every program twice
@@ -61,9 +70,10 @@ def _neutral(rules: Rules, draw: Draw, side_S: np.ndarray) -> tuple[Array, Array
     """Point symmetric: what one side sees, the other sees. East, north and the heading's two components."""
     sign_S = jnp.asarray(1.0 - 2.0 * side_S)
     far = jnp.minimum(_between(rules.start_range_low, rules.start_range_high, draw.range), rules.arena - 2 * ROOM)
-    bearing, heading = 2 * jnp.pi * draw.bearing, 2 * jnp.pi * draw.heading
+    turned_S = UNEVEN_HEADING * rules.start_uneven * (jnp.where(side_S == 0, draw.turned, draw.turned_back) - 0.5)
+    bearing, heading_S = 2 * jnp.pi * draw.bearing, 2 * jnp.pi * draw.heading + turned_S
     east, north = 0.5 * far * jnp.sin(bearing), 0.5 * far * jnp.cos(bearing)
-    return sign_S * east, sign_S * north, sign_S * jnp.sin(heading), sign_S * jnp.cos(heading)
+    return sign_S * east, sign_S * north, sign_S * jnp.sin(heading_S), sign_S * jnp.cos(heading_S)
 
 
 def _chase(rules: Rules, draw: Draw, side_S: np.ndarray) -> tuple[Array, Array, Array, Array]:
