@@ -20,7 +20,7 @@ DUEL = dogfight()
 
 
 def test_all_options_together_keep_the_contract() -> None:
-    game = make("dogfight:2v2", actions="discrete", missiles=True, front_quarter_guns=False, seconds=5)
+    game = make("dogfight:2v2", actions="discrete", missiles=True, front_quarter_guns=True, seconds=5)
     check_game(game, worlds=4, games=2, eager=False)
 
 

@@ -11,10 +11,12 @@ from sparring.games.dogfight.autopilot import Attitude, Hand, attitude, course, 
 from sparring.games.dogfight.controls import centre_of_roll
 from sparring.games.dogfight.rules import Rules
 from sparring.games.dogfight.vectors import Vector, chosen
-from sparring.games.dogfight.view import Company, Other, Own, other_size, read
+from sparring.games.dogfight.view import Company, Other, Own, Rails, other_size, read
 from sparring.games.game import Bots
 
 DEGREE = jnp.pi / 180.0
+WARNING = 4.0
+"""Seconds before a missile arrives at which a pilot turns away from it: earlier it would follow."""
 
 
 class Pilot(NamedTuple):
@@ -54,8 +56,8 @@ class Pilot(NamedTuple):
     low: float | Array = 0.0
     """How far it lowers its nose in a turning fight, to keep its speed."""
     whim: float | Array = 0.0
-    """By how much, from 0 to 1, `clear` and `merge` differ from one stretch of 8 s to the next: two that always do the
-    same pass each other for ever."""
+    """How much `clear`, `merge` and `brake` change by chance from one stretch of 6 s to the next once a fight is stale:
+    two that always do the same pass each other for ever."""
     high: float | Array = 0.0
     """How far it raises its nose when it comes too fast."""
     breaks: float | Array = 0.0
@@ -66,32 +68,37 @@ class Pilot(NamedTuple):
     """How far it swerves in the enemy's gun zone."""
 
 
-_ACE = Pilot(
-    chase=1.0,
-    lead=3.0,
-    merge=0.5,
-    track=1.0,
-    load=9.0,
-    gain=2.0,
-    hand=1.5,
-    clear=100.0,
-    pace=1.0,
-    low=0.3,
-    high=0.3,
-    breaks=1.0,
-    jink=1.0,
-)
+_HUNTER = Pilot(chase=1.0, clear=80.0)
+_FIGHTER = Pilot(
+    chase=1.0, load=9.0, gain=2.9, hand=2.7, lead=2.8, early=0.4, merge=0.34, track=1.0, clear=103.0, pace=1.0,
+    brake=0.62, low=0.05, whim=0.55, high=0.24, breaks=1.0, spiral=-0.13, jink=1.0,
+)  # fmt: skip
+"""Its numbers were found by a search: fights against itself and others, the better of many small changes kept."""
 PILOTS = {
     "straight": Pilot(),
-    "random_walk": Pilot(wander=1.0),
-    "weave": Pilot(weave=9.4, load=4.0),
-    "gentle_turn": Pilot(turn=20.0, load=2.0),
-    "lag": Pilot(chase=1.0, lead=-1.5, load=5.0, throttle=0.8),
-    "pure": Pilot(chase=1.0, load=7.0, clear=60.0),
-    "energy": Pilot(chase=1.0, lead=3.0, track=1.0, load=9.0, thrift=0.7, breaks=1.0, jink=1.0, clear=60.0),
-    "lead": Pilot(chase=1.0, lead=3.0, track=1.0, load=9.0, clear=60.0),
-    "ace": _ACE,
+    "novice": _HUNTER._replace(load=3.0, gain=1.0),
+    "lag": _HUNTER._replace(lead=-1.5, load=3.0, throttle=0.8, gain=1.0),
+    "patient": _HUNTER._replace(load=2.0, throttle=0.7, gain=0.7),
+    "pure": _HUNTER._replace(load=7.0),
+    "hasty": _FIGHTER._replace(merge=1.2, clear=300.0, brake=1.3),
+    "bold": _FIGHTER._replace(merge=1.0, clear=250.0, brake=1.1),
+    "wide": _FIGHTER._replace(merge=0.7, clear=200.0, brake=1.05),
+    "lead": _FIGHTER._replace(merge=0.5, clear=120.0, brake=0.95),
+    "slow": _FIGHTER._replace(merge=0.2, clear=140.0, brake=0.8),
+    "ace": _FIGHTER._replace(whim=0.8),
 }
+"""Weakest first: each beats the one below (`benchmarks/dogfight_ladder.py`)."""
+
+ESCAPES = {
+    "flee": Pilot(chase=-1.0),
+    "dive": Pilot(chase=-1.0, low=0.7),
+    "climb": Pilot(chase=-1.0, low=-0.5),
+    "orbit": Pilot(turn=60.0, load=5.0),
+    "gentle_turn": Pilot(turn=20.0, load=2.0),
+    "weave": Pilot(weave=9.4, load=4.0),
+    "random_walk": Pilot(wander=1.0),
+}
+"""Pilots that do not fight: a rule of the game is wrong where one of them does well against a hunter."""
 
 
 class Memory(NamedTuple):
@@ -138,7 +145,16 @@ class Turn(NamedTuple):
     memory: Memory
 
 
-def turn(parameters_J: Array, features_NF: Array, memory: Memory, rules: Rules, *, others: int, dt: float) -> Turn:
+def turn(
+    parameters_J: Array,
+    features_NF: Array,
+    memory: Memory,
+    rules: Rules,
+    *,
+    others: int,
+    dt: float,
+    missiles: bool = False,
+) -> Turn:
     pilot = Pilot(*parameters_J)
     own, enemy = _sorted(features_NF, others)
     memory = _reminded(memory, features_NF, own)
@@ -151,8 +167,10 @@ def turn(parameters_J: Array, features_NF: Array, memory: Memory, rules: Rules, 
     hunt = _hunt(pilot._replace(load=jnp.maximum(pilot.load, 5.0)), own, enemy, at, memory, dt)
     wish = jax.tree.map(lambda one, two: jnp.where(hunts_N, one, two), hunt, cruise)
     wish = jax.tree.map(lambda one, two: jnp.where(flees, one, two), _flight(pilot, enemy, at), wish)
+    if missiles:
+        wish = _evading(pilot, read(Rails, features_NF[:, -len(Rails()) :]), wish)
     where, load_N = guarded(own, at, rules, wish.course, wish.load)
-    fires_N = (pilot.chase > 0.5) & (enemy.nose_angle < 20 * DEGREE) & (enemy.range < 8000.0)
+    fires_N = jnp.broadcast_to(pilot.chase > 0.5, enemy.range.shape)
     return Turn(
         steer(own, at, where, wish.drift, load_N, wish.throttle, Hand(pilot.gain, pilot.hand)),
         centre_of_roll(at.zenith.y_S, rules.levelling),
@@ -226,6 +244,15 @@ def _flight(pilot: Pilot, enemy: Other, at: Attitude) -> Wish:
     return Wish(away.unit(), nowhere, 9.0 * full_N, full_N)
 
 
+def _evading(pilot: Pilot, rails: Rails, wish: Wish) -> Wish:
+    """A hard turn across the path of a missile some seconds before it arrives: it cannot follow."""
+    arrives_N = rails.threat_range / jnp.maximum(-rails.threat_closing, 1.0)
+    turns_N = (pilot.breaks > 0.5) & (rails.threat > 0.5) & (arrives_N < WARNING)
+    across = Vector(jnp.zeros_like(rails.threat_up), rails.threat_right, rails.threat_up + 1e-3).unit()
+    hard = Wish(across, wish.drift * 0.0, jnp.full_like(wish.load, 9.0), wish.throttle)
+    return jax.tree.map(lambda one, two: jnp.where(turns_N, one, two), hard, wish)
+
+
 def _hunt(pilot: Pilot, own: Own, enemy: Other, at: Attitude, memory: Memory, dt: float) -> Wish:
     """Towards the enemy, or ahead of it, or behind; past it, and away from its nose."""
     pilot = _varied(pilot, own, memory, dt)
@@ -253,7 +280,7 @@ def _danger(enemy: Other) -> Danger:
     return Danger(chased_N, chased_N & (enemy.tail_angle > 172 * DEGREE) & (enemy.range < 1100.0))
 
 
-STALE, EVEN = 40.0, 0.3
+STALE, EVEN = 20.0, 0.3
 """A fight that is older than the first, s, and in which nobody is ahead by the second is stale."""
 
 
@@ -261,8 +288,12 @@ def _varied(pilot: Pilot, own: Own, memory: Memory, dt: float) -> Pilot:
     """The pilot with the habits of these 6 s."""
     stretch_N = memory.clock_N // max(round(6.0 / dt), 1)
     swing_N = pilot.whim * ((memory.clock_N * dt > STALE) & (jnp.abs(own.lead) < EVEN))
-    clear, merge, brake = (1.0 + swing_N * (2.0 * _drawn(memory, stretch_N, number) - 1.0) for number in (7, 8, 9))
-    return pilot._replace(clear=pilot.clear * clear, merge=pilot.merge * merge, brake=pilot.brake * brake)
+    wider, merge, brake = (swing_N * _drawn(memory, stretch_N, number) for number in (7, 8, 9))
+    return pilot._replace(
+        clear=pilot.clear * (1.0 + wider),
+        merge=pilot.merge * (1.0 + 2.0 * merge - swing_N),
+        brake=pilot.brake * (1.0 + 2.0 * brake - swing_N),
+    )
 
 
 def _attack(pilot: Pilot, own: Own, enemy: Other, at: Attitude) -> Wish:

@@ -80,8 +80,8 @@ def substep(fight: Fight, wish: Controls, armed: Array, rules: Rules, setting: S
 
 
 def control(sight: Sight, foe_SO: Array) -> Array:
-    """How well each is placed against its enemies, [S]: 1 behind one and looking at it, -1 the reverse, 0 nose to nose.
-    What one has, the other lacks."""
+    """How well each is placed against its enemies, [S]: 1 right behind one with the nose on it, -1 the reverse, 0 nose
+    to nose or abreast. What one has, the other lacks."""
     near_SO = jnp.clip(1.0 - (sight.range - FAR) * ((1.0 - LEAST) / (FARTHEST - FAR)), LEAST, 1.0)
     placed_SO = 0.5 * (sight.nose + sight.tail) * near_SO
     return jnp.sum(jnp.where(foe_SO, placed_SO, 0.0), axis=1) * (2.0 / foe_SO.shape[0])
@@ -128,7 +128,9 @@ def locks(fight: Fight, sight: Sight, armed: Array, rules: Rules, setting: Setti
     carried = fight.missiles
     assert carried is not None
     ready_S = carried.left_SM.any(axis=1) & (carried.pause_S < 1e-3) & armed
-    inside_SO = (sight.nose > jnp.cos(rules.missile_cone * (jnp.pi / 180.0))) & (sight.range < rules.missile_range)
+    cone, aspect = (jnp.cos(angle * (jnp.pi / 180.0)) for angle in (rules.missile_cone, rules.missile_aspect))
+    reach_SO = (sight.range > rules.missile_near) & (sight.range < rules.missile_range)
+    inside_SO = reach_SO & (sight.nose > cone) & (sight.tail >= aspect)
     cosine_SO = jnp.where(inside_SO & foes(fight.alive_S, setting) & own(ready_S), sight.nose, -2.0)
     best_SO = (cosine_SO == jnp.max(cosine_SO, axis=1, keepdims=True)) & (cosine_SO > -1.5)
     nobody = jnp.zeros(1, bool)

@@ -60,12 +60,11 @@ class Dogfight(Game):
         spec, sight = self.spec, look(state.flight)
         bites = guns.bites(sight, foes(state.alive_S, self.setting), self.rules, self.setting.front_quarter)
         lead_S = lead(state, self.rules)
-        ready_S = (
-            locks(state, sight, self._armed(state), self.rules, self.setting).any(1) if self.has_missiles else None
-        )
+        lock_SS = locks(state, sight, self._armed(state), self.rules, self.setting) if self.has_missiles else None
+        ready_S = None if lock_SS is None else lock_SS.any(axis=1)
         share_played = state.played / spec.longest
         features_SF = view.observe(
-            state, bites, sight, ready_S, lead_S, self.rules.hard_deck, share_played, self.setting.foe_SO
+            state, bites, sight, lock_SS, lead_S, self.rules.hard_deck, share_played, self.setting.foe_SO
         )
         legal_SA = controls.legal(state.alive_S, ready_S, spec.action)
         # A lost aircraft still shares its side's outcome: its critic goes on learning, its actor does not.
@@ -109,7 +108,10 @@ class Dogfight(Game):
     ) -> tuple[Array, Array, scripted.Memory]:
         del legal_NA
         dt = 1.0 / self.setting.decisions
-        turn = scripted.turn(parameters_J, features_NF, memory, self.rules, others=self.spec.seats - 1, dt=dt)
+        turn = scripted.turn(
+            parameters_J, features_NF, memory, self.rules,
+            others=self.spec.seats - 1, dt=dt, missiles=self.has_missiles,
+        )  # fmt: skip
         return *controls.scores(turn.controls, turn.centre_N, turn.fire_N, self.spec.action), turn.memory
 
     def mirrored(self, state: Fight, action: Action, observation: Observation) -> tuple[Fight, Action, Observation]:

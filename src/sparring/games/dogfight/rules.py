@@ -68,9 +68,14 @@ class Rules(NamedTuple):
     start_height_high: Array = usually(7000.0)
     start_speed_low: Array = usually(200.0)
     start_speed_high: Array = usually(280.0)
-    missile_cone: Array = usually(45.0)
+    missile_cone: Array = usually(20.0)
     """Half-angle about the nose in which a missile can be launched."""
-    missile_range: Array = usually(14_000.0)
+    missile_aspect: Array = usually(60.0)
+    """Half-angle about the target's tail from which its seeker sees the engine: two never have each other. At 180 it
+    sees from everywhere, and two that meet shoot each other."""
+    missile_near: Array = usually(600.0)
+    missile_range: Array = usually(2500.0)
+    """Between these it can be launched: behind a target that flies on, it arrives."""
     missile_pause: Array = usually(25.0)
     """Between two launches of an aircraft."""
     missile_fuse: Array = usually(15.0)

@@ -105,7 +105,9 @@ class Rails(NamedTuple):
 
     left: Array = measured_in(CARRIED)
     ready: Array = measured_in(1.0)
-    """One can be launched now."""
+    """One can be launched now: an enemy is where it does not escape by flying on."""
+    exposed: Array = measured_in(1.0)
+    """An enemy can launch one at the own aircraft now."""
     in_flight: Array = measured_in(CARRIED)
     threat: Array = measured_in(1.0)
     """One is coming; without, the rest is 0."""
@@ -134,7 +136,7 @@ def observe(
     fight: Fight,
     bites: Bites,
     sight: Sight,
-    ready_S: Array | None,
+    lock_SS: Array | None,
     lead_S: Array,
     hard_deck: Array,
     share_played: Array,
@@ -150,8 +152,8 @@ def observe(
         company_SOF = _columns(Company(friend_SO, alive_SO.astype(float)))
         other_SOF = jnp.concatenate([jnp.where(alive_SO[..., None], other_SOF, 0.0), company_SOF], axis=-1)
     parts = [_columns(own_S), other_SOF.reshape(len(foe_SO), -1)]
-    if fight.missiles is not None and ready_S is not None:
-        parts.append(_columns(rails_view(fight.missiles, fight.flight, ready_S)))
+    if fight.missiles is not None and lock_SS is not None:
+        parts.append(_columns(rails_view(fight.missiles, fight.flight, lock_SS)))
     return jnp.concatenate(parts, axis=-1)
 
 
@@ -207,7 +209,7 @@ def other_view(flight: Flight, sight: Sight, bites: Bites, health_S: Array) -> O
     )  # fmt: skip
 
 
-def rails_view(missiles: Missiles, flight: Flight, ready_S: Array) -> Rails:
+def rails_view(missiles: Missiles, flight: Flight, lock_SS: Array) -> Rails:
     """All missiles in one row, [S, S M], of which each seat sees the nearest that flies at it."""
     seats = flight.speed_S.shape[0]
     places, velocities = (_in_one_row(v) for v in (missiles.place, missiles.heading * missiles.speed_SM))
@@ -224,7 +226,8 @@ def rails_view(missiles: Missiles, flight: Flight, ready_S: Array) -> Rails:
 
     return Rails(
         left=jnp.sum(missiles.left_SM, axis=1),
-        ready=ready_S.astype(float),
+        ready=total(lock_SS, axis=1),
+        exposed=jnp.minimum(total(lock_SS, axis=0), 1.0),
         in_flight=jnp.sum(missiles.flying_SM, axis=1),
         threat=of_nearest(jnp.ones(())),
         threat_ahead=of_nearest(line.x_S),
