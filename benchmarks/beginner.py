@@ -24,7 +24,7 @@ from sparring.statistics.intervals import mean_interval
 from sparring.store.manifest import manifest_facts
 
 STRONG = "pure"
-LADDER = ("straight", "random_walk", "weave", "gentle_turn", "lag", STRONG)
+LADDER = ("straight", "novice", "lag", "patient", STRONG)
 EVERY_BOT = {"ladder": list(LADDER), "bot_sampler": "latest"}
 ROWS: dict[str, dict[str, Any]] = {
     "plain": {},

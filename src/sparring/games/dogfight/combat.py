@@ -71,7 +71,7 @@ def substep(fight: Fight, wish: Controls, armed: Array, rules: Rules, setting: S
         carried, hit_SS = missiles.advance(carried, fight.flight, flight, flying_S, rules.missile_fuse, setting.dt)
         shot_S = jnp.sum(hit_SS, axis=0) > 0.5
         given_S, taken_S = given_S + jnp.sum(hit_SS, axis=1), taken_S + jnp.sum(hit_SS, axis=0)
-    rammed_S = _rammed(fight.flight, flight, foe_SO, rules.bubble)
+    rammed_S = _rammed(fight.flight, flight, foe_SO & armed, rules.bubble)
     fate_S = _fate(flight, sight, foe_SO, health_S, shot_S, rammed_S, rules)
     cause_S = jnp.where(flying_S, fate_S, fight.cause_S)
     alive_S = fight.alive_S & (cause_S == TIMEOUT)

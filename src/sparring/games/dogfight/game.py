@@ -1,7 +1,8 @@
 """Air combat with guns, and missiles if wanted: one against one, or two against two.
 
-A side wins when the other is shot down, flies into the ground or leaves the arena; time is a draw. The reward is the
-outcome. A decision lasts several sub-steps of physics; guns, deck and bounds are checked in each.
+A side wins when the other is shot down, collides, flies into the ground, leaves the arena or is outflown; when time is
+up, who is ahead. The reward is the outcome. A decision lasts several sub-steps of physics; guns, bubbles, deck and
+bounds are checked in each.
 """
 
 from typing import Literal
@@ -95,7 +96,8 @@ class Dogfight(Game):
         bites = guns.bites(sight, foes(state.alive_S, self.setting), self.rules, self.setting.front_quarter)
         given_SO = np.asarray((bites.given > 0.0) & self._armed(state))
         firing_SS = np.stack([np.insert(row_O, s, False) for s, row_O in enumerate(given_SO)])
-        return scenes.draw(state, self.spec, firing_SS, float(state.played) / self.setting.decisions)
+        ahead, seconds = float(lead(state, self.rules)[0]), float(state.played) / self.setting.decisions
+        return scenes.draw(state, self.spec, self.rules, firing_SS, ahead, seconds)
 
     def bots(self) -> Bots:
         return scripted.ladder()
@@ -128,9 +130,9 @@ class Dogfight(Game):
         spec, side_of_seat = self.spec, np.array(self.spec.side_of_seat)
         gone_K, late = ~state.alive_S.reshape(2, -1).any(axis=1), state.played >= spec.longest
         lead_K = lead(state, self.rules)[:: spec.seats // 2]
-        control_K = jnp.sum(state.control_S.reshape(2, -1), axis=1)
-        outflown = ~gone_K.any() & (jnp.abs(control_K) >= self.rules.control_time).any()
-        lost_K = jnp.where(outflown, lead_K < 0.0, gone_K)
+        control_K = jnp.mean(state.control_S.reshape(2, -1), axis=1)
+        outflown = self._armed(state) & ~gone_K.any() & (jnp.abs(control_K) >= self.rules.control_time).any()
+        lost_K = jnp.where(outflown, control_K < 0.0, gone_K)
         ahead_K = jnp.where(jnp.abs(lead_K) > self.rules.margin, jnp.sign(lead_K), 0.0)
         outcome_K = jnp.where(lost_K.any(), lost_K[::-1].astype(float) - lost_K.astype(float), late * ahead_K)
         outcome_S = outcome_K[side_of_seat]

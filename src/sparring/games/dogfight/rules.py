@@ -12,8 +12,8 @@ CAUSES = ("gun", "missile", "collision", "ground", "bounds", "outflown", "timeou
 GUN, MISSILE, COLLISION, GROUND, BOUNDS, OUTFLOWN, TIMEOUT = range(len(CAUSES))
 
 PEACE = 2.0
-"""Seconds at the start in which no weapon works. Starts keep every edge farther away than an aircraft can fly in that
-time (`starts`), so no game is shorter, whatever the rules."""
+"""Seconds at the start in which no weapon works and nobody collides. Starts keep every edge farther away than an
+aircraft can fly in that time (`starts`), so no game is shorter, whatever the rules."""
 
 
 def usually(value: float) -> Any:
