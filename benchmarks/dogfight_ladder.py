@@ -101,7 +101,7 @@ def main() -> None:
     plain = dogfight(front_quarter_guns=arguments.front_quarter_guns)
     game = Tallied(plain.spec, plain.rules, plain.setting)
     players: dict[str, Any] = {name: scripted(game, row) for name, row in {**PILOTS, **ESCAPES}.items()}
-    rungs, top = list(PILOTS), list(PILOTS)[-1]
+    rungs, top = list(PILOTS), "ace"
     chapters = {
         "Each rung against the one below": [(above, below) for below, above in pairwise(rungs)],
         "The upper rungs against themselves": [(name, name) for name in rungs[-3:]],

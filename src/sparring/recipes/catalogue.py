@@ -72,7 +72,7 @@ def demo() -> RunConfig:
     return RunConfig(
         game="dogfight",
         total_steps=20_000_000,
-        shaping=("posture=0.5", "aim=0.5", "safety=1", "hits=1", "pursuit=0.05", "survival=-3", "blunder=2"),
+        shaping=("posture=0.5", "aim=0.5", "safety=1", "hits=2", "pursuit=0.05", "survival=-3", "blunder=2"),
         stages=guns_until("steps", 2e6, 4e6, 6.5e6, 9e6, 11.5e6),
         play=PlayConfig(worlds=256, steps=64, blocks=32),
         opponents=OpponentsConfig(

@@ -85,7 +85,8 @@ PILOTS = {
     "wide": _FIGHTER._replace(merge=0.7, clear=200.0, brake=1.05),
     "lead": _FIGHTER._replace(merge=0.5, clear=120.0, brake=0.95),
     "slow": _FIGHTER._replace(merge=0.2, clear=140.0, brake=0.8),
-    "ace": _FIGHTER._replace(whim=0.8),
+    "ace": _FIGHTER._replace(merge=0.46, whim=0.8),
+    "master": _HUNTER._replace(load=9.0, gain=2.5, hand=2.0, track=1.0, pace=1.0, brake=1.0, breaks=1.0, jink=1.0),
 }
 """Weakest first: each beats the one below (`benchmarks/dogfight_ladder.py`)."""
 
