@@ -27,7 +27,7 @@ class Commander(NamedTuple):
     FEAR, and always from whoever is nearer than SAFE."""
 
 
-WARY, FEAR, SAFE, TOUCH = 7.5 / SIGHT, 5.0 / SIGHT, 2.5 / SIGHT, 1.5 / SIGHT
+WARY, FEAR, SAFE, TOUCH = 7.5 / SIGHT, 5.0 / SIGHT, 2.5 / SIGHT, 1.25 / SIGHT
 """In units of sight. Who walks 1.2 cells a step does not come from SAFE to a blow while its prey stops for a shot. One
 that has come to TOUCH shows that the way back is no way; nobody walks towards those it fears from WARY."""
 GRAIN = 2.0**10
@@ -51,6 +51,8 @@ class Memory(NamedTuple):
     """Steps until its weapon is ready, about."""
     way_N: Array
     """The way, of WAYS, that it stepped back last; -1: none."""
+    vain_N: Array
+    """Bits of the ways that it has tried in vain since an enemy came to TOUCH."""
 
 
 class Enemies(NamedTuple):
@@ -72,7 +74,7 @@ def table() -> Bots:
 
 def blank(*batch: int) -> Memory:
     nobody = jnp.full(batch, -1, jnp.int32)
-    return Memory(nobody, jnp.zeros(batch), nobody)
+    return Memory(nobody, jnp.zeros(batch), nobody, jnp.zeros(batch, jnp.int32))
 
 
 def turn(
@@ -82,9 +84,9 @@ def turn(
     enemies = _enemies(shape, features_NF)
     aim = _aim(commander, enemies, memory)
     struck = aim & (enemies.attackable > 0.5)
-    wary, flees, back = _back(shape, features_NF, legal_NA, enemies, memory)
-    wary, flees = (flag & (commander.kites > 0.5) for flag in (wary, flees))
-    walk = jnp.where(flees[:, None], back, _walk(*_way(shape, enemies, aim)))
+    retreat = _retreat(shape, features_NF, legal_NA, enemies, memory)
+    wary, flees = (flag & (commander.kites > 0.5) for flag in (retreat.waits, retreat.flees))
+    walk = jnp.where(flees[:, None], retreat.walk, _walk(*_way(shape, enemies, aim)))
     strike = jnp.where(struck & ~flees[:, None], SURE, 0.0)
 
     # It waits or goes on, by chance, or two that wait for each other would do so for ever.
@@ -103,8 +105,8 @@ def turn(
     # Of two that are equally near chance takes one, so neither is remembered.
     number = jnp.sum(jnp.where(aim, jnp.arange(shape.foes), 0), axis=1)
     target_N = jnp.where(jnp.sum(aim, axis=1) == 1, number, -1).astype(jnp.int32)
-    way_N = jnp.where(flees, jnp.argmax(back, axis=1), -1).astype(jnp.int32)
-    return logits, jnp.zeros((features_NF.shape[0], 0)), Memory(target_N, wait_N, way_N)
+    way_N = jnp.where(flees, jnp.argmax(retreat.walk, axis=1), -1).astype(jnp.int32)
+    return logits, jnp.zeros((features_NF.shape[0], 0)), Memory(target_N, wait_N, way_N, retreat.vain)
 
 
 def _aim(commander: Commander, enemies: Enemies, memory: Memory) -> Array:
@@ -157,22 +159,32 @@ def _walk(x: Array, y: Array) -> Array:
     return jnp.where(wish == longer, LIKELY, jnp.where(wish > 0, POSSIBLE, 0.0))
 
 
-def _back(
-    shape: Shape, features_NF: Array, legal_NA: Array, enemies: Enemies, memory: Memory
-) -> tuple[Array, Array, Array]:
-    """Which units wait, and which step back, if they may, and logits of the four ways: away from all who must come nearer to strike than
-    they, the nearest first, and on along the way they took before."""
+class Retreat(NamedTuple):
+    waits: Array
+    """Units that let those come whom they fear."""
+    flees: Array
+    walk: Array
+    """Logits of the four ways."""
+    vain: Array
+
+
+def _retreat(shape: Shape, features_NF: Array, legal_NA: Array, enemies: Enemies, memory: Memory) -> Retreat:
+    """Away from all who must come nearer to strike than a unit itself, the nearest first, and on along the way it took
+    before; but where an enemy has come to TOUCH, by a way that it has not tried since."""
     reach = _own(shape, features_NF, [kind.reach for kind in shape.army.kinds])
     feared = (enemies.strength > 0) & (enemies.reach + 1.0 < reach[:, None])
     near = jnp.min(jnp.where(feared, enemies.distance, 1e3), axis=1)
-    flees = near < jnp.where(memory.wait_N >= 1.0, FEAR, SAFE)
     weight = feared / jnp.maximum(enemies.distance, 0.05) ** 3
     away = -jnp.stack([jnp.sum(weight * enemies.x, axis=1), jnp.sum(weight * enemies.y, axis=1)], axis=1)
     away = away / jnp.maximum(jnp.linalg.norm(away, axis=1, keepdims=True), 1e-6)
-    before = memory.way_N[:, None] == jnp.arange(len(WAYS))
-    wish = away @ np.array(WAYS, np.float32).T + STEADY * before
-    wish = jnp.where(legal_NA[:, 2:ATTACK] & ~(before & (near < TOUCH)[:, None]), wish, -jnp.inf)
-    return near < WARY, flees, jnp.where(wish == jnp.max(wish, axis=1, keepdims=True), SURE, 0.0)
+    ways = jnp.arange(len(WAYS))
+    before = memory.way_N[:, None] == ways
+    tried = memory.vain_N | jnp.where(memory.way_N >= 0, 1 << jnp.maximum(memory.way_N, 0), 0)
+    vain = jnp.where(near < TOUCH, tried, 0)
+    wish = away @ np.array(WAYS, np.float32).T + STEADY * before - 4.0 * ((vain[:, None] >> ways) & 1)
+    wish = jnp.where(legal_NA[:, 2:ATTACK], wish, -jnp.inf)
+    walk = jnp.where(wish == jnp.max(wish, axis=1, keepdims=True), SURE, 0.0)
+    return Retreat(near < WARY, near < jnp.where(memory.wait_N >= 1.0, FEAR, SAFE), walk, vain)
 
 
 def _own(shape: Shape, features_NF: Array, values: list[float]) -> Array:
