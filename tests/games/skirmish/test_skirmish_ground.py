@@ -46,7 +46,8 @@ def marching(ground: str, standing: int, walking: int, kinds: tuple[str, str], l
         point_XU = jnp.broadcast_to(point_X[:, None, None], place_XU[..., None].shape)
 
         def loop(place_XU: Array, _: None) -> tuple[Array, Array]:
-            place_XU = movement.walked(land, stats, place_XU, point_XU, walks_U)
+            offset_XU = movement.way(land, stats, place_XU, point_XU)
+            place_XU = movement.walked(land, stats, place_XU, offset_XU, walks_U)
             place_XU = movement.parted(land, stats, place_XU, alive_U, walks_U, flyers=False)
             return place_XU, place_XU[..., 0]
 
