@@ -137,6 +137,10 @@ class Army:
         """Whether a side may have units with something: shield, burst, line, heals, flies, delayed."""
         return any(getattr(self.kinds[number], attribute) for number in self.numbers(side))
 
+    def slow(self, side: int) -> bool:
+        """Whether anything of a side strikes later than in the loop in which it begins."""
+        return self.any_of(side, "delayed") or self.any_of(side, "burst")
+
     def melee(self, side: int) -> bool:
         """Whether a side may have units that must touch their target, or nearly."""
         return any(self.kinds[number].reach < 1 for number in self.numbers(side))

@@ -103,16 +103,19 @@ def _loop(
         for side in (0, 1)
     ]
     cares = [healing.care(army, stats, side, battle, orders[side] is None, luck.favour_U) for side in (0, 1)]
-    fires_U, undone_U, shot_U, lands_U, windup_U = (
-        jnp.concatenate([getattr(volley, part) for volley in volleys])
-        for part in ("fires", "undone", "shot", "lands", "windup")
-    )
+    fires_U = jnp.concatenate([volley.fires for volley in volleys])
+    wait_U = jnp.where(fires_U, battle.cooldown_U + stats.period + luck.delay_U, battle.cooldown_U)
     health_U, shield_U, calm_U = _struck(army, stats, battle, pairs, volleys)
-    if army.any_of(0, "burst") or army.any_of(1, "burst"):
-        killed_U = stats.bursts & alive_U & (health_U <= 0)
+    if any(army.slow(side) for side in (0, 1)):
+        undone_U, shot_U, lands_U, windup_U = (
+            jnp.concatenate([getattr(volley, part) for volley in volleys])
+            for part in ("undone", "shot", "lands", "windup")
+        )
+        wait_U = jnp.where(undone_U, 0.0, wait_U)
+        killed_U = stats.bursts & alive_U & (health_U <= 0) & ~fires_U
         health_U = jnp.where(fires_U & stats.bursts, 0.0, health_U)
-        shot_U = jnp.where(killed_U & ~fires_U, jnp.arange(army.units, dtype=jnp.int32)[:, None], shot_U)
-        lands_U = jnp.where(killed_U, 0.0, lands_U)
+        shot_U = jnp.where(killed_U, jnp.arange(army.units, dtype=jnp.int32)[:, None], shot_U)
+        battle = battle._replace(shot_U=shot_U, lands_U=jnp.where(killed_U, 0.0, lands_U), windup_U=windup_U)
     health_U = health_U + jnp.concatenate([care.gained for care in cares]) * (health_U > 0)
 
     wish = [_wish(army, stats, side, battle, orders[side], aims[side], cares[side], pairs) for side in (0, 1)]
@@ -121,16 +124,11 @@ def _loop(
     walks_U = jnp.concatenate([wished[1] for wished in wish]) & ~engaged_U & alive_U & (stats.speed > 0)
     bearing, place_XU = _moved(army, stats, land, battle, point_XU, walks_U, alive_U, health_U > 0, luck, number)
 
-    again_U = battle.cooldown_U + stats.period + luck.delay_U
-    wait_U = jnp.where(fires_U, again_U, jnp.where((battle.cooldown_U > 0) & ~undone_U, battle.cooldown_U, 1.0))
     spent_U = jnp.concatenate([care.spent for care in cares])
     return battle._replace(
         place_XU=place_XU,
         target_U=jnp.concatenate([jnp.maximum(aimed[side], cares[side].patient) for side in (0, 1)]),
-        cooldown_U=wait_U - 1.0,
-        shot_U=shot_U,
-        lands_U=lands_U,
-        windup_U=windup_U,
+        cooldown_U=jnp.where(wait_U > 0, wait_U, 1.0) - 1.0,
         energy_U=_charged(battle.energy_U - spent_U, stats),
         **bearing._asdict(),
         **_recovered(army, stats, health_U, shield_U, calm_U),

@@ -13,13 +13,13 @@ from jax import Array, lax
 from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.lengths import length, rounded, squared
 
-LOOK = 3
+LOOK = 2
 """Loops from one look ahead to the next."""
 AHEAD = 0.4
 """Cells beyond touching within which somebody who stands closes a way."""
 SLIDE = 0.8
 """Share of both rooms within which a body closes a way; one that is less in the way is slid past."""
-HABIT = 3
+HABIT = 4
 """Looks for which a walker keeps to its side once its way is free."""
 GRAIN = 2.0**10
 """Places are summed as whole multiples of 1 / GRAIN, so that their order does not matter."""

@@ -59,7 +59,7 @@ def volley(
     fires = engaged & (battle.cooldown_U[units] <= 0)
     struck = in_reach & along(side, fires)
     shot, lands, windup = (part[units] for part in (battle.shot_U, battle.lands_U, battle.windup_U))
-    if not (army.any_of(side, "delayed") or army.any_of(side, "burst")):
+    if not army.slow(side):
         none = jnp.zeros_like(fires)
         return Volley(fires, engaged, none, struck, none, shot, lands, windup)
     meant = (along(side, shot) == army.numbered(1 - side)) & along(1 - side, battle.health_U[foes] > 0)
