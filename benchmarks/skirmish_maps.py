@@ -164,7 +164,9 @@ def main() -> None:
     print(f"{'map':17}{'class':11}" + "".join(f"{player:>18}" for player in PLAYERS))
     for name in names:
         found[name] = rates(name, args.battles, args.seed)
-        print(f"{name:17}{CLASSES[name]:11}" + "".join(f"{cell(tally):>18}" for tally in found[name].values()), flush=True)
+        print(
+            f"{name:17}{CLASSES[name]:11}" + "".join(f"{cell(tally):>18}" for tally in found[name].values()), flush=True
+        )
         if args.json:
             args.json.write_text(json.dumps(found))
     if len(names) > 2:

@@ -150,9 +150,7 @@ def _moved(
         ),
         lambda: was,
     )
-    place_XU = movement.walked(
-        land, stats, battle.place_XU, steering.turned(army, offset_XU, bearing.turn_U), walks_U
-    )
+    place_XU = movement.walked(land, stats, battle.place_XU, steering.turned(army, offset_XU, bearing.turn_U), walks_U)
     return bearing, movement.parted(land, stats, place_XU, left_U, walks_U, flyers=flyers)
 
 

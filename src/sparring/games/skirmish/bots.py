@@ -33,7 +33,7 @@ that has come to TOUCH shows that the way back is no way; nobody walks towards t
 GRAIN = 2.0**10
 """Distances are added as whole multiples of 1 / GRAIN, so that the order of units does not matter."""
 STEADY = 0.5
-"""How much of its direction a unit that steps back may lose before it turns: at a wall it runs along, not to and fro."""
+"""How much of its direction a unit that steps back may lose before it turns: it runs along a wall, not to and fro."""
 
 COMMANDERS = {
     "attack_nearest": Commander(keeps=1.0),

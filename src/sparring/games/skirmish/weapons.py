@@ -103,7 +103,9 @@ def hits(army: Army, stats: Stats, side: int, battle: "Battle", volley: Volley, 
         struck = volley.struck
         if kind.burst:
             near = pairs.squared <= along(1 - side, kind.burst + stats.radius[foes]) ** 2
-            struck = along(side, volley.bursts) & near & along(1 - side, (battle.health_U[foes] > 0) & ~stats.flies[foes])
+            struck = (
+                along(side, volley.bursts) & near & along(1 - side, (battle.health_U[foes] > 0) & ~stats.flies[foes])
+            )
         if kind.line:
             struck = _burnt(army, stats, side, struck, pairs, kind.line)
         if several:
