@@ -1,7 +1,7 @@
 """What scripted enemies do: march to a goal and fight whom they meet.
 
 An approximation of the engine's attack-move. A unit looks round as far as SCAN or its weapon reaches, and farther for
-whoever fires at it; it prefers the nearest round whom it finds a place to fight; it keeps a target while that lives and
+whoever fires at it or its comrades; it prefers the nearest round whom it finds a place to fight; it keeps a target while that lives and
 is in reach or fires at it.
 """
 
@@ -12,6 +12,8 @@ from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.pairs import Pairs, along
 
 SCAN = 5.0
+HELP = 4.0
+"""Cells within which comrades hear that one is hit (the engine's own figure), added here to how far they see."""
 FUZZ = 1e-3
 """Squared cells within which targets are equally far: chance chooses, never the number of a seat."""
 FAR = 1e9
@@ -27,6 +29,8 @@ def chosen(army: Army, stats: Stats, pairs: Pairs, target_EW: Array, pressed: Ar
     else:
         radii = stats.radius[ally][:, None] + stats.radius[enemy][None]
         scan = jnp.maximum(stats.reach[enemy], SCAN)[None] + radii
+        # Comrades call for help: who fires at one of them is seen from farther away.
+        scan = scan + HELP * pressed.any(axis=1, keepdims=True)
         seen = ((pairs.squared <= scan**2) | pressed) & pairs.open[1]
     if army.any_of(1, "heals"):
         seen = seen & along(1, ~stats.heals[enemy])
