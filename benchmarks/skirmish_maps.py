@@ -12,8 +12,9 @@ bots loses here; with --train, also how often what was learned loses.
 
 import argparse
 import json
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import equinox as eqx
@@ -39,6 +40,7 @@ CLASSES = {
 ORDER = (EASY, HARD, SUPER)
 CROWDS = ("8m", "25m", "27m_vs_30m", "corridor")
 RANDOM = "random"
+LEARNED = "learned"
 PLAYERS = (RANDOM, "attack_nearest", "focus_fire", "kite")
 
 
@@ -99,7 +101,7 @@ def rates(name: str, battles: int, seed: int) -> dict[str, tuple[int, int]]:
     return {player: (int(found_B.sum()), battles) for player, found_B in zip(PLAYERS, found_PB, strict=True)}
 
 
-@partial(eqx.filter_jit)
+@eqx.filter_jit
 def engaged(game: Any, given: Commands, key: Array, steps: int) -> Array:
     """[steps, sides]: of the fighters alive, the share whose target is within reach; mean over worlds where both armies
     live."""
@@ -130,9 +132,24 @@ def tau(difficulty: list[float], classes: list[str]) -> float:
     return float(kendalltau(difficulty, [ORDER.index(name) for name in classes]).statistic)
 
 
-def learned(name: str, steps: int, games: int, seed: int) -> tuple[int, int]:
-    """Battles won after a short run of MAPPO with many worlds."""
-    raise NotImplementedError
+def learned(name: str, steps: int, worlds: int, games: int, seed: int) -> tuple[int, int]:
+    """Battles won, and battles, after a run of MAPPO of `steps` steps of the game, with the settings of the recipes."""
+    from sparring.recipes.skirmish import fast_3m
+    from sparring.training.runs import start
+
+    base = fast_3m()
+    config = replace(
+        base,
+        game=f"skirmish:{name}",
+        total_steps=steps * len(MAPS[name].kinds(0)),
+        seed=seed,
+        play=replace(base.play, worlds=worlds),
+        evaluation=replace(base.evaluation, eval_every=0, eval_games=games),
+    )
+    with TemporaryDirectory() as folder:
+        summary = start(config, Path(folder) / "run")
+    score = next(score for score in summary.scores if score.team == "learned")
+    return score.wins, score.games
 
 
 def cell(tally: tuple[int, int]) -> str:
@@ -155,25 +172,30 @@ def main() -> None:
     parser.add_argument("--battles", type=int, default=200, help="of each player on each map")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--engaged", action="store_true", help="who fights, step by step, instead of the table")
+    parser.add_argument("--train", action="store_true", help="also a short run of MAPPO on each map")
+    parser.add_argument("--steps", type=int, default=1_000_000, help="of the game, in such a run")
+    parser.add_argument("--worlds", type=int, default=256, help="in such a run")
     parser.add_argument("--json", type=Path, help="where figures are kept")
     args = parser.parse_args()
     if args.engaged:
         show_engaged(args.maps or list(CROWDS), args.battles, args.seed, 24)
         return
     names, found = args.maps or list(CLASSES), {}
-    print(f"{'map':17}{'class':11}" + "".join(f"{player:>18}" for player in PLAYERS))
+    columns = (*PLAYERS, LEARNED) if args.train else PLAYERS
+    print(f"{'map':17}{'class':11}" + "".join(f"{player:>18}" for player in columns))
     for name in names:
         found[name] = rates(name, args.battles, args.seed)
-        print(
-            f"{name:17}{CLASSES[name]:11}" + "".join(f"{cell(tally):>18}" for tally in found[name].values()), flush=True
-        )
+        if args.train:
+            found[name][LEARNED] = learned(name, args.steps, args.worlds, args.battles, args.seed)
+        print(f"{name:17}{CLASSES[name]:11}" + "".join(f"{cell(found[name][p]):>18}" for p in columns), flush=True)
         if args.json:
             args.json.write_text(json.dumps(found))
-    if len(names) > 2:
-        classes = [CLASSES[name] for name in names]
-        for label, players in (("best bot", PLAYERS[1:]), ("attack_nearest", PLAYERS[1:2])):
-            loses = [1 - max(won / games for won, games in (found[name][p] for p in players)) for name in names]
-            print(f"Kendall's tau-b of class and losses of {label}: {tau(loses, classes):.2f}")
+    classes = [CLASSES[name] for name in names]
+    if len(set(classes)) < 2:
+        return
+    for label, players in (("the best bot", PLAYERS[1:]), *((player, (player,)) for player in columns[1:])):
+        loses = [1 - max(won / games for won, games in (found[name][p] for p in players)) for name in names]
+        print(f"Kendall's tau-b of class and losses of {label}: {tau(loses, classes):.2f}")
 
 
 if __name__ == "__main__":

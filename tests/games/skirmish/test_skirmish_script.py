@@ -44,6 +44,16 @@ def test_an_enemy_turns_on_who_fires_at_it_from_afar() -> None:
     assert target_of(begun, allies={0: Order(attack=0)}) == 0
 
 
+def test_comrades_are_helped_against_those_who_fire_at_them() -> None:
+    # The second zealot is 8 from the marine: beyond 5 and both radii, within 4 more.
+    enemies = [Unit("zealot", 4, 0), Unit("zealot", 8, 0), Unit("zealot", 11, 0)]
+    begun = scene([Unit("marine", 0, 0)], enemies[:2], goal=(14, 0))
+    assert target_of(begun, 1) == -1
+    assert target_of(begun, 1, allies={0: Order(attack=0)}) == 0
+    far = scene([Unit("marine", 0, 0)], [enemies[0], enemies[2]], goal=(14, 0))
+    assert target_of(far, 1, allies={0: Order(attack=0)}) == -1
+
+
 def test_an_enemy_prefers_the_nearest() -> None:
     assert target_of(scene([Unit("marine", 0, 0), Unit("marine", 1, 0)], [Unit("marine", 4, 0)])) == 1
     assert target_of(scene([Unit("marine", 1, 0), Unit("marine", 0, 0)], [Unit("marine", 4, 0)])) == 0
