@@ -53,7 +53,7 @@ def rules_of(
         # The first copy is the loop's own decision, since only it knows when there is a policy.
         roles=(replace(role, snapshot=replace(role.snapshot, from_birth=False)),),
         config=opponents, pool=pool, curriculum=curriculum, mirror_B=(False,), face_B=(True,), seed=Seed.of(seed),
-        total_steps=total_steps, bots=tuple(bots), shadows=shadow,
+        bots=tuple(bots), shadows=shadow,
     )  # fmt: skip
 
 

@@ -84,6 +84,7 @@ class OpponentManager:
             settings, history_weight=initial_history_weight, shadow_weight=shadow_weight, use_shadow=use_shadow,
             use_pool=use_pool, bots=bool(self._bots),
         )  # fmt: skip
+        self._total_steps = total_steps
         self._rules = rules_of(
             size=size, shares=shares, settings=settings, bots=tuple(self._bots), seed=seed, total_steps=total_steps,
             shadow=use_shadow,
@@ -292,7 +293,7 @@ class OpponentManager:
 
     @property
     def _progress(self) -> float:
-        return min(1.0, self._step / self._rules.total_steps)
+        return min(1.0, self._step / self._total_steps)
 
     def _steps(self) -> set[int]:
         return {player.born for player in self._league.state.pool.players}
