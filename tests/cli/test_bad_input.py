@@ -59,7 +59,13 @@ def test_an_empty_game_is_not_the_default_game(sparring, tmp_path, monkeypatch, 
     ("text", "told"),
     [
         ('gme = "kuhn"', "unknown setting 'gme'. Did you mean 'game'?"),
-        ("worlds = 8", "Did you mean 'play.worlds'?"),
+        ("worlds = 8", "It belongs to [play] in a file, to play=PlayConfig(worlds=...) in Python."),
+        ("[ppo]\nlr = 8", "unknown setting 'ppo.lr'. Here it is called 'ppo.learning_rate'."),
+        ("num_envs = 8", "Here it is called 'play.worlds'."),
+        ('preset = "mappo"', "a flag, not a setting of a run: sparring train --config FILE --preset"),
+        ('algorithm_name = "mappo"', "a flag, not a setting of a run: sparring train --config FILE --preset"),
+        ("track = true", "Nothing is sent anywhere"),
+        ("roundness = 8", "Known here: "),
         ('[play]\nworlds = "many"', 'play.worlds must be a whole number, found the text "many".'),
         ("[play]\nworlds = 0", "worlds must be at least 1, found 0."),
         ("[ppo]\nlearning_rate = 'fast'", "ppo.learning_rate: Cannot read the schedule 'fast'."),
@@ -173,6 +179,9 @@ def test_without_a_whole_checkpoint_there_is_no_going_on(sparring, own_run):
 
 def test_a_run_stopped_before_its_first_checkpoint_cannot_be_evaluated(sparring, own_run):
     shutil.rmtree(own_run / "checkpoints")
+    assert "The checkpoints are gone" in sparring("eval", own_run).sentence()
+    for name in ("report.html", "metrics.jsonl", "timing.jsonl"):
+        (own_run / name).unlink()
     assert f"sparring resume {own_run}" in sparring("eval", own_run).sentence()
 
 

@@ -103,3 +103,51 @@ def test_a_whole_checkpoint_that_no_run_would_have_written_is_told(own_run, spar
     told = list(answers(own_run, sparring))
     assert [one for one in told if one[1] == FAILED or "fault of" in one[2]] == []
     assert any("not as a run of this version would have written it" in one[2] for one in told), told
+
+
+def test_a_run_whose_checkpoints_are_gone_is_refused_and_stays_as_it_was(own_run, sparring):
+    shutil.rmtree(own_run / "checkpoints")
+    lines = (own_run / "metrics.jsonl").read_bytes()
+    for words in (["resume", own_run], ["doctor", own_run]):
+        said = sparring(*words).sentence()
+        assert "The checkpoints are gone" in said and "10 iterations" in said and "from a copy" in said
+    assert (own_run / "metrics.jsonl").read_bytes() == lines
+    (own_run / "metrics.jsonl").unlink()  # the report still shows that the run came to an end
+    (own_run / "timing.jsonl").unlink()
+    assert "The checkpoints are gone" in sparring("resume", own_run).sentence()
+
+
+def test_a_run_that_was_stopped_before_its_first_checkpoint_begins_again_and_says_so(own_run, sparring):
+    shutil.rmtree(own_run / "checkpoints")
+    for name in ("report.html", "curves.png", "timing.jsonl"):
+        (own_run / name).unlink()
+    lines = (own_run / "metrics.jsonl").read_text().splitlines(keepends=True)
+    (own_run / "metrics.jsonl").write_text("".join(lines[:4]))  # a checkpoint came after the fourth iteration
+    said = sparring("resume", own_run)
+    assert said.code == ReachedError.exit_code and "before its first checkpoint: it begins again" in said.err
+
+
+@pytest.mark.parametrize(("name", "lost"), [("metrics.jsonl", "evaluations"), ("timing.jsonl", "how long they took")])
+def test_lines_that_are_gone_are_told_by_doctor_and_by_resume_and_kept_in_mind(own_run, sparring, name, lost):
+    (own_run / name).unlink()
+    assert name in (said := sparring("doctor", own_run).sentence()) and "lacks 10 of the 10 iterations" in said
+    said = sparring("resume", own_run, "--total-steps", 3200, "--quiet")
+    assert said.code == ReachedError.exit_code and f"{name} lacks 10" in said.err and lost in said.err
+    run = RunDir.open(own_run)
+    assert run.read_manifest()["lines_from"] == 10
+    (text,) = (line["text"] for line in run.metrics() if line.get("notice") == "lost")
+    assert text.startswith(str(own_run / name))
+    assert sparring("doctor", own_run).code == 0
+    again = sparring("resume", own_run, "--total-steps", 3200, "--quiet")
+    assert "lacks" not in again.err
+
+
+def test_one_line_too_few_is_one_iteration(own_run, sparring):
+    lines = (own_run / "metrics.jsonl").read_text().splitlines(keepends=True)
+    (own_run / "metrics.jsonl").write_text("".join(lines[:3] + lines[4:]))
+    assert "lacks 1 of the 10 iterations" in sparring("doctor", own_run).sentence()
+
+
+def test_results_that_are_gone_are_told_also_where_no_league_needs_them(own_run, sparring):
+    (own_run / "results.db").unlink()
+    assert "results.db is gone: the games before iteration 10" in sparring("doctor", own_run).sentence()

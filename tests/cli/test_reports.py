@@ -1,5 +1,6 @@
 """Tables, curves and pages: the numbers they show, worked out by hand."""
 
+from dataclasses import replace
 from math import nan
 
 import matplotlib.pyplot as plt
@@ -13,9 +14,11 @@ from sparring.reports.curves import (
     curve,
     draw_curves,
     draw_evaluation,
+    draw_seats,
     draw_training,
     hardest_place,
     levels,
+    shows_seats,
 )
 from sparring.reports.page import write_report
 from sparring.reports.tables import LEARNED, full_rows, interval_text, legend, scores_json, spread_text, summary_rows
@@ -51,6 +54,13 @@ def test_the_name_of_what_learned_is_that_of_evaluations():
     from sparring.training import own_evaluation as examine
 
     assert LEARNED == examine.LEARNED
+
+
+def test_what_was_done_in_a_game_has_a_column_with_shares():
+    coins = replace(SCORES[0], counts=(("own_coins", 9.0), ("other_coins", 3.0)))
+    header, rows = summary_rows([coins], MANIFEST)
+    assert dict(zip(header, rows[0], strict=True))["in a game"] == "own_coins 9.00 (75%), other_coins 3.00 (25%)"
+    assert summary_rows([replace(coins, counts=(("removed", 1.5),))], MANIFEST)[1][0][3] == "removed 1.50"
 
 
 def test_the_summary_has_a_row_for_what_learned_beside_the_best_bot_in_its_place():
@@ -165,6 +175,16 @@ def test_where_nobody_wins_the_picture_shows_what_the_learner_earned_with_each_k
     line = {"kind": "train", "seed": 0, "steps": 1, "return/a": 0.0, "earned/past": 3.0, "earned/self": 2.0}
     found = labels(draw_training, [line, {**line, "steps": 2}], {"seats": ["a"], "sides": ["a"]})
     assert found == ["with the past", "with itself"]
+
+
+def test_returns_of_seats_keep_a_place_where_opponents_change_unless_sides_are_alike():
+    line = {"kind": "train", "seed": 0, "steps": 1, "return/a": 0.0, "return/b": 1.0}
+    manifest = {"seats": ["a", "b"], "sides": ["a", "b"]}
+    assert not shows_seats([line], manifest)  # they are the picture of training already
+    changing = {**line, "earned/past/a": 3.0}
+    assert shows_seats([changing], manifest)
+    assert not shows_seats([changing], {**manifest, "alike": True})
+    assert labels(draw_seats, [changing], manifest) == ["a", "b"]
 
 
 def test_where_sides_are_alike_bots_are_met_on_both_and_the_shadow_is_none_of_them():

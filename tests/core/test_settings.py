@@ -113,7 +113,7 @@ def refused(data: dict[str, Any]) -> str:
             {"ppo": {"shadow": {"deccay": 1}}},
             ["unknown setting 'ppo.shadow.deccay'", "Did you mean 'ppo.shadow.decay'?"],
         ),
-        ({"epochs": 3}, ["unknown setting 'epochs'", ".epochs'?"]),
+        ({"epochs": 3}, ["unknown setting 'epochs'", "It belongs to [slow] in a file, to slow=Ppo(epochs=...)"]),
         ({"total": 3}, ["unknown setting 'total'"]),
         ({"zzzzzz": 3}, ["unknown setting 'zzzzzz'", "Known here:", "hidden"]),
     ],

@@ -1,9 +1,14 @@
 """Rows of results as a league reads them. That runs are refused where they differ is tested with the pool command."""
 
-from sparring.league.player import FIRST
+from types import SimpleNamespace
+
+from sparring.league.player import FIRST, Player
+from sparring.league.pool import Pool
 from sparring.league.recount import Row
 from sparring.store.results import ResultRow
+from sparring.store.run_dir import RunDir
 from sparring.training.audit import played
+from sparring.training.keeping import lost_players, player_path
 
 NAMES = ("main", "main_exploiter")
 GUEST, PAST, MAIN = FIRST["guest"], FIRST["past"], FIRST["learner"]
@@ -34,3 +39,15 @@ def test_the_name_of_a_learner_that_is_not_in_the_line_up_is_passed_over_and_so_
 def test_where_nobody_wins_all_games_are_draws_to_the_league():
     unjudged = row(4, "main", "past-0-main", PAST)._replace(wins=0, draws=0, losses=0)
     assert played([unjudged], 0, NAMES, winners=False) == [Row(4, 0, PAST, 0, 6, 0)]
+
+
+def test_a_past_player_is_lost_where_neither_memory_nor_a_file_has_it(tmp_path):
+    in_memory, on_disk, lost = (Player("past", n, f"past-{n}") for n in range(3))
+    built = SimpleNamespace(config=SimpleNamespace(seeds=1), seeds_R=[0])
+    league = SimpleNamespace(state=SimpleNamespace(pool=Pool((in_memory, on_disk, lost), {in_memory: 0})))
+    run = RunDir.create(tmp_path / "run")
+    path = player_path(run, built, 0, on_disk)
+    path.parent.mkdir()
+    path.touch()
+    (sentence,) = lost_players(run, SimpleNamespace(built=built, leagues=[league]))
+    assert "past-2.safetensors is gone" in sentence

@@ -27,7 +27,7 @@ class Doctor:
     """Tell what this installation has, and play a game to see whether it works; check the records of a run."""
 
     run: MaybeRun = None
-    """Folder of a run: its files must be whole, and its results must give the ledgers of its leagues."""
+    """Folder of a run: its files must all be there and whole, and its results must give the ledgers of its leagues."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     json: bool = False
     """Print the result as one JSON object."""
@@ -78,14 +78,16 @@ def examine() -> tuple[dict, list[str]]:
 
 
 def records(path: Path) -> str:
-    """Whether a run's files are as they were written, and what its leagues believe follows from its results; where that
-    is not so, it is an error."""
+    """Whether a run's files are there and as they were written, and what its leagues believe follows from its results;
+    where that is not so, it is an error."""
     from sparring.core.settings import load_toml
-    from sparring.players.condition import condition_of
+    from sparring.players.checkpointed import numbered
+    from sparring.players.condition import condition_of, lost_checkpoints, lost_lines
     from sparring.setup.config import RunConfig
     from sparring.store.run_dir import RunDir
-    from sparring.training.audit import audited, lost_before
+    from sparring.training.audit import audited, lost_before, results_lost
     from sparring.training.control import last_known
+    from sparring.training.keeping import lost_players
 
     run = RunDir.open(path)
     found = condition_of(run)
@@ -93,12 +95,20 @@ def records(path: Path) -> str:
         raise RunError(" ".join(found.damage))
     for read in (run.read_manifest, run.metrics, run.timing, run.exploits):
         read()  # a fact or line that is not what it should be is told
+    config, done = load_toml(RunConfig, run.config_path), max(numbered(run), default=0)
+    gone = [sentence for sentence in (lost_checkpoints(run, config), *lost_lines(run, done)) if sentence]
+    if results_lost(run, done) and not config.changing:  # where opponents change, the audit says more
+        gone.append(f"{run.results_path} is gone: the games before iteration {done} are lost to reports. Restore it.")
+    if gone:
+        raise RunError(" ".join(gone))
     files = f"{found.checkpoints} checkpoints and {found.packages} packages are whole"
     files += f" ({found.unproved} packages of an early format have no checksum)" if found.unproved else ""
-    if not load_toml(RunConfig, run.config_path).changing:
+    if not config.changing:
         return f"{files}; its learners meet nobody but each other, so there are no ledgers to check"
     if lost := lost_before(run):
         return f"{files}; results before iteration {lost} are lost, so ledgers cannot be checked"
     known = last_known(run)
+    if absent := lost_players(run, known.opposition):
+        raise RunError(" ".join(absent))
     rows = audited(run, known.opposition, known.iteration)
     return f"{files}; ledgers agree with {rows:,} rows of results"

@@ -66,7 +66,8 @@ def command(words: list[str]) -> None:
     if arguments.against:
         return play_against(arguments, built, state)
     examine = examination(built, games=arguments.games, deterministic=arguments.deterministic, with_bots_alone=True)
-    scores = score_sides(built.game.spec, examine.teams, examine.play(state, seed=arguments.seed))
+    games = examine.play(state, seed=arguments.seed)
+    scores = score_sides(built.game.spec, examine.teams, games, built.plan.seating.seats_of_side)
     known = {LEARNED: exploitability(built, state), SHADOW: exploitability(built, state, shadow=True)}
     if built.config.roles.oracles:
         known[MIXTURE] = mixture_exploitability(run, last_known(run).opposition)

@@ -3,7 +3,7 @@
 A command of many flags names the usual ones: --help shows these, --help-all shows all. Both pages come from the fields.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, make_dataclass
 from pathlib import Path
 from types import NoneType
@@ -14,6 +14,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
+from sparring.core.words import called_here, nearest, not_here
 
 Arguments = TypeVar("Arguments")
 GameWord = Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[GAME]", help_behavior_hint="")]
@@ -97,11 +98,12 @@ def parse(
     usual: Collection[str] = (),
     examples: Sequence[str] = (),
 ) -> Arguments:
-    """The arguments of a command; a wrong flag ends the program with tyro's message and code 2.
+    """The arguments of a command; a wrong value of a flag ends the program with tyro's message and code 2.
 
     `usual` are the fields that --help shows; none: all of them. `shown` makes, of what else was said, the values that
     help shows as defaults.
     """
+    check_known(kind, words, command)
     asked = next((word for word in words if word in (*HELP, HELP_ALL)), None)
     if asked is None:
         return _read(kind, words, command)
@@ -116,6 +118,37 @@ def parse(
             print("\n".join(("examples:", *(f"  {line}" for line in examples))))
         if short:
             print(f"These are the flags most people use. All of them: sparring {command} {HELP_ALL}")
+
+
+def check_known(kind: type, words: Sequence[str], command: str) -> None:
+    """Refuse a flag that there is not, with what it is called here or what was probably meant."""
+    known = set(_flags(kind))
+    for word in (word for word in words if word.startswith("--") and word not in (*HELP, HELP_ALL)):
+        name = word[2:].partition("=")[0].replace("-", "_")
+        if name in known or name.removeprefix("no_") in known:
+            continue
+        ours, remark = called_here(name)
+        if ours.strip("_") in known:
+            hint = f"Here it is called {_flag(ours)}{f' ({remark})' if remark else ''}."
+        elif answer := not_here(name):
+            hint = f"{answer}."
+        else:
+            near = nearest(name, known)
+            hint = f"Did you mean {_flag(near)}?" if near else f"All flags: sparring {command} {HELP_ALL}"
+        raise ConfigError(f"Unknown flag {word.partition('=')[0]}. {hint}")
+
+
+def _flags(kind: type) -> Iterator[str]:
+    """The names of all flags, those of tables within included."""
+    for name, hint in get_type_hints(kind).items():
+        if is_dataclass(hint) and hint is not Schedule:
+            yield from _flags(hint)  # type: ignore[arg-type]
+        else:
+            yield name.strip("_")
+
+
+def _flag(name: str) -> str:
+    return f"--{name.strip('_').replace('_', '-')}"
 
 
 def named(words: Sequence[str]) -> frozenset[str]:
@@ -159,5 +192,5 @@ def check_needs(arguments: Any, needs: Mapping[str, str]) -> None:
     for name, switch in needs.items():
         default = type(arguments).__dataclass_fields__[name].default
         if getattr(arguments, name) != default and not getattr(arguments, switch):
-            asked, needed = (f"--{field.strip('_').replace('_', '-')}" for field in (name, switch))
+            asked, needed = _flag(name), _flag(switch)
             raise ConfigError(f"{asked} does nothing without {needed}. Add {needed}, or leave {asked} out.")

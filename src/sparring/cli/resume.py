@@ -45,6 +45,7 @@ def command(words: list[str]) -> int:
     prepare(arguments.machine)
     from sparring.cli import finish
     from sparring.players.checkpointed import newest
+    from sparring.players.condition import lost_checkpoints, lost_lines
     from sparring.store.run_dir import RunDir
     from sparring.training.audit import results_lost
     from sparring.training.runs import awaits_evaluation, differences, reopen, resume
@@ -53,6 +54,10 @@ def command(words: list[str]) -> int:
     total_steps = arguments.total_steps or None
     asked = {"schedules": arguments.schedules, "eval_games": arguments.eval_games}
     built, checkpoint = reopen(run, total_steps, **asked), newest(run)
+    if checkpoint is None and not lost_checkpoints(run, built.config):
+        note(f"{run.path} was stopped before its first checkpoint: it begins again.")
+    for line in lost_lines(run, checkpoint.iteration) if checkpoint else ():
+        note(f"{line} The run goes on without them.")
     if total_steps is not None:
         for line in lengthened(reopen(run), built, checkpoint.iteration if checkpoint else 0):
             note(line)

@@ -14,6 +14,7 @@ from sparring.cli.signals import heard
 from sparring.cli.watch import Watch
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.fields import overlaid
+from sparring.core.names import is_file_name
 from sparring.core.settings import load_toml
 from sparring.games.registry import overview
 from sparring.recipes import presets
@@ -88,6 +89,10 @@ def command(words: list[str]) -> int:
     )
     given = named(words)
     check_needs(arguments, NEEDS)
+    if arguments.name and not is_file_name(arguments.name):
+        raise ConfigError(
+            f"--name must be the plain name of a folder, found {arguments.name!r}. Say with --runs where it shall be."
+        )
     if not names_game(arguments, given):
         raise ConfigError(f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(overview())}.")
     prepare(arguments.machine)

@@ -11,17 +11,19 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, wraps
 from math import isnan
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sparring.core.errors import ConfigError
-from sparring.core.fields import RANGE, check_range
+from sparring.core.fields import RANGE, check_range, check_ranges
 from sparring.core.schedules import Schedule
+from sparring.core.words import FLAGS, called_here, nearest, not_here
 
 C = TypeVar("C")
 
@@ -181,14 +183,70 @@ def _nearest_value(kind: type, value: Any, default: Any) -> Any:
 
 
 def _unknown_setting(cls: type, key: str, place: _Place) -> ConfigError:
-    near = get_close_matches(key, _settings(cls), n=1, cutoff=0.6)
-    if near:
-        hint = f"Did you mean {'.'.join(place.at(near[0]).path)!r}?"
-    else:
-        elsewhere = {path[-1]: ".".join(path) for path in _paths(place.root)}  # the right word in the wrong table
-        near = get_close_matches(key, elsewhere, n=1, cutoff=0.6)
-        hint = f"Did you mean {elsewhere[near[0]]!r}?" if near else f"Known here: {', '.join(sorted(_settings(cls)))}."
-    return ConfigError(f"{place.where}: unknown setting {'.'.join(place.at(key).path)!r}. {hint}")
+    return ConfigError(f"{place.where}: unknown setting {'.'.join(place.at(key).path)!r}. {_hint(cls, key, place)}")
+
+
+def _hint(cls: type, key: str, place: _Place) -> str:
+    """What was probably meant: the right word in the wrong table, a word of another library, a flag, or a slip."""
+    paths = {path[-1]: path for path in _paths(place.root)}
+    here, (ours, remark) = _settings(cls), called_here(key)
+    if key in paths and len(paths[key]) > 1:
+        table, kind = ".".join(paths[key][:-1]), _table_at(place.root, paths[key][:-1]).__name__
+        return f"It belongs to [{table}] in a file, to {table}={kind}({key}=...) in Python."
+    if ours in here or ours in paths:
+        called = ".".join(place.at(ours).path if ours in here else paths[ours])
+        return f"Here it is called {called!r}{f' ({remark})' if remark else ''}."
+    if key in FLAGS or ours in FLAGS:
+        flag = (ours or key).replace("_", "-")
+        return f"That is a flag, not a setting of a run: sparring train --config FILE --{flag} ..."
+    if answer := not_here(key):
+        return f"{answer}."
+    if near := nearest(key, here):
+        return f"Did you mean {'.'.join(place.at(near).path)!r}?"
+    if near := nearest(key, paths):
+        return f"Did you mean {'.'.join(paths[near])!r}?"
+    return f"Known here: {', '.join(sorted(here))}."
+
+
+def _table_at(cls: type, path: tuple[str, ...]) -> type:
+    for name in path:
+        hint = _hints(cls)[name]
+        cls = next(kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and is_dataclass(kind))
+    return cls
+
+
+def explained(cls: type[C]) -> type[C]:
+    """A dataclass of settings that answers a name it does not have as a file of settings does."""
+    make = cls.__init__
+
+    @wraps(make)
+    def explaining(self: Any, *values: Any, **named: Any) -> None:
+        if values:
+            example = f"{cls.__name__}({next(iter(_settings(cls)))}=...)"
+            raise ConfigError(
+                f"{cls.__name__} takes settings by name, found {values[0]!r}. Write for example: {example}"
+            )
+        for name in named:
+            if name not in _settings(cls):
+                raise _unknown_setting(cls, name, _Place(cls.__name__, cls))
+        make(self, **named)
+
+    cls.__init__ = explaining
+    return cls
+
+
+def checked_types(config: C) -> C:
+    """The config with every value of the type its setting has; a number stands for a constant schedule, a list for a
+    tuple. All else is refused as in a file."""
+    if not is_dataclass(config):
+        raise ConfigError(f"Expected settings such as RunConfig(game='kuhn'), found {config!r}.")
+    name = type(config).__name__
+    with suppress(TypeError, AttributeError):  # of a wrong type, which is told below
+        check_ranges(config)
+    try:
+        return from_dict(type(config), to_dict(config), where=name)
+    except (TypeError, AttributeError) as error:
+        raise ConfigError(f"{name}: {error}") from None
 
 
 def _paths(cls: type, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -30,6 +30,7 @@ class MatchGames(NamedTuple):
     length_G: np.ndarray
     outcome_GK: np.ndarray
     cause_GK: np.ndarray | None = None
+    count_GSJ: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class SideScore:
     """The same of points, 1 for a win and one half for a draw; empty where games are not won or lost."""
     causes: tuple[tuple[str, int], ...] = ()
     """How often each cause ended the game for the side, the most frequent first."""
+    counts: tuple[tuple[str, float], ...] = ()
+    """How often a seat of the side did what the game counts, in a game on average."""
 
     @cached_property
     def mean_return(self) -> Interval:
@@ -66,14 +69,22 @@ class SideScore:
 
 
 def score_sides(
-    spec: GameSpec, lineups: Sequence[tuple[str, ...]], games_of_seed: Sequence[Sequence[MatchGames]]
+    spec: GameSpec,
+    lineups: Sequence[tuple[str, ...]],
+    games_of_seed: Sequence[Sequence[MatchGames]],
+    seats_of_side: Sequence[tuple[int, ...]] = (),
 ) -> list[SideScore]:
-    """games_of_seed[r][b]: the games of line-up b with the players of seed r."""
+    """games_of_seed[r][b]: the games of line-up b with the players of seed r.
+
+    `seats_of_side`: the sides as they are driven, where the seats of one side of the game learn apart. Each has returns
+    of its own, and wins with its side.
+    """
     scores = []
     for b, teams in enumerate(lineups):
         played = [games[b] for games in games_of_seed]
         length = float(np.concatenate([games.length_G for games in played]).mean())
-        for side, seats in enumerate(spec.seats_of_side):
+        for driven, seats in enumerate(seats_of_side or spec.seats_of_side):
+            side = spec.side_of_seat[seats[0]]
             returns = tuple(Moments.of(games.return_GS[:, list(seats)].mean(axis=1)) for games in played)
             outcomes = [np.sign(games.outcome_GK[:, side]) for games in played]
             outcome_G = np.concatenate(outcomes)
@@ -84,7 +95,8 @@ def score_sides(
             others = ", ".join(team for k, team in enumerate(teams) if k != side)
             counts = (len(outcome_G), wins, draws, losses, length)
             won = tuple(Moments.of((outcome + 1) / 2) for outcome in outcomes)
-            scores.append(SideScore(side, teams[side], others, *counts, returns, won, causes_of(spec, played, side)))
+            told = causes_of(spec, played, side), counts_of(spec, played, seats)
+            scores.append(SideScore(driven, teams[side], others, *counts, returns, won, *told))
     return scores
 
 
@@ -95,6 +107,13 @@ def causes_of(spec: GameSpec, played: Sequence[MatchGames], side: int) -> tuple[
         spec.causes[int(c)] for games in played if games.cause_GK is not None for c in games.cause_GK[:, side]
     )
     return tuple(counts.most_common())
+
+
+def counts_of(spec: GameSpec, played: Sequence[MatchGames], seats: Sequence[int]) -> tuple[tuple[str, float], ...]:
+    found = [games.count_GSJ[:, list(seats)] for games in played if games.count_GSJ is not None]
+    if not spec.counts or not found:
+        return ()
+    return tuple(zip(spec.counts, np.concatenate(found).mean(axis=(0, 1)).tolist(), strict=True))
 
 
 def merged(scores: Sequence[SideScore]) -> list[SideScore]:
@@ -115,5 +134,9 @@ def merged(scores: Sequence[SideScore]) -> list[SideScore]:
             for of_parts in ([part.returns for part in parts], [part.scores for part in parts])
         )
         counts = (games, wins, draws, losses, length)
-        found.append(SideScore(-1, team, opponents, *counts, returns, won, tuple(causes.most_common())))
+        did: Counter[str] = Counter()
+        for part in parts:
+            did.update({name: mean * part.games / games for name, mean in part.counts})
+        told = tuple(causes.most_common()), tuple(did.items())
+        found.append(SideScore(-1, team, opponents, *counts, returns, won, *told))
     return found

@@ -80,7 +80,7 @@ class League:
 
     def report(self, played: Played) -> None:
         """Take what an iteration showed, in time to be read. Games against oneself show nothing."""
-        mine = tuple(row for row in played.meetings if row.player != self._learner(self.learner_of(row.block)))
+        mine = tuple(row for row in played.meetings if row.player != self.players[self.learner_of(row.block)])
         inbox = received(
             self.state.inbox, replace(played, meetings=mine), blocks=len(self.state.blocks), last=self.state.iteration
         )
@@ -104,9 +104,6 @@ class League:
     def members(self) -> tuple[Member, ...]:
         return members(self.rules, self.state)
 
-    def _learner(self, learner: int) -> Player:
-        return self.rules.players[learner]
-
     # What was played.
 
     def _learn_from(self, played: Played) -> None:
@@ -126,7 +123,7 @@ class League:
                 self.state = replace(self.state, book=book)
 
     def _climb(self, learner: int, score: Score) -> None:
-        levels, career = self.rules.levels(learner), self.state.careers[learner]
+        levels, career = self.rules.levels[learner], self.state.careers[learner]
         if levels:
             standing, event = moved(career.standing, levels, score, self.rules.curriculum)
             self.state = with_career(self.state, learner, replace(career, standing=standing))
@@ -161,10 +158,10 @@ class League:
                 self.news += events
         return outlook if self.state is judged else self.outlook(progress)
 
-    def descended(self, parent_M: np.ndarray, iteration: int) -> None:
-        """Learners became copies of others before this iteration was played."""
-        for learner in np.flatnonzero(parent_M != np.arange(len(parent_M))).tolist():
-            self.state = begun_anew(self.state, learner, iteration, self.rules.players[parent_M[learner]])
+    def descended(self, parents: Mapping[int, int], iteration: int) -> None:
+        """Learners became copies of these others before this iteration was played."""
+        for learner, parent in parents.items():
+            self.state = begun_anew(self.state, learner, iteration, self.rules.players[parent])
 
     # Who meets whom.
 
@@ -174,7 +171,7 @@ class League:
         table = table_of(rules, self.state, iteration, progress)
         if only:
             names = [[branch.name == only for branch in role.branches] for role in rules.roles]
-            table = replace(table, share_LK=np.array(names, float), governed=None)
+            table = replace(table, share_LK=np.array(names, float))
         generator = (rules.seed / "league" / iteration / "kinds").generator()
         draws, counts = draw_players(outlook, table, generator)
         for what, times in counts.items():
@@ -227,7 +224,8 @@ class League:
         """Whom the learner meets next, `count` times at once, so that shares are kept as in as many blocks; `only`: by
         this branch alone, as far as anybody is there."""
         iteration, rules, blocks = self._next_iteration(), self.rules, self.state.blocks
-        self.reseat(rules.mirror_B * count, rules.face_B * count)
+        led = replace(rules.curriculum, curriculum=rules.curriculum.curriculum and not only)
+        self.rules = replace(rules, mirror_B=rules.mirror_B * count, face_B=rules.face_B * count, curriculum=led)
         self.state = replace(self.state, blocks=blocks * count)
         self._give(iteration, progress, self.outlook(progress), only)
         found = tuple(block.next for block in self.state.blocks)
@@ -236,7 +234,7 @@ class League:
 
     def learn(self, draw: Draw, score: Score) -> bool:
         """Read games against one that was drawn; not those against oneself, nor against one who has left."""
-        if draw.player == self._learner(0) or draw.player not in self.state.book.roll.column:
+        if draw.player == self.players[0] or draw.player not in self.state.book.roll.column:
             return False
         row = Meeting(0, draw.player, draw.probability, draw.weakened, score.games, *score)
         played, blocks = Played(self.state.iteration or 0, (row,), (True,)), self.state.blocks
@@ -345,9 +343,12 @@ class League:
                 said = said or by_hand
         return SharesSet(said)
 
-    def _check_share(self, name: str, share: float, names: set[str]) -> None:
+    def _check_share(self, name: str, share: Any, names: set[str]) -> None:
+        """Refuse a share that cannot be given; it may come from a file."""
         if name not in names:
-            raise ConfigError(unknown("share", name, sorted(names)))
+            raise ConfigError(unknown("share", name, names))
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise ConfigError(f"The share of {name} must be a number in [0, 1], found {share!r}.")
         if share and name == "bots" and not any(player.kind == "bot" for player in self.rules.players):
             raise ConfigError("This game has no bots to give a share to.")
         if share and name == "history" and not self.rules.pool.pool_size:

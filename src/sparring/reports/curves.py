@@ -18,7 +18,8 @@ from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
 from sparring.statistics.intervals import mean_interval
 
 MOST_POINTS = 400
-MOST_LINES = 6
+MOST_LINES = 10
+"""As many as there are colours."""
 HEALTH = {
     "entropy": "entropy of the policy, nats",
     "explained_variance": "critic: explained variance (1 = perfect)",
@@ -73,9 +74,12 @@ def draw_curves(lines: Lines, manifest: Mapping[str, Any]) -> bytes:
     training = [line for line in lines if line["kind"] == "train"]
     evaluated = [line for line in lines if line["kind"] == "eval"]
     last = max((line["steps"] for line in (*training, *evaluated)), default=1)
-    layout: list[Any] = [["training"] * 3 + ["evaluation"] * 3, [name for name in HEALTH for _ in range(2)]]
+    above = ["training", *["seats"] * shows_seats(training, manifest), "evaluation"]
+    layout: list[Any] = [[name for name in row for _ in range(6 // len(row))] for row in (above, list(HEALTH))]
     figure, axes = plt.subplot_mosaic(layout, figsize=(13, 8), height_ratios=[3, 2], layout="constrained")
     draw_training(axes["training"], training, manifest)
+    if "seats" in axes:
+        draw_seats(axes["seats"], training, manifest)
     draw_evaluation(axes["evaluation"], evaluated, manifest)
     for name, title in HEALTH.items():
         draw_health(axes[name], name, title, training, manifest)
@@ -92,9 +96,16 @@ def draw_curves(lines: Lines, manifest: Mapping[str, Any]) -> bytes:
     return picture.getvalue()
 
 
+def shows_seats(lines: Lines, manifest: Mapping[str, Any]) -> bool:
+    """Whether returns of seats need a place of their own: where opponents change, but for equals, of whom they say
+    nothing."""
+    met = any(key.startswith(("points/", "earned/")) for line in lines for key in line)
+    return met and not manifest.get("alike")
+
+
 def draw_training(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None:
     """Where opponents change, points against each kind of them, or returns with each where nobody wins; else returns of
-    the seats, which between equals say nothing."""
+    the seats."""
     axis.set_title("training games")
     keys = {key for line in lines for key in line}
     met = sorted(key for key in keys if key.startswith("points/"))
@@ -107,7 +118,13 @@ def draw_training(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None
             kind, _, learner = key.partition("/")[2].partition("/")
             plot(axis, curve(lines, [key]), f"{learner} {'against' if met else 'with'} {KINDS.get(kind, kind)}".strip())
         legend(axis)
-        return
+    else:
+        draw_seats(axis, lines, manifest)
+
+
+def draw_seats(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None:
+    """Returns of the seats; those of a team together, where one policy drives it."""
+    axis.set_title("training games, by seat")
     axis.set_ylabel("return of a seat in a game")
     in_teams = len(manifest["sides"]) < len(manifest["seats"])
     by_stem: dict[str, list[str]] = defaultdict(list)

@@ -17,6 +17,7 @@ LEFT = (
     "against",
     "driven by",
     "ended by",
+    "in a game",
     "best bot, points",
     "best bot, return",
     "a bot in its place, return",
@@ -49,19 +50,32 @@ def causes_text(score: SideScore) -> str:
     return ", ".join(f"{cause} {count / score.games:.0%}" for cause, count in score.causes[:2])
 
 
+def counts_text(score: SideScore) -> str:
+    """What a seat did in a game, and the share of each where several things are counted."""
+    total = sum(mean for _, mean in score.counts)
+    share = {name: f" ({mean / total:.0%})" if total and len(score.counts) > 1 else "" for name, mean in score.counts}
+    return ", ".join(f"{name} {mean:.2f}{share[name]}" for name, mean in score.counts)
+
+
 def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], before: Sequence[SideScore] = ()) -> Rows:
-    """One row for each side that learned and each opponent, beside the bot that did best in the learner's place."""
+    """One row for each side that learned and each opponent, beside the bot that did best in the learner's place. Of
+    several opponents those that are of one kind: the full table has the rest."""
     if manifest.get("alike") and has_points(scores):
         return ladder_rows(scores, before)
-    scores = folded(scores) if manifest.get("many_alike") else scores
+    many_alike = manifest.get("many_alike")
+    scores = folded(scores) if many_alike else scores
     versus, won = has_opponents(scores), has_points(scores)
     judged_by = "points" if won else "return"
-    best_of = "a bot in its place" if manifest.get("many_alike") else "best bot"
-    header = ["side"] + ["against"] * versus + ["return"] + ["points"] * won + [f"{best_of}, {judged_by}"]
+    best_of = "a bot in its place" if many_alike else "best bot"
+    counts = any(score.counts for score in scores)
+    header = ["side"] + ["against"] * versus + ["return"] + ["points"] * won + ["in a game"] * counts
+    header += [f"{best_of}, {judged_by}"]
     rows = []
-    for score in sorted((s for s in scores if s.team == LEARNED), key=lambda s: s.side):
+    learned = [s for s in scores if s.team == LEARNED and (many_alike or len({*s.opponents.split(", ")}) == 1)]
+    for score in sorted(learned, key=lambda s: s.side):
         best = best_bot(score, scores)
         row = [side_name(manifest, score.side)] + [score.opponents] * versus + measures(score, won)
+        row += [counts_text(score)] * counts
         rows.append([*row, f"{best.team} {judged(best)}" if best else ""])
     return header, rows
 
@@ -147,8 +161,10 @@ def legend(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> str:
     games = max((score.games for score in scores), default=0)
     over = f"{manifest['seeds']} seeds" if manifest["seeds"] > 1 else "games"
     points = "; points: share won, a draw one half" if has_points(scores) else ""
-    alike = " Sides are alike: one stands for all." if manifest.get("many_alike") else ""
-    return f"{games} games each. Return of a seat: mean over {over}{points}. With 95 % intervals.{alike}"
+    said = " Sides are alike, and one policy drives them: one stands for all." if manifest.get("many_alike") else ""
+    if not said and any(len({*score.opponents.split(", ")}) > 1 for score in scores):
+        said = " Against mixed company: in the full table of the report."
+    return f"{games} games each. Return of a seat: mean over {over}{points}. With 95 % intervals.{said}"
 
 
 def spread_text(interval: Interval) -> str:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from sparring.core.fields import setting
 from sparring.core.schedules import Schedule
+from sparring.core.settings import explained
 from sparring.core.sizes import LARGEST, MANY
 from sparring.league.config import CurriculumConfig, DefeatsConfig, OpponentsConfig, PoolConfig
 from sparring.league.gates import GateConfig
@@ -56,6 +57,7 @@ class CheckpointConfig:
     """How many checkpoints stay on disk, at least 1."""
 
 
+@explained
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
     game: str = "particles:spread"

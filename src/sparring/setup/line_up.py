@@ -27,6 +27,11 @@ class LineUp:
     def names(self) -> tuple[str, ...]:
         return tuple(name for group in self.learners for name in group)
 
+    @property
+    def one_drives_all(self) -> bool:
+        """Whether one policy drives every side that learns, so that where sides are alike one stands for all."""
+        return len(set(self.player_of_side().values())) == 1
+
     def place_of(self, learner: int) -> tuple[int, int]:
         """Learning group and row of the learner of a running number."""
         places = [(group, row) for group, names in enumerate(self.learners) for row in range(len(names))]

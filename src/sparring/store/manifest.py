@@ -12,7 +12,7 @@ from sparring.core.errors import RunError
 
 _PACKAGES = ("sparring", "jax", "jaxlib", "equinox", "optax", "numpy")
 _KINDS: dict[type, tuple[str, ...]] = {
-    int: ("seed", "seeds", "iterations", "steps_per_iteration", "results_from"),
+    int: ("seed", "seeds", "iterations", "steps_per_iteration", "results_from", "lines_from"),
     str: ("game", "score"),
     bool: ("alike", "many_alike", "watchable"),
     list: ("sides", "seats", "learners"),

@@ -40,10 +40,10 @@ def against(
         deterministic=deterministic,
     )  # fmt: skip
     played = [match({**players_of_seed(built, state, r), **guests}, seed=seed + r) for r in range(built.config.seeds)]
-    if spec.sides == 2 and spec.exchangeable_sides:
-        scores = [score for score in score_sides(spec, teams, played) if score.team == LEARNED]
+    scores = [score for score in score_sides(spec, teams, played, sides) if score.team == LEARNED]
+    if spec.sides == 2 and spec.exchangeable_sides and built.lineup.one_drives_all:
         return [replace(score, side=0) for score in merged(scores)]
-    return [score for score in score_sides(spec, teams, played) if score.team == LEARNED]
+    return scores
 
 
 def seatings(spec: GameSpec, name: str, opponent: Entrant, built: Built) -> list[Teams]:

@@ -65,6 +65,18 @@ def restore_players(run: RunDir, opposition: Opposition, state: TrainState, star
                 write_past(run, built, r, player, taken(state.pool, r, league.state.pool.rows[player]))
 
 
+def lost_players(run: RunDir, opposition: Opposition) -> list[str]:
+    """Members whose weights are in no file: those in memory are in the checkpoint too, and `resume` writes them."""
+    built, leagues = opposition.built, zip(opposition.built.seeds_R, opposition.leagues, strict=False)
+    paths = (
+        player_path(run, built, int(seed), player)
+        for seed, league in leagues
+        for player in league.state.pool.players
+        if player not in league.state.pool.rows
+    )
+    return [f"{path} is gone, and its player is still in the pool. Restore it." for path in paths if not path.exists()]
+
+
 def is_whole(path: Path) -> bool:
     """Whether a package is there as it was written; a damaged one is written again like one that is gone."""
     try:

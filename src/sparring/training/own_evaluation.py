@@ -41,7 +41,7 @@ def examination(built: Built, *, games: int, deterministic: bool, with_bots_alon
     game_side = [spec.side_of_seat[seats[0]] for seats in seating.seats_of_side]
     learned = {game_side[side] for side in learner_of}
     choices = [[LEARNED] * (side in learned) + [RANDOM, *built.game.bots().fitting(side)] for side in range(spec.sides)]
-    if spec.sides > 2 and spec.exchangeable_sides and len(set(learner_of.values())) == 1:
+    if spec.sides > 2 and spec.exchangeable_sides and built.lineup.one_drives_all:
         teams = teams_of_alike(choices[0], spec.sides, with_bots_alone=with_bots_alone)
     else:
         teams = all_teams(choices, with_bots_alone=with_bots_alone)

@@ -12,6 +12,7 @@ from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml, to_toml
 from sparring.games.game import Game
 from sparring.players.checkpointed import believing, leaders_of, newest
+from sparring.players.condition import lost_checkpoints, lost_lines
 from sparring.players.guests import as_saved, guests_of, invite
 from sparring.setup.beginning import Beginning, first_state, with_origin
 from sparring.setup.build import Built, build, shaping_weights
@@ -25,6 +26,7 @@ from sparring.store.checkpoints import Checkpoint
 from sparring.store.manifest import manifest_facts
 from sparring.store.run_dir import RunDir
 from sparring.training.audit import audited, results_lost
+from sparring.training.notices import EVERYBODY, noticed
 from sparring.training.opposition import Opposition
 from sparring.training.population import Population
 from sparring.training.train import Summary, Watching, train
@@ -47,7 +49,7 @@ def start(
     A `game` of one's own need not be registered; the config then only names it.
     """
     built = build(config, game=game)
-    state = first_state(built)
+    config, state = built.config, first_state(built)
     if warm is not None:
         state = with_origin(Beginning.of(built), warmed(built, state, warm))
     guests = guests_of(config, built.game)
@@ -75,6 +77,8 @@ def resume(
     With other steps schedules are stretched to the new length, or kept at the old one; None: as the run did before.
     """
     run = RunDir.open(path)
+    if gone := lost_checkpoints(run, load_toml(RunConfig, run.config_path)):
+        raise RunError(gone)
     built = reopen(run, total_steps, game, schedules=schedules, eval_games=eval_games)
     with run.writing():
         checkpoint = newest(run)
@@ -96,6 +100,9 @@ def resume(
             run.forget_last_evaluation(begin - 1)
         if lost:
             run.write_manifest({**run.read_manifest(), "results_from": begin})
+        if gaps := lost_lines(run, begin):
+            run.write_manifest({**run.read_manifest(), "lines_from": begin})
+            run.append_metrics([noticed(begin - 1, built.config.seed, EVERYBODY, "lost", gap) for gap in gaps])
         if total_steps is not None or eval_games is not None:
             run.write_text(run.config_path, to_toml(built.config))
             run.write_manifest({**run.read_manifest(), "iterations": built.iterations})
@@ -163,7 +170,8 @@ def trained_state(run: RunDir) -> tuple[Built, TrainState]:
     built = reopen(run, trains=False)
     checkpoint = newest(run)
     if checkpoint is None:
-        raise RunError(f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")
+        gone = lost_checkpoints(run, built.config)
+        raise RunError(gone or f"{run.path} has no checkpoint yet. Resume it: sparring resume {run.path}")
     with believing(checkpoint.path):
         built, _ = as_saved(built, run, checkpoint.meta.get("opposition", {}))
     return built, in_front(restored(built, checkpoint), leaders_of(checkpoint))
@@ -177,16 +185,17 @@ def facts(built: Built) -> dict[str, Any]:
 def labels(built: Built) -> dict[str, Any]:
     """What the run is: the part of the facts that follows from its settings and its game."""
     spec, config = built.game.spec, built.config
+    alike = spec.exchangeable_sides and built.lineup.one_drives_all  # several networks are judged one by one
     return {
         "game": config.game,
         "seed": config.seed,
         "seeds": config.seeds,
-        "sides": [side_label(spec, seats) for seats in spec.seats_of_side],
+        "sides": [side_label(spec, seats) for seats in built.plan.seating.seats_of_side],
         "seats": list(spec.seat_names),
         "score": spec.score,
-        "alike": spec.sides == 2 and spec.exchangeable_sides,
+        "alike": spec.sides == 2 and alike,
         "watchable": type(built.game).scene is not Game.scene,
-        "many_alike": spec.sides > 2 and spec.exchangeable_sides,
+        "many_alike": spec.sides > 2 and alike,
         "learners": list(built.lineup.names),
         "iterations": built.iterations,
         "steps_per_iteration": built.steps_per_iteration,

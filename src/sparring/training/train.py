@@ -128,7 +128,10 @@ class Training:
         if examine and not stopping:  # after the last checkpoint: an evaluation that breaks loses no training
             games, exact = self.evaluate(examine, iteration, self.population.leaders)
         scores, first = (
-            score_sides(self.built.game.spec, examine.teams, g) if examine and g else [] for g in (games, untrained)
+            score_sides(self.built.game.spec, examine.teams, g, self.built.plan.seating.seats_of_side)
+            if examine and g
+            else []
+            for g in (games, untrained)
         )
         return Summary(self.state, iteration + 1, not stopping, programs.compilations, scores, first, exact)
 
