@@ -210,7 +210,8 @@ def snowdrift(
         seat_names=tuple(f"agent_{s}" for s in range(agents)),
         counts=("removed",),
         terms=(Term("near_drift", "potential", "nearness of the nearest drift, from 0 to 1"),),
-        suits=(*DILEMMA, ("discount", 0.9)),  # waiting for somebody else must cost something
+        # Waiting for somebody else must cost something.
+        suits=(*DILEMMA, ("shaping", ("near_drift=2 -> 0",)), ("discount", 0.9)),
     )
     return Snowdrift(spec, SnowdriftRules(jnp.asarray(6.0, float), jnp.asarray(4.0, float)), size, drifts, view)
 
