@@ -27,7 +27,10 @@ POLICY = "policy"
 WHERE = "OpponentManager"
 OF_POOL = ("snapshot_every", "snapshot_mark", "eviction")
 """Settings of a pool that a loop outside has; its size has a word of its own, and it knows no guests."""
-OF_OTHERS = {field.name for kind in (OpponentsConfig, CurriculumConfig, GateConfig) for field in fields(kind)}
+OF_OTHERS = {field.name for kind in (OpponentsConfig, CurriculumConfig, GateConfig) for field in fields(kind)} - {
+    "ladder"
+}
+"""The bots that are handed over are the ladder."""
 THREE_ALIKE = {"current": 1.0, "shadow": 1.0, "history": 1.0}
 
 
@@ -41,12 +44,12 @@ def rules_of(
             raise ConfigError(unknown(f"setting of {WHERE}", name, (*OF_OTHERS, *OF_POOL)))
     if total_steps < 1 or size < 1:
         raise ConfigError(f"total_steps and max_pool_size must be at least 1, found {total_steps} and {size}.")
-    asked = {"ladder": list(bots), **shares, **settings}
+    asked = {**shares, **settings}
     opponents, curriculum = _read(OpponentsConfig, asked), _read(CurriculumConfig, asked)
     gate, pool = _read(GateConfig, asked), _read(PoolConfig, {**asked, "pool_size": size})
     check_opponents(opponents, pool, curriculum)
     check_gate(gate)
-    check_asked_of_game(opponents, curriculum, bots=len(opponents.ladder), can_mirror=(True,), can_face=(True,))
+    check_asked_of_game(opponents, curriculum, bots=len(bots), can_mirror=(True,), can_face=(True,))
     role = mixture(opponents, every=snapshot_interval(pool, total_steps), mark=pool.snapshot_mark, gate=gate)
     return Rules(
         names=(POLICY,),

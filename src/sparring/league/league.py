@@ -171,7 +171,7 @@ class League:
         table = table_of(rules, self.state, iteration, progress)
         if only:
             names = [[branch.name == only for branch in role.branches] for role in rules.roles]
-            table = replace(table, share_LK=np.array(names, float), governed=None)
+            table = replace(table, share_LK=np.array(names, float))
         generator = (rules.seed / "league" / iteration / "kinds").generator()
         draws, counts = draw_players(outlook, table, generator)
         for what, times in counts.items():
@@ -224,7 +224,8 @@ class League:
         """Whom the learner meets next, `count` times at once, so that shares are kept as in as many blocks; `only`: by
         this branch alone, as far as anybody is there."""
         iteration, rules, blocks = self._next_iteration(), self.rules, self.state.blocks
-        self.reseat(rules.mirror_B * count, rules.face_B * count)
+        led = replace(rules.curriculum, curriculum=rules.curriculum.curriculum and not only)
+        self.rules = replace(rules, mirror_B=rules.mirror_B * count, face_B=rules.face_B * count, curriculum=led)
         self.state = replace(self.state, blocks=blocks * count)
         self._give(iteration, progress, self.outlook(progress), only)
         found = tuple(block.next for block in self.state.blocks)
@@ -233,7 +234,7 @@ class League:
 
     def learn(self, draw: Draw, score: Score) -> bool:
         """Read games against one that was drawn; not those against oneself, nor against one who has left."""
-        if draw.player == self.rules.players[0] or draw.player not in self.state.book.roll.column:
+        if draw.player == self.players[0] or draw.player not in self.state.book.roll.column:
             return False
         row = Meeting(0, draw.player, draw.probability, draw.weakened, score.games, *score)
         played, blocks = Played(self.state.iteration or 0, (row,), (True,)), self.state.blocks
