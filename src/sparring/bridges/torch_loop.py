@@ -84,7 +84,6 @@ class OpponentManager:
             settings, history_weight=initial_history_weight, shadow_weight=shadow_weight, use_shadow=use_shadow,
             use_pool=use_pool, bots=bool(self._bots),
         )  # fmt: skip
-        self._total_steps = total_steps
         self._rules = rules_of(
             size=size, shares=shares, settings=settings, bots=tuple(self._bots), seed=seed, total_steps=total_steps,
             shadow=use_shadow,
