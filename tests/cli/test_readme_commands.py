@@ -29,9 +29,12 @@ def test_poker_settles_and_its_policy_to_deploy_is_named(sparring, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     assert sparring(*POKER, "--quiet").code == 0
     told = json.loads(sparring(*EXPLOIT, "--json").out)
-    newest = [line["exploitability"] for line in told["exploits"] if line["player"] == "learner"]
-    assert len(newest) == 3 and max(newest) < 0.03, newest
-    assert told["deploy"]["chosen"]
+    newest, average = (
+        [line["exploitability"] for line in told["exploits"] if line["player"] == player]
+        for player in ("learner", "learner.shadow")
+    )
+    assert len(newest) == len(average) == 3 and max(newest) < 0.03, newest
+    assert told["deploy"]["team"] == ("shadow" if sum(average) < sum(newest) else "learned"), told
 
 
 @pytest.mark.slow
