@@ -25,6 +25,7 @@ from sparring.statistics.intervals import Interval, Moments, mean_interval
 from sparring.statistics.rates import of_starts
 from sparring.store.results import ResultRow
 from sparring.store.run_dir import RunDir
+from sparring.training.notices import noticed
 
 MANIFEST = {
     "game": "tag",
@@ -222,3 +223,21 @@ def test_a_page_needs_nothing_else_and_escapes_what_people_name(own_run):
     assert "<b>" not in text and "&lt;b&gt;&amp;run" in text
     assert "src=" in text and "http" not in text and "<script" not in text
     assert text.count("<table>") == 3 and "data:image/png;base64," in text
+
+
+def test_notices_of_a_stretch_and_of_the_last_evaluation_are_printed_and_reported(
+    sparring, train_words, tmp_path, monkeypatch
+):
+    def no_gain(_, iteration, *__):
+        return [noticed(iteration, 0, "all", "no_gain", "Nothing was gained.")]
+
+    monkeypatch.setattr("sparring.training.trends.LEAST", 1)
+    monkeypatch.setattr("sparring.training.trends.COLLAPSED", 10.0)
+    monkeypatch.setattr("sparring.training.recorder.gain_notices", no_gain)
+    said = sparring(*train_words)
+    assert (
+        said.err.count("learner: the policy hardly tries anything any more") == 1
+    )  # at the first quarter, and no more
+    assert said.out.count("notice   Nothing was gained.") == 1
+    page = (tmp_path / "runs" / "new" / "report.html").read_text()
+    assert "hardly tries anything" in page and "Nothing was gained." in page
