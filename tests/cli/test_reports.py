@@ -159,14 +159,16 @@ def labels(draw, lines: list[dict], manifest: dict) -> list[str]:
 def test_where_opponents_change_training_is_shown_by_points_against_each_kind():
     line = {"kind": "train", "seed": 0, "steps": 1, "return/a": 0.0, "points/past": 0.5, "points/bot/main": None}
     found = labels(
-        draw_training, [line, {**line, "steps": 2, "points/bot/main": 1.0}], {"seats": ["a"], "sides": ["a"]}
+        draw_training,
+        [line, {**line, "steps": 2, "points/bot/main": 1.0}],
+        {"seats": ["a"], "sides": ["a"], "score": "return"},
     )
     assert found == ["main against bots", "against the past"]
 
 
 def test_where_nobody_wins_the_picture_shows_what_the_learner_earned_with_each_kind():
     line = {"kind": "train", "seed": 0, "steps": 1, "return/a": 0.0, "earned/past": 3.0, "earned/self": 2.0}
-    found = labels(draw_training, [line, {**line, "steps": 2}], {"seats": ["a"], "sides": ["a"]})
+    found = labels(draw_training, [line, {**line, "steps": 2}], {"seats": ["a"], "sides": ["a"], "score": "return"})
     assert found == ["with the past", "with itself"]
 
 
