@@ -36,6 +36,7 @@ from sparring.setup.build import build
 from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig, SeatsConfig
 from sparring.training.control import Refused
 from sparring.training.notices import ONCE
+from sparring.training.trends import TEXTS
 
 ROOT = Path(__file__).parent.parent
 GUIDE, DETAILS, OPPONENTS, LEAGUES = (
@@ -134,10 +135,13 @@ def test_the_guide_explains_every_metric_of_an_update_once():
 
 
 def test_the_guide_explains_every_notice():
-    source = ast.parse((ROOT / "src/sparring/training/notices.py").read_text())
-    texts = {node.value for node in ast.walk(source) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    sources = [
+        ast.parse((ROOT / f"src/sparring/training/{name}.py").read_text()) for name in ("notices", "trends", "runs")
+    ]
+    constants = [node.value for source in sources for node in ast.walk(source) if isinstance(node, ast.Constant)]
+    texts = {value for value in constants if isinstance(value, str)}
     explained = {name for cells in rows(section(GUIDE, "### Notices")) for name in code(cells[0])}
-    assert explained == {*ONCE, "calm_critic", "evaluation"}
+    assert explained == {*ONCE, *TEXTS, "calm_critic", "evaluation", "lost"}
     assert explained <= texts
 
 

@@ -242,5 +242,9 @@ def test_progress_tells_how_often_a_lone_team_won_and_else_what_seats_earn():
 
 def test_progress_tells_how_far_the_learner_is_rated_above_its_anchor():
     lines = [{"return/red": 1.0, "rating/learner vs ace": rating} for rating in (100.0, 41.0)]
-    assert headline([*lines, {"return/red": 1.0}]) == "return: red 1.00, rated +70 against ace"
-    assert headline([{"return/red": 1.0, "rating/main vs past-0": -3.4}]).endswith("rated -3 against past-0")
+    assert headline([*lines, {"return/red": 1.0}]) == "return: red 1.00, rated +70 against ace by games won"
+    assert headline([{"return/red": 1.0, "rating/main vs past-0": -3.4}]).endswith(
+        "rated -3 against past-0 by games won"
+    )
+    won = {"won/red": 0.5, "won/blue": 0.5, "return/red": 1.0, "rating/main vs past-0": -3.4}
+    assert headline([won]).endswith("rated -3 against past-0")

@@ -37,10 +37,16 @@ def test_a_run_tells_what_the_learner_earned_and_counts_no_wins(hunters):
 
 def test_its_pool_has_no_rates(sparring, hunters):
     said = sparring("pool", hunters[0])
-    assert "past-0" in said.out and "rate" not in said.out and "Elo" not in said.out
+    assert "past-0" in said.out and "rate" not in said.out and "Elo" not in said.out and "return" in said.out
     members = json.loads(sparring("pool", hunters[0], "--json").out)["members"]
     assert any(member["games"] for member in members)
     assert {member[key] for member in members for key in ("rate", "low", "high", "elo")} == {None}
+    with closing(sqlite3.connect(hunters[0] / "results.db")) as results:
+        query = "select sum(return_sum) / sum(games) from results where kind = 'train' and opponent = ? and seed = ?"
+        for member in (member for member in members if member["games"]):
+            assert member["return"] == pytest.approx(
+                results.execute(query, (member["name"], member["seed"])).fetchone()[0]
+            )
 
 
 def test_its_seeds_meet_each_other(sparring, hunters):

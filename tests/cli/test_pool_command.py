@@ -15,7 +15,9 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save
 
 from sparring.cli.main import main
+from sparring.cli.pool import judged_by
 from sparring.core.settings import load_toml, to_toml
+from sparring.games.registry import make
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.league.score import Score, faded, rates
 from sparring.setup.config import RunConfig
@@ -253,3 +255,11 @@ def test_a_run_that_only_meets_itself_has_neither_pool_nor_shares(mine, sparring
 def test_more_guests_than_there_is_room_for_are_refused(pooled, trained, sparring):
     said = sparring("pool", pooled, "--add", trained, trained)
     assert "room for 1 more, found 2 guests" in said.sentence()
+
+
+def test_where_a_game_is_judged_by_return_the_table_says_what_rates_count():
+    poker, told = judged_by(make("kuhn").spec, mixed=False)
+    assert poker == ["return", "games won", "over all games", "Elo"]
+    assert "judged by return" in told and "Elo, however much was won" in told
+    duel, told = judged_by(make("dogfight").spec, mixed=True)
+    assert duel == ["rate", "over all games", "weight"] and "return" not in told

@@ -26,6 +26,7 @@ from sparring.statistics.intervals import Interval, Moments, mean_interval
 from sparring.statistics.rates import of_starts
 from sparring.store.results import ResultRow
 from sparring.store.run_dir import RunDir
+from sparring.training.notices import noticed
 
 MANIFEST = {
     "game": "tag",
@@ -166,14 +167,16 @@ def labels(draw, lines: list[dict], manifest: dict) -> list[str]:
 def test_where_opponents_change_training_is_shown_by_points_against_each_kind():
     line = {"kind": "train", "seed": 0, "steps": 1, "return/a": 0.0, "points/past": 0.5, "points/bot/main": None}
     found = labels(
-        draw_training, [line, {**line, "steps": 2, "points/bot/main": 1.0}], {"seats": ["a"], "sides": ["a"]}
+        draw_training,
+        [line, {**line, "steps": 2, "points/bot/main": 1.0}],
+        {"seats": ["a"], "sides": ["a"], "score": "return"},
     )
     assert found == ["main against bots", "against the past"]
 
 
 def test_where_nobody_wins_the_picture_shows_what_the_learner_earned_with_each_kind():
     line = {"kind": "train", "seed": 0, "steps": 1, "return/a": 0.0, "earned/past": 3.0, "earned/self": 2.0}
-    found = labels(draw_training, [line, {**line, "steps": 2}], {"seats": ["a"], "sides": ["a"]})
+    found = labels(draw_training, [line, {**line, "steps": 2}], {"seats": ["a"], "sides": ["a"], "score": "return"})
     assert found == ["with the past", "with itself"]
 
 
@@ -230,3 +233,21 @@ def test_a_page_needs_nothing_else_and_escapes_what_people_name(own_run):
     assert "<b>" not in text and "&lt;b&gt;&amp;run" in text
     assert "src=" in text and "http" not in text and "<script" not in text
     assert text.count("<table>") == 3 and "data:image/png;base64," in text
+
+
+def test_notices_of_a_stretch_and_of_the_last_evaluation_are_printed_and_reported(
+    sparring, train_words, tmp_path, monkeypatch
+):
+    def no_gain(_, iteration, *__):
+        return [noticed(iteration, 0, "all", "no_gain", "Nothing was gained.")]
+
+    monkeypatch.setattr("sparring.training.trends.LEAST", 1)
+    monkeypatch.setattr("sparring.training.trends.COLLAPSED", 10.0)
+    monkeypatch.setattr("sparring.training.recorder.gain_notices", no_gain)
+    said = sparring(*train_words)
+    assert (
+        said.err.count("learner: the policy hardly tries anything any more") == 1
+    )  # at the first quarter, and no more
+    assert said.out.count("notice   Nothing was gained.") == 1
+    page = (tmp_path / "runs" / "new" / "report.html").read_text()
+    assert "hardly tries anything" in page and "Nothing was gained." in page

@@ -39,7 +39,7 @@ def test_one_row_stands_for_all_sides_in_the_same_company():
     assert [row[1] for row in rows] == [f"2 x {L}", f"a, {L}"]
     assert rows[0][-1].startswith("a 3.00")  # the bot in the learner's place among learners
     _, plain = summary_rows(scores, {**facts, "many_alike": False})
-    assert [row[:2] for row in plain] == [["one", f"{L}, {L}"], ["two", f"{L}, {L}"], ["three", f"{L}, {L}"]]
+    assert [row[:2] for row in plain] == [[side, f"2 x {L}"] for side in ("one", "two", "three")]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,9 @@ from sparring.reports.tables import score_table, scores_json
 from sparring.store.run_dir import RunDir
 from sparring.training.train import Summary
 
+AFTERWARDS = ("evaluation", "no_gain", "exploitable", "blind_critic")
+"""Notices of the last evaluation, when nobody watches any more."""
+
 
 def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
     """Tell how it ended; the exit code."""
@@ -24,6 +27,9 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
         return code
     if summary.scores:
         Console().print(score_table(summary.scores, run.read_manifest(), summary.before))
+    for line in run.metrics():
+        if line["kind"] == "notice" and line["notice"] in AFTERWARDS and line["iteration"] == summary.iteration - 1:
+            print(f"notice   {line['text']}")
     for team, values in summary.exploitability.items():
         print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {sum(values) / len(values):.4f}")
     if verdict.chosen:

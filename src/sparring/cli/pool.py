@@ -14,6 +14,7 @@ from sparring.core.errors import ConfigError, unknown
 from sparring.evaluation.exploited import figure_text, newest
 
 if TYPE_CHECKING:  # nothing heavy before the flags are read
+    from sparring.core.spec import GameSpec
     from sparring.league.league import Member
     from sparring.store.run_dir import RunDir
     from sparring.training.control import LastKnown
@@ -46,9 +47,13 @@ def command(words: list[str]) -> None:
         change(arguments, run, known)
     elif arguments.json:
         won = known.opposition.built.game.spec.has_winners
-        weak = newest(run.exploits())
+        weak, earned = newest(run.exploits()), returns(run, known)
         members = [
-            {**plain(seed, member, won=won), "exploited": weak.get((member.player.name, seed))}
+            {
+                **plain(seed, member, won=won),
+                "return": earned.get((member.player.name, seed)),
+                "exploited": weak.get((member.player.name, seed)),
+            }
             for seed, member in everybody(known)
         ]
         print(json_text.dumps({"run": str(arguments.run), "iteration": known.iteration, "members": members}))
@@ -110,17 +115,43 @@ def plain(seed: int, member: "Member", *, won: bool) -> dict[str, Any]:
     }
 
 
+def returns(run: "RunDir", known: "LastKnown") -> dict[tuple[str, int], float]:
+    """What the first learner earned in a game against each player, by name and seed: the mean over all of them."""
+    from sparring.store.results import read_results
+
+    sums: dict[tuple[str, int], tuple[float, int]] = {}
+    learner = known.opposition.built.lineup.names[0]
+    for row in read_results(run.results_path, "train") if run.results_path.exists() else ():
+        if row.player == learner and not row.weakened and row.iteration < known.iteration:
+            total, games = sums.get((row.opponent, row.seed), (0.0, 0))
+            sums[row.opponent, row.seed] = total + row.return_sum, games + row.games
+    return {key: total / games for key, (total, games) in sums.items() if games}
+
+
+def judged_by(spec: "GameSpec", *, mixed: bool) -> tuple[list[str], str]:
+    """Columns of what games say of a member, and what must be known to read them. Leagues count games won; where the
+    game is judged by returns, the one that wins fewer may earn more."""
+    counted = "Not counted: games against itself, and of weights from before a new beginning."
+    last = "weight" if mixed else "Elo"  # an oracle begins anew and anew, so its rating says nothing
+    if spec.score == "outcome":
+        return ["rate", "over all games", last], counted
+    if not spec.has_winners:
+        return ["return"], counted
+    said = (
+        "This game is judged by return: what the learner earned in a game. Leagues count games won, and so does Elo, "
+    )
+    return ["return", "games won", "over all games", last], f"{said}however much was won in them. {counted}"
+
+
 def table(run: "RunDir", known: "LastKnown") -> Table:
     several = len(known.opposition.leagues) > 1
     mixed = any(member.weight is not None for _, member in everybody(known))
     built = known.opposition.built
     first, *others = built.lineup.names
     whom = f"{first} has met" if built.config.roles.active else "the learners meet" if others else "the learner meets"
-    won, weak = built.game.spec.has_winners, newest(run.exploits())
-    caption = "Not counted: games against itself, and of weights from before a new beginning."
+    spec, weak, earned = built.game.spec, newest(run.exploits()), returns(run, known)
+    judged, caption = judged_by(spec, mixed=mixed)
     found = Table(caption=caption, caption_justify="left", title=f"Whom {whom}, before iteration {known.iteration}")
-    # An oracle begins anew and anew, so its rating says nothing.
-    judged = ["rate", "over all games", "weight" if mixed else "Elo"] if won else []
     for column in (*["seed"] * several, "name", "kind", "born", "games", *judged, *["exploited"] * bool(weak), "row"):
         # A name is typed elsewhere, so it is shown whole.
         found.add_column(column, justify="left" if column in ("name", "kind") else "right",
@@ -140,7 +171,12 @@ def table(run: "RunDir", known: "LastKnown") -> Table:
             member.player.kind,
             f"{member.player.born:,}" if member.player.kind in ("past", "guest") else "",
             f"{games:,}",
-            *(rates if won else ()),
+            *(
+                [f"{earned[at]:.3f}" if (at := (member.player.name, seed)) in earned else ""]
+                if "return" in judged
+                else []
+            ),
+            *(rates if spec.has_winners else ()),
             *([figure_text(weak[at]) if (at := (member.player.name, seed)) in weak else ""] if weak else []),
             "" if member.row is None else str(member.row),
         )

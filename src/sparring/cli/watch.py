@@ -65,14 +65,15 @@ class Watch:
 
 def headline(lines: list[dict[str, Any]]) -> str:
     """Mean return of the first seats over the seeds, as far as games ended; for one team, how often it won. And how far
-    the first learner is rated above its anchor, where there is one."""
+    the first learner is rated above its anchor, where there is one: by games won, in every game."""
 
     def mean(key: str) -> float | None:
         values = [line[key] for line in lines if line.get(key) is not None]
         return sum(values) / len(values) if values else None
 
     rated = next((key for key in lines[0] if key.startswith("rating/")), "")
-    above = f", rated {mean(rated):+.0f} against {rated.partition(' vs ')[2]}" if rated else ""
+    by = "" if any(key.startswith("won/") for key in lines[0]) else " by games won"
+    above = f", rated {mean(rated):+.0f} against {rated.partition(' vs ')[2]}{by}" if rated else ""
     return outcome(lines, mean) + above
 
 

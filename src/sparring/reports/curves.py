@@ -111,7 +111,8 @@ def draw_training(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None
     met = sorted(key for key in keys if key.startswith("points/"))
     earned = sorted(key for key in keys if key.startswith("earned/"))
     if met or earned:
-        axis.set_ylabel("points in a game (1 = all won)" if met else "return of the learner's seat in a game")
+        won = "points in a game (1 = all won)" if manifest["score"] == "outcome" else "games won, however much in them"
+        axis.set_ylabel(won if met else "return of the learner's seat in a game")
         if met:
             axis.axhline(0.5, color="0.6", linewidth=1)
         for key in (met or earned)[:MOST_LINES]:

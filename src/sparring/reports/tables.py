@@ -74,7 +74,8 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     learned = [s for s in scores if s.team == LEARNED and (many_alike or len({*s.opponents.split(", ")}) == 1)]
     for score in sorted(learned, key=lambda s: s.side):
         best = best_bot(score, scores)
-        row = [side_name(manifest, score.side)] + [score.opponents] * versus + measures(score, won)
+        against = score.opponents if many_alike else company(score.opponents)
+        row = [side_name(manifest, score.side)] + [against] * versus + measures(score, won)
         row += [counts_text(score)] * counts
         rows.append([*row, f"{best.team} {judged(best)}" if best else ""])
     return header, rows
@@ -93,10 +94,15 @@ def folded(scores: Sequence[SideScore]) -> list[SideScore]:
     """Where many sides are alike: one score for each company a team was in, in words like "2 x learned, random"."""
     found: dict[tuple[str, str], SideScore] = {}
     for score in scores:
-        company = Counter(score.opponents.split(", "))
-        words = ", ".join(name if count == 1 else f"{count} x {name}" for name, count in sorted(company.items()))
+        words = company(score.opponents)
         found.setdefault((score.team, words), replace(score, side=0, opponents=words))
     return list(found.values())
+
+
+def company(opponents: str) -> str:
+    """Several opponents by name and number, in no order."""
+    counts = sorted(Counter(opponents.split(", ")).items())
+    return ", ".join(name if count == 1 else f"{count} x {name}" for name, count in counts)
 
 
 def full_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Rows:

@@ -15,7 +15,7 @@ TINY_CLIP = 0.05
 """A value clip below this share of the spread of the values holds the critic still."""
 LARGE_KL = 0.1
 """Five times the usual target: the policy that learns has little to do with the one that played."""
-ONCE = ("not_finite", "left_out", "reused", "kl", "value_clip", "advantages")
+ONCE = ("not_finite", "left_out", "reused", "kl", "value_clip", "advantages", "entropy", "blind_critic", "by_time")
 """Kinds that would repeat in every iteration: the first says it all, the metrics count the others."""
 WATCHED = ("bad_minibatches", "critic_calmed", "critic_factor", "approx_kl", "value_spread", "advantage_flat")
 """The statistics of a learner that there may be something to say about."""

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 from sparring.evaluation.match import MatchGames
+from sparring.evaluation.scoring import score_sides
 from sparring.games.trial import is_key
 from sparring.league.events import Event
 from sparring.play.faults import Exhibit
@@ -19,6 +20,7 @@ from sparring.store.run_dir import RunDir
 from sparring.training.notices import evaluation_notices, notices, unsaid
 from sparring.training.opposition import Faced
 from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
+from sparring.training.trends import gain_notices, trend_notices
 
 
 @dataclass
@@ -45,7 +47,8 @@ class Recorder:
     ) -> tuple[list[dict], list[dict]]:
         """Lines of metrics and of notices."""
         lines = metric_lines(self.built, iteration, report, faced, rated_R)
-        new = unsaid(notices(self.built, iteration, lines), self.noticed)
+        found = notices(self.built, iteration, lines) + trend_notices(self.built, iteration, lines, self.run.metrics)
+        new = unsaid(found, self.noticed)
         self.noticed += new
         self.run.append_metrics([*lines, *new])
         for line in new:
@@ -97,7 +100,11 @@ class Recorder:
         self.waiting += evaluation_rows(self.built, iteration, teams, games)
         self.flush()
         lines = evaluation_lines(self.built, iteration, teams, games, exact)
-        self.run.append_metrics([*evaluation_notices(self.built, iteration, games), *lines])
+        found = evaluation_notices(self.built, iteration, games)
+        if 0 < iteration == self.built.iterations - 1:
+            scores = score_sides(self.built.game.spec, teams, games, self.built.plan.seating.seats_of_side)
+            found += unsaid(gain_notices(self.built, iteration, scores, exact, self.run.metrics()), self.noticed)
+        self.run.append_metrics([*found, *lines])
 
     def flush(self) -> None:
         self.results.append(self.waiting)
