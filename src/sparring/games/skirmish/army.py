@@ -25,6 +25,8 @@ SHIELD_WAIT = SHIELD_DELAY * LOOPS_PER_SECOND
 SHIELD_GAIN = SHIELD_RATE / LOOPS_PER_SECOND
 NOBODY = -1
 """Instead of a unit's number."""
+CLOSE = 1.0
+"""Weapons that reach less far need a place beside their target."""
 AIRBORNE = 1e6
 """What flyers climb: anything."""
 
@@ -142,8 +144,8 @@ class Army:
         return self.any_of(side, "delayed") or self.any_of(side, "burst")
 
     def melee(self, side: int) -> bool:
-        """Whether a side may have units that must touch their target, or nearly."""
-        return any(self.kinds[number].reach < 1 for number in self.numbers(side))
+        """Whether a side may have units with weapons that are CLOSE."""
+        return any(self.kinds[number].reach < CLOSE for number in self.numbers(side))
 
 
 @cache

@@ -1,14 +1,19 @@
 """What scripted enemies do: march to a goal and fight whom they meet.
 
 An approximation of the engine's attack-move. A unit looks round as far as SCAN or its weapon reaches, and farther for
+<<<<<<< HEAD
 a foe that fires at it or its comrades; it prefers the nearest foe beside whom it finds a place to fight; it keeps a
 target while that lives and is in reach or fires at it.
+=======
+whoever fires at it or its comrades; it prefers the nearest round whom it finds a place to fight; it keeps a target while
+that lives and is in reach or fires at it.
+>>>>>>> skirmish
 """
 
 import jax.numpy as jnp
 from jax import Array
 
-from sparring.games.skirmish.army import Army, Stats
+from sparring.games.skirmish.army import CLOSE, Army, Stats
 from sparring.games.skirmish.pairs import Pairs, along
 
 SCAN = 5.0
@@ -39,7 +44,8 @@ def chosen(army: Army, stats: Stats, pairs: Pairs, target_EW: Array, pressed: Ar
     kept = held | ((along(1, target_EW) == number) & pairs.alive & pressed)
     squared = pairs.squared
     if army.melee(1):
-        full = jnp.sum(held, axis=1, keepdims=True) >= _places(stats, ally, enemy)
+        close = held & along(1, stats.reach[enemy] < CLOSE)
+        full = jnp.sum(close, axis=1, keepdims=True) >= _places(stats, ally, enemy)
         squared = jnp.where(full & ~held, squared + FULL, squared)
         kept = kept & ~(full & ~held)
     # A kept target is nearer than any other, so that one search finds it first.
