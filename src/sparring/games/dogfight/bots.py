@@ -80,6 +80,7 @@ PILOTS = {
     "lag": _HUNTER._replace(lead=-1.5, load=3.0, throttle=0.8, gain=1.0),
     "patient": _HUNTER._replace(load=2.0, throttle=0.7, gain=0.7),
     "eager": _HUNTER._replace(load=7.0, lead=3.0, merge=0.5, track=1.0, clear=120.0),
+    "pure": _HUNTER._replace(load=7.0),
     "hasty": _FIGHTER._replace(merge=1.2, clear=300.0, brake=1.3),
     "bold": _FIGHTER._replace(merge=1.0, clear=250.0, brake=1.1),
     "wide": _FIGHTER._replace(merge=0.7, clear=200.0, brake=1.05),
