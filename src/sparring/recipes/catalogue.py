@@ -77,7 +77,7 @@ def demo() -> RunConfig:
         play=PlayConfig(worlds=256, steps=64, blocks=32),
         opponents=OpponentsConfig(
             current=Schedule.parse(0.5), shadow=Schedule.parse(0.1), history=Schedule.parse(0.1),
-            bots=Schedule.parse(0.3), ladder=("straight", "novice", "lag", "patient", "eager"),
+            bots=Schedule.parse(0.3), ladder=("straight", "novice", "lag", "patient", "pure"),
             bot_sampler="pfsp_hard", shrink=2.0,
         ),
         net=NetConfig(hidden=(64, 64), initial_std=0.5),

@@ -21,13 +21,12 @@ from toy_players import quick
 
 SECONDS = 60
 DUEL = dogfight(seconds=SECONDS).with_rules(start_offensive=0.0, start_uneven=0.0)
-PURE = Pilot(chase=1.0, load=7.0, clear=80.0)
-NAMES, EVERYBODY = tuple(PILOTS), {**PILOTS, **ESCAPES, "pure": PURE}
+NAMES, EVERYBODY = tuple(PILOTS), {**PILOTS, **ESCAPES}
 
 
 SCENES: dict[str, tuple[str, str, Flight | None]] = {
     **{f"{name} {number}": (name, name, None) for name in NAMES for number in range(3)},
-    **{f"{name} hunts": (name, "straight", chase(1200.0)) for name in ("pure", "lead", "slow", "ace")},
+    **{f"{name} hunts": (name, "straight", chase(1200.0)) for name in ("pure", "lead", "wide", "ace")},
     **{f"{name} away": ("ace", name, chase(1500.0)) for name in ("flee", "dive", "climb")},
     **{f"{name} behind": (name, "straight", chase(4000.0)) for name in ("straight", "gentle_turn")},
     "weave near": ("weave", "straight", chase(1500.0)),
@@ -186,7 +185,7 @@ def test_a_saving_pilot_pulls_less_when_slow() -> None:
     turn = quick(lambda row_J, seen_NF: DUEL.bot_turn(row_J, seen_NF, jnp.ones((1, 0), bool), DUEL.bot_memory(1))[1])
     flight = level([(0, 0, 8000), (3000, 0, 8000)], [(0, 1), (0, 1)], speed=195.0, bank=80.0)
     seen_NF = DUEL.observe(fight(flight)).features_SF[:1]
-    pilots = (PURE._replace(load=9.0, thrift=thrift) for thrift in (0.7, 0.0))
+    pilots = (PILOTS["pure"]._replace(load=9.0, thrift=thrift) for thrift in (0.7, 0.0))
     saving, careless = (float(turn(jnp.array(list(pilot), float), seen_NF)[0, 1]) for pilot in pilots)
     assert saving < careless - 0.05
 
@@ -220,7 +219,7 @@ def test_in_company_a_pilot_flies_at_the_nearest_living_enemy() -> None:
     """The nearest enemy is on the left, but gone; the next is on the right; the friend ahead is nearer than both."""
     game = dogfight_2v2()
     flight = level([(0, 0, 5000), (0, 800, 5000), (-1500, 1500, 5000), (2500, 2500, 5000)], [(0, 1)] * 4)
-    row_J = jnp.array(list(PURE), float)
+    row_J = jnp.array(list(PILOTS["pure"]), float)
 
     @quick
     def roll(alive_S: Array) -> Array:

@@ -155,17 +155,17 @@ def test_a_second_behind_the_enemy_is_a_second_of_control() -> None:
         np.testing.assert_allclose(found, [wanted, -wanted], atol=1e-3)
 
 
-def test_who_is_outflown_for_50_seconds_loses() -> None:
-    """49.95 seconds of control, and a tenth of a second more."""
-    state = fight(chase(1000.0))._replace(control_S=jnp.array([49.95, -49.95]))
+def test_who_is_outflown_for_40_seconds_loses() -> None:
+    """39.95 seconds of control, and a tenth of a second more."""
+    state = fight(chase(1000.0))._replace(control_S=jnp.array([39.95, -39.95]))
     _, step = after(state)
     assert step.over and ending(step) == ([1, -1], ["outflown", "outflown"])
-    assert not after(state._replace(control_S=jnp.array([49.5, -49.5])))[1].over
+    assert not after(state._replace(control_S=jnp.array([39.5, -39.5])))[1].over
 
 
 def test_time_gives_the_fight_to_who_is_ahead_in_health_and_control() -> None:
-    """0.2 of health against 20 s of control (0.4); then 0.5 against it; then less than 0.05 apart, which is a draw."""
-    late, control = DUEL.spec.longest - 1, jnp.array([20.0, -20.0])
+    """0.2 of health against 16 s of control (0.4); then 0.5 against it; then less than 0.05 apart, which is a draw."""
+    late, control = DUEL.spec.longest - 1, jnp.array([16.0, -16.0])
     for health, wanted in (([0.6, 0.8], [1, -1]), ([0.4, 0.9], [-1, 1]), ([0.5, 0.92], [0, 0])):
         state = fight(head_on(6000.0), played=late, health=health)._replace(control_S=control)
         assert ending(after(state)[1]) == (wanted, ["timeout", "timeout"])

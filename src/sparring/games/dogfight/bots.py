@@ -80,12 +80,12 @@ PILOTS = {
     "lag": _HUNTER._replace(lead=-1.5, load=3.0, throttle=0.8, gain=1.0),
     "patient": _HUNTER._replace(load=2.0, throttle=0.7, gain=0.7),
     "eager": _HUNTER._replace(load=7.0, lead=3.0, merge=0.5, track=1.0, clear=120.0),
+    "pure": _HUNTER._replace(load=7.0),
     "hasty": _FIGHTER._replace(merge=1.2, clear=300.0, brake=1.3),
     "bold": _FIGHTER._replace(merge=1.0, clear=250.0, brake=1.1),
     "wide": _FIGHTER._replace(merge=0.7, clear=200.0, brake=1.05),
     "lead": _FIGHTER._replace(merge=0.5, clear=120.0, brake=0.95),
-    "slow": _FIGHTER._replace(merge=0.2, clear=140.0, brake=0.8),
-    "ace": _FIGHTER._replace(merge=0.46, whim=0.8),
+    "ace": _FIGHTER._replace(merge=0.58, whim=0.8),
     "master": _HUNTER._replace(load=9.0, gain=2.5, hand=2.0, track=1.0, pace=1.0, brake=1.0, breaks=1.0, jink=1.0),
 }
 """Weakest first: each beats the one below (`benchmarks/dogfight_ladder.py`)."""

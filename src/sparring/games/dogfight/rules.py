@@ -36,7 +36,7 @@ class Rules(NamedTuple):
     bubble: Array = usually(30.0)
     """Two enemies that pass within this distance collide: lost is the one whose nose points more at the other, or both
     where they are alike. So nobody gains by ramming, and a chaser keeps clear."""
-    control_time: Array = usually(50.0)
+    control_time: Array = usually(40.0)
     """Seconds right behind the enemy that count as much as its health. A side that is ahead by 1 in both together has
     won: who flees, hides or circles is chased, and loses."""
     margin: Array = usually(0.05)
