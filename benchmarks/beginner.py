@@ -3,11 +3,11 @@
     python benchmarks/beginner.py --steps 2e5 --worlds 32 --rows plain     # small
     python benchmarks/beginner.py --steps 5e6 --worlds 256 --seeds 4 --json benchmarks/results/beginner.json
 
-The opponent is the dogfight bot `pure`, in all blocks; rules, shaping and learning are those of the recipe `demo`. Rows
-add to that: a curriculum over weaker bots; the same and then weakened selves (by random actions, or by flatter
-choices); defeats tried again, and the winner imitated. The score is the rate against `pure` in games after training, a
+The opponent is the dogfight bot `eager`, in all blocks; rules, shaping and learning are those of the recipe `demo`.
+Rows add to that: a curriculum over weaker bots; the same and then weakened selves (by random actions, or by flatter
+choices); defeats tried again, and the winner imitated. The score is the rate against `eager` in games after training, a
 draw counting half, with intervals over seeds. All rows have the same steps; those of a curriculum spend some of them
-below `pure`, which is the price of it.
+below `eager`, which is the price of it.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from sparring.setup.config import RunConfig
 from sparring.statistics.intervals import mean_interval
 from sparring.store.manifest import manifest_facts
 
-STRONG = "pure"
-LADDER = ("straight", "random_walk", "weave", "gentle_turn", "lag", STRONG)
+STRONG = "eager"
+LADDER = ("straight", "novice", "lag", "patient", STRONG)
 EVERY_BOT = {"ladder": list(LADDER), "bot_sampler": "latest"}
 ROWS: dict[str, dict[str, Any]] = {
     "plain": {},

@@ -1,5 +1,6 @@
 """Tables, curves and pages: the numbers they show, worked out by hand."""
 
+from dataclasses import replace
 from math import nan
 
 import matplotlib.pyplot as plt
@@ -54,6 +55,13 @@ def test_the_name_of_what_learned_is_that_of_evaluations():
     from sparring.training import own_evaluation as examine
 
     assert LEARNED == examine.LEARNED
+
+
+def test_what_was_done_in_a_game_has_a_column_with_shares():
+    coins = replace(SCORES[0], counts=(("own_coins", 9.0), ("other_coins", 3.0)))
+    header, rows = summary_rows([coins], MANIFEST)
+    assert dict(zip(header, rows[0], strict=True))["in a game"] == "own_coins 9.00 (75%), other_coins 3.00 (25%)"
+    assert summary_rows([replace(coins, counts=(("removed", 1.5),))], MANIFEST)[1][0][3] == "removed 1.50"
 
 
 def test_the_summary_has_a_row_for_what_learned_beside_the_best_bot_in_its_place():

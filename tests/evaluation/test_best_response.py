@@ -13,6 +13,7 @@ from sparring.games.particles.spread import spread
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.play.scripted import Scripted
+from sparring.setup.build import build
 from sparring.setup.config import PlayConfig, RunConfig
 from sparring.statistics.intervals import Interval
 from sparring.studies import exploit as training
@@ -142,7 +143,7 @@ def test_a_fresh_learner_finds_the_answer_to_rock_and_to_paper_with_one_program(
         game="matrix:rock_paper_scissors", total_steps=40 * 64 * 2, play=PlayConfig(worlds=64, steps=2),
         net=NetConfig(hidden=(4,)), ppo=PPOConfig(epochs=2, minibatches=1, learning_rate=Schedule.parse(0.1)),
     )  # fmt: skip
-    train = training.trainer(config)
+    train = training.trainer(build(training.against_one(config)))
     for target, answer in ((0, 1), (1, 2)):
         *_, (steps, (policy,)) = train(Always.make(rps, target))
         assert steps == config.total_steps

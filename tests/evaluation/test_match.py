@@ -29,8 +29,10 @@ def test_the_first_game_that_each_world_finished_is_the_one_that_counts():
         return_TBWS=jnp.array([[[[1.0], [10.0]]], [[[2.0], [20.0]]], [[[3.0], [30.0]]]]),
         length_TBW=jnp.array([[[1, 1]], [[1, 2]], [[2, 3]]]),
         outcome_TBWK=jnp.array([[[[1.0], [0.0]]], [[[0.0], [0.0]]], [[[-1.0], [-1.0]]]]),
+        count_TBWSJ=jnp.arange(6).reshape(3, 1, 2, 1, 1),
     )
-    counts, returns, lengths, outcomes, _ = first_games(record)
+    counts, returns, lengths, outcomes, _, did = first_games(record)
+    assert did.tolist() == [[[[0]], [[5]]]]
     np.testing.assert_array_equal(counts, [[True, True]])
     np.testing.assert_array_equal(returns, [[[1], [30]]])
     np.testing.assert_array_equal(lengths, [[1, 3]])

@@ -68,3 +68,14 @@ def test_every_line_up_reads_its_own_games():
     assert [(score.team, score.side, score.games) for score in scores] == [
         ("learned", 0, 4), ("random", 1, 4), ("random", 0, 1), ("learned", 1, 1),
     ]  # fmt: skip
+
+
+def test_what_a_game_counts_is_a_mean_over_games_and_the_seats_of_a_side():
+    """Seats 0 and 2 did it 1, 3 and 2, 2 times in two games; seat 1 never, then 5 times."""
+    counting = replace(SPEC, counts=("hares",))
+    two = games([[0, 0, 0]] * 2, [1, 1], [0, 0])._replace(count_GSJ=np.array([[[1], [0], [3]], [[2], [5], [2]]]))
+    hunters, prey = score_sides(counting, [("learned", "random")], [[two]])
+    assert hunters.counts == (("hares", 2.0),) and prey.counts == (("hares", 2.5),)
+    assert score_sides(SPEC, [("learned", "random")], [[FOUR]])[0].counts == ()
+    twice = [replace(hunters, games=6), replace(prey, team="learned", opponents="random", games=2)]
+    assert merged(twice)[0].counts == (("hares", pytest.approx(2.125)),)  # 6 games of 2 and 2 of 2.5

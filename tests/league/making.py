@@ -25,11 +25,11 @@ from sparring.league.roles import RolesConfig, base_steps, role_names, role_of, 
 from sparring.league.score import Score
 from sparring.league.state import Assignment, Rules
 
-NAMES = ("random", "meek", "ace")
-"""All bots of the game."""
+NAMES = ("meek", "ace")
+"""The ladder of bots, where settings name none."""
 ALONE = Player("learner", 0, "learner", 0)
 SHADOW = Player("shadow", 0, "learner.shadow", 0)
-MEEK, ACE = (Player("bot", place, NAMES[place], born=place - 1) for place in (1, 2))
+MEEK, ACE = (Player("bot", place, name, born=place) for place, name in enumerate(NAMES))
 GUEST = Player("guest", 0, "guest", born=9)
 
 
@@ -74,7 +74,7 @@ def rules(
         names=tuple(names), roles=(role,) * len(names), config=opponents, pool=pool, curriculum=curriculum,
         mirror_B=(True,) * blocks if mirror is None else tuple(mirror),
         face_B=(True,) * blocks if face is None else tuple(face),
-        seed=Seed.of(seed), total_steps=total_steps, bots=tuple(bots), **more,
+        seed=Seed.of(seed), bots=opponents.ladder or tuple(bots), **more,
     )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def role_rules(
     return Rules(
         names=names, roles=tuple(beside(role, opponents) for role in own), config=opponents,
         pool=PoolConfig(pool_size=pool_size), mirror_B=(True,) * blocks, face_B=(True,) * blocks, seed=Seed.of(seed),
-        total_steps=total_steps, bots=tuple(bots), archive=True, **more,
+        bots=tuple(bots), archive=True, **more,
     )  # fmt: skip
 
 
@@ -189,7 +189,7 @@ class Chosen(NamedTuple):
 def prospects(outlook: Outlook, me: int, share_K: np.ndarray) -> tuple[Chosen, ...]:
     """All that a learner can be given, each player once in each branch, with probabilities of sum 1."""
     total: dict[tuple[Player, str], float] = defaultdict(float)
-    for branch, share in zip(outlook.roles[me].branches, share_K.tolist(), strict=True):
+    for branch, share in zip(outlook.rules.roles[me].branches, share_K.tolist(), strict=True):
         targets = outlook.targets(branch, me) if share else []
         for target in targets:
             found = ways(outlook, [Asked(me, branch, target, share)])

@@ -95,7 +95,7 @@ def run(league, iterations, worlds, *, steps=100, start=0):
     """What was assigned in each iteration; results come one iteration late, as in training."""
     found, result = [], None
     for iteration in range(start, start + iterations):
-        found.append(league.assign(iteration, iteration * steps / league.rules.total_steps, iteration * steps))
+        found.append(league.assign(iteration, iteration * steps / 100_000, iteration * steps))
         if result is not None:
             league.report(result)
         result = worlds.play(found[-1], iteration)
@@ -180,13 +180,13 @@ def test_what_was_played_before_a_draw_does_not_drain_the_block_that_was_drawn()
 
 
 def test_results_are_read_two_iterations_later_and_never_sooner():
-    league = begin(mix(bots=1, ladder=("ace",)), blocks=1)
+    league = begin(mix(bots=1, ladder=("meek",)), blocks=1)
     league.assign(0, 0, 0)
-    league.report(played(0, [met(0, ACE, 3, 1, 0)], [True]))
+    league.report(played(0, [met(0, MEEK, 3, 1, 0)], [True]))
     league.assign(1, 0, 0)
     assert scores(league) == {}
     league.assign(2, 0, 0)
-    assert scores(league) == {ACE: Score(3, 1, 0)}
+    assert scores(league) == {MEEK: Score(3, 1, 0)}
 
 
 @pytest.mark.parametrize(
@@ -210,9 +210,9 @@ def test_results_that_cannot_be_right_are_refused(result, says):
 
 
 def test_the_opponent_that_was_drawn_is_the_one_that_plays():
-    league = begin(mix(bots=1, ladder=("ace",)), blocks=1)
+    league = begin(mix(bots=1, ladder=("meek",)), blocks=1)
     league.assign(0, 0, 0)
-    league.report(played(0, [met(0, MEEK, 1, 0, 0)], [True]))
+    league.report(played(0, [met(0, ACE, 1, 0, 0)], [True]))
     league.assign(1, 0, 0)
     with pytest.raises(RunError, match="Check who acted there"):
         league.assign(2, 0, 0)
@@ -381,9 +381,9 @@ def test_past_selves_and_bots_play_as_weakened_as_their_share_says():
 
 
 def test_games_against_the_weakened_say_nothing_of_them_at_full_strength():
-    league = begin(mix(bots=1, ladder=("ace",), bot_epsilon=Schedule.parse(0.5)), blocks=2)
+    league = begin(mix(bots=1, ladder=("meek",), bot_epsilon=Schedule.parse(0.5)), blocks=2)
     run(league, 10, Worlds(2, rate=1.0))
-    assert scores(league) == {} and rating(league.state.book, ACE) == 0.0
+    assert scores(league) == {} and rating(league.state.book, MEEK) == 0.0
 
 
 def test_the_late_sampler_takes_over_in_its_time():
@@ -567,11 +567,14 @@ def test_shares_set_by_hand_hold_from_now_on_and_over_an_interruption():
     with pytest.raises(ConfigError, match="no pool"):
         begin(mix(current=1), pool=PoolConfig(pool_size=0)).set_shares({"history": 0.5}, 0.0)
     with pytest.raises(ConfigError, match="no bots"):
-        begin(mix(current=1), bots=("random",)).set_shares({"bots": 0.5}, 0.0)
+        begin(mix(current=1), bots=()).set_shares({"bots": 0.5}, 0.0)
     with pytest.raises(ConfigError, match="no shadow"):
         begin(mix(current=1), shadows=False).set_shares({"shadow": 0.5}, 0.0)
     with pytest.raises(ConfigError, match="Did you mean 'bots'"):
         league.set_shares({"bot": 0.5}, 0.0)
+    for share in (-0.1, 1.5, True, "much"):
+        with pytest.raises(ConfigError, match=r"bots must be a number in \[0, 1\]"):
+            league.set_shares({"bots": share}, 0.0)
 
 
 @pytest.mark.parametrize(("won", "bots"), [(None, 0.0), (40, 0.0), (50, 0.0), (65, 0.5), (80, 1.0), (99, 1.0)])

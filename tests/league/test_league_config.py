@@ -12,7 +12,6 @@ from sparring.league.config import (
     PoolConfig,
     check_asked_of_game,
     check_opponents,
-    ladder_of,
 )
 
 DEFAULTS = {
@@ -82,14 +81,6 @@ def test_settings_survive_plain_data(config):
 def test_a_setting_out_of_range_is_refused_by_name(settings, says):
     with pytest.raises(ConfigError, match=says):
         check(**settings)
-
-
-def test_an_empty_ladder_is_all_bots_but_random_and_a_named_one_keeps_its_order():
-    bots = ("random", "ace", "meek")
-    assert ladder_of(OpponentsConfig(), bots) == ("ace", "meek")
-    assert ladder_of(OpponentsConfig(ladder=("random", "meek")), bots) == ("random", "meek")
-    with pytest.raises(ConfigError, match="Did you mean 'meek'"):
-        ladder_of(OpponentsConfig(ladder=("meeks",)), bots)
 
 
 SHADOWED = OpponentsConfig(shadow=Schedule.parse(0.5))

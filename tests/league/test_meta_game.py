@@ -10,14 +10,13 @@ from making import Chosen, all_met, given, learner, past, played, prospects, rev
 from sparring.core.errors import ConfigError
 from sparring.core.fields import check_ranges
 from sparring.league.book import Book
-from sparring.league.config import OpponentsConfig
 from sparring.league.copying import put_back, verdicts
 from sparring.league.events import Counted, Reset, Snapshot
 from sparring.league.league import UNSOLVED, League
 from sparring.league.meta_game import MetaStrategy, meta_strategy
 from sparring.league.outlook import Outlook
 from sparring.league.player import Player
-from sparring.league.roles import RolesConfig, check_roles, role_names, role_of, roles
+from sparring.league.roles import RolesConfig, check_roles, role_names, roles
 from sparring.ratings.payoff import RatingError
 
 ORACLE = RolesConfig(oracles=1, role_steps=100)
@@ -73,9 +72,8 @@ def outlook(*weights: float) -> Outlook:
     book = Book.blank((learner(0), *players))
     book.fading_LM3[0, 1:] = (1, 0, 9)
     book.fading_LM3[0, 1:2] = (10, 0, 0)
-    role = role_of("oracle", ORACLE, every=100)
     here_LM = np.ones((1, len(book.players)), bool)
-    return Outlook((role,), book, here_LM, OpponentsConfig(), weight_M=np.array([0.0, *weights]))
+    return Outlook(role_rules(ORACLE), book, here_LM, weight_M=np.array([0.0, *weights]))
 
 
 def met_by(*weights: float) -> tuple[Chosen, ...]:

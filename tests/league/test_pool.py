@@ -45,9 +45,9 @@ def test_a_number_of_an_array_says_which_player_it_is(number, player):
     assert player is None or packed(Player(*player, name="")) == number
 
 
-def test_a_bot_has_the_number_of_its_place_among_all_bots_and_the_age_of_its_place_on_the_ladder():
-    weak, strong = bot_players(["meek", "ace"], ["random", "ace", "meek"])
-    assert (packed(weak), packed(strong)) == (FIRST["bot"] + 2, FIRST["bot"] + 1)
+def test_a_bot_has_the_number_and_the_age_of_its_place_on_the_ladder():
+    weak, strong = bot_players(["meek", "ace"])
+    assert (packed(weak), packed(strong)) == (FIRST["bot"], FIRST["bot"] + 1)
     assert weak.born < strong.born
 
 

@@ -117,7 +117,7 @@ def test_a_league_of_several_holds_what_its_rows_give_after_every_iteration(forg
 def test_learners_side_by_side_have_what_their_rows_give_also_where_one_became_a_copy(unlike):
     def copied(league: League, iteration: int, _: list) -> None:
         if iteration in (17, 31):
-            league.descended(np.array([0, 0]), iteration)
+            league.descended({1: 0}, iteration)
 
     league = side_by_side(unlike=unlike)
     rows, _ = scripted(league, before=copied, check=True)

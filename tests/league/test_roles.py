@@ -64,6 +64,14 @@ def view(me=ME, *, live=(), past=()):
     return Seen(me, (*live, *past))
 
 
+def rules_of(config=CONFIG, opponents=PAPER):
+    return Rules(
+        names=tuple(one.name for one in LEARNERS), roles=tuple(role_of(name, config, every=BASE) for name in ROLES),
+        config=opponents, pool=PoolConfig(), curriculum=CurriculumConfig(), mirror_B=(True,), face_B=(True,),
+        seed=Seed.of(0), archive=True,
+    )  # fmt: skip
+
+
 def outlook_of(seen, config=CONFIG, opponents=PAPER):
     players = (*LEARNERS, *(one.player for one in seen.rivals if one.player.kind != "learner"))
     book = Book.blank(players)
@@ -72,14 +80,14 @@ def outlook_of(seen, config=CONFIG, opponents=PAPER):
         book.fading_LM3[seen.me.number, book.roll.column[player]] = (won, 0.0, games - won)
     met = {seen.me, *(one.player for one in seen.rivals)}
     here_LM = np.tile([player in met for player in players], (len(LEARNERS), 1))
-    outlook = Outlook(tuple(role_of(role, config, every=BASE) for role in ROLES), book, here_LM, opponents)
+    outlook = Outlook(rules_of(config, opponents), book, here_LM)
     for player, rate, _ in seen.rivals:
         outlook.rate_LM[seen.me.number, book.roll.column[player]] = rate  # also what no games give
     return outlook
 
 
 def share_of(outlook, me=ME):
-    return shares(outlook.roles[me.number].branches, 0.0, bots=0)
+    return shares(outlook.rules.roles[me.number].branches, 0.0, bots=0)
 
 
 def prospects(seen, config=CONFIG, opponents=PAPER):
@@ -92,17 +100,14 @@ def table_of(outlook, me, numbers) -> Table:
     share_K, shape = share_of(outlook, me), (len(LEARNERS), len(numbers))
     share_LK, open_LB = np.zeros((len(LEARNERS), 3)), np.zeros(shape, bool)
     share_LK[me.number, : len(share_K)], open_LB[me.number] = share_K, True
-    able_B = np.ones(len(numbers), bool)
-    return Table(
-        mirror_B=able_B, face_B=able_B, open_LB=open_LB, number_LB=np.tile(numbers, (len(LEARNERS), 1)),
-        share_LK=share_LK, progress=0.0,
-    )  # fmt: skip
+    number_LB = np.tile(numbers, (len(LEARNERS), 1))
+    return Table(open_LB=open_LB, number_LB=number_LB, share_LK=share_LK, progress=0.0)
 
 
 def chosen(seen, branch, numbers, config=CONFIG) -> list[Draw]:
     """The draws of a branch for numbers of [0, 1)."""
     outlook, me = outlook_of(seen, config), seen.me.number
-    place = [one.name for one in outlook.roles[me].branches].index(branch)
+    place = [one.name for one in outlook.rules.roles[me].branches].index(branch)
     places = [(me, block) for block in range(len(numbers))]
     return list(drawn(outlook, table_of(outlook, seen.me, numbers), places, [place] * len(numbers))[0].values())
 
@@ -141,7 +146,7 @@ def test_a_main_meets_itself_half_of_the_time_and_its_past_by_the_hard_rule_the_
     branch, number, player, probability
 ):
     outlook = outlook_of(view(past=FALLING))
-    assert [one.name for one in outlook.roles[ME.number].branches] == ["self-play", "pfsp", "exploiter"]
+    assert [one.name for one in outlook.rules.roles[ME.number].branches] == ["self-play", "pfsp", "exploiter"]
     assert share_of(outlook) == pytest.approx([0.35, 0.5, 0.15])
     (found,) = chosen(view(past=FALLING), branch, [number])
     assert found.player == player and found.probability == pytest.approx(probability)
@@ -335,7 +340,9 @@ def test_probabilities_are_those_with_which_players_are_chosen(seen):
     for one in table:
         expected[one.player] += one.probability
     outlook = outlook_of(seen)
-    for branch, share in zip(outlook.roles[seen.me.number].branches, share_of(outlook, seen.me).tolist(), strict=True):
+    for branch, share in zip(
+        outlook.rules.roles[seen.me.number].branches, share_of(outlook, seen.me).tolist(), strict=True
+    ):
         for draw in chosen(seen, branch.name, ((np.arange(count) + 0.5) / count).tolist()):
             found[draw.player] += share / count
     assert found == pytest.approx(expected, abs=2.01 / count)
@@ -344,6 +351,8 @@ def test_probabilities_are_those_with_which_players_are_chosen(seen):
 def test_blocks_are_given_players_with_these_probabilities():
     """Branches fall on 4000 blocks by an even comb, within one of their shares; players within a branch at random."""
     outlook, blocks = outlook_of(VIEWS["main"]), 4000
+    able_B = (True,) * blocks
+    outlook = replace(outlook, rules=replace(outlook.rules, mirror_B=able_B, face_B=able_B))
     table = table_of(outlook, ME, np.random.default_rng(1).random(blocks))
     draws, counts = draw_players(outlook, table, np.random.default_rng(0))
     assert not counts and len(draws) == blocks
@@ -377,7 +386,7 @@ def test_no_role_breaks_at_an_edge(me, live, rates, judge):
         assert sum(one.probability for one in table) == pytest.approx(1.0)
         assert all(0 < one.probability <= 1 for one in table)
         known = {me, *(other.player for other in seen.rivals)}
-        for branch in outlook_of(seen, config).roles[me.number].branches:
+        for branch in outlook_of(seen, config).rules.roles[me.number].branches:
             found = chosen(seen, branch.name, np.linspace(0, 1, 99, endpoint=False).tolist(), config)
             assert {draw.player for draw in found} <= known
 
@@ -451,11 +460,7 @@ NOT_YET = (False, False, "")
 def judged(me, *, live=(), past=(), steps=0, number=0.0, config=CONFIG):
     """Whether a learner is copied this many steps after its last copy, whether it is put back then, and why."""
     outlook = outlook_of(view(me, live=live, past=past), config)
-    rules = Rules(
-        names=tuple(one.name for one in LEARNERS), roles=tuple(role_of(name, config, every=BASE) for name in ROLES),
-        config=PAPER, pool=PoolConfig(), curriculum=CurriculumConfig(), mirror_B=(True,), face_B=(True,),
-        seed=Seed.of(0), total_steps=10**6, archive=True,
-    )  # fmt: skip
+    rules = outlook.rules
     state = with_state(League.begin(rules), book=outlook.book, iteration=0).state
     found = verdicts(rules, state, outlook, steps)[me.number]
     reset = found.reset and bool(put_back(rules, state, me.number, 1, number)[1])

@@ -216,7 +216,7 @@ def test_nothing_is_known_of_a_main_that_became_a_copy_nor_by_it():
         (1, past(0)): Score(9, 0, 1), (2, second): Score(0, 0, 4),
     }  # fmt: skip
     with_state(found, book=told(found.state.book, games))
-    found.descended(np.array([0, 0, 2]), 11)
+    found.descended({1: 0}, 11)
     assert [set(scores(found, place)) for place in range(3)] == [{third, past(0)}, set(), {first}]
     assert [career.anew for career in found.state.careers] == [0, 11, 0]
 

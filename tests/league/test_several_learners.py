@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from making import all_met, begin, given, learner, mix, past, played, rating, revived, rules, scores, with_career
 
@@ -18,7 +17,7 @@ from sparring.league.state import Rules
 
 POOL = 3
 EACH = 4
-BOTS = ("random", "ace")
+BOTS = ("ace",)
 LADDER = CurriculumConfig(curriculum=True, level_games=20)
 
 
@@ -117,7 +116,7 @@ def test_a_member_that_became_a_copy_forgets_what_its_old_weights_showed():
     league = several(unlike=False, learners=3, history=1.0)
     run(league, 6)
     last = league.assign(6, 0.0, 60)
-    league.descended(np.array([0, 2, 2]), 6)
+    league.descended({1: 2}, 6)
     league.report(results(last, 6, won=0, lost=5))
     assert scores(league, 1) == {}
     league.assign(7, 0.0, 60)  # reads iteration 5, which was played by the old weights
@@ -149,7 +148,7 @@ def test_a_member_that_became_a_copy_is_rated_like_its_parent():
     league = several(unlike=False, history=1.0)
     run(league, 6)
     league.state.book.rating_M[:2] = (80.0, -30.0)
-    league.descended(np.array([0, 0]), 6)
+    league.descended({1: 0}, 6)
     assert [rating(league.state.book, learner(place)) for place in range(2)] == [80.0, 80.0]
 
 
@@ -157,7 +156,7 @@ def test_a_member_that_became_a_copy_stands_where_its_parent_stands_with_no_game
     league = several(unlike=False, bots=1.0)
     with_career(league, 0, standing=Standing(3, Score(5)))
     with_career(league, 1, standing=Standing(1, Score(0, 0, 90)))
-    league.descended(np.array([0, 0]), 4)
+    league.descended({1: 0}, 4)
     assert [career.standing for career in league.state.careers] == [Standing(3, Score(5)), Standing(3)]
 
 
@@ -229,8 +228,8 @@ def test_bots_that_fit_one_side_are_met_by_the_learner_of_the_other_side_alone()
 
 def test_levels_of_a_side_are_the_bots_that_fit_opposite_it():
     league = several(unlike=True, current=0.5, bots=0.5, fitting=((), ("ace",)), curriculum=LADDER)
-    assert league.rules.levels(0)[0].name == "ace"
-    assert not any(level.bot for level in league.rules.levels(1))
+    assert league.rules.levels[0][0].name == "ace"
+    assert not any(level.bot for level in league.rules.levels[1])
     league.assign(0, 0.0, 0)
 
 

@@ -68,7 +68,7 @@ def test_guests_that_are_built_like_the_learner_take_rows_of_the_pool(tmp_path):
     ]  # fmt: skip
     assert opposition.built.plan is plan  # nothing recompiles
     state = first_state(opposition.built)
-    after = applied(state, [tuple(joined)], opposition)
+    after = applied(state, [tuple(joined)], opposition, pytest.fail)
     for name, rows in to_arrays(after.pool).items():
         for one, path in zip(joined, paths, strict=True):
             np.testing.assert_array_equal(rows[0, one.row], read_package(path)[0][name])

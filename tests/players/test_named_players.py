@@ -17,11 +17,11 @@ from sparring.games.matrix import matching_pennies, prisoners_dilemma, rock_pape
 from sparring.league.player import Player
 from sparring.league.pool import Pool
 from sparring.nets.config import NetConfig
-from sparring.players.named import Entrant, entrant, entrants, game_of, save_entrant, save_player
+from sparring.players.named import Entrant, entrant, entrants, game_of, save_entrant
 from sparring.setup.beginning import first_state
 from sparring.setup.build import build
 from sparring.setup.config import PlayConfig, RunConfig, SeatsConfig
-from sparring.setup.named_arrays import from_arrays, to_arrays
+from sparring.setup.named_arrays import to_arrays
 from sparring.store.checkpoints import save as save_checkpoint
 from sparring.store.packages import PlayerMeta, read_package, write_package
 from sparring.store.run_dir import RunDir
@@ -186,16 +186,6 @@ def test_a_package_of_a_learner_is_the_same_player(runs, duel, tmp_path, rps):
     assert_plays(player, duel[100], (1, 0))
     with pytest.raises(ConfigError, match="is a bot"):
         save_entrant(entrant("random", rps), tmp_path / "bot.safetensors")
-
-
-def test_a_learner_in_training_becomes_a_package(duel, tmp_path, rps):
-    built = build(CONFIG)
-    state = from_arrays(first_state(built), duel[200], source="duel")
-    path = save_player(built, state, "learner", tmp_path / "x.safetensors", place=1, steps=5, run="duel")
-    assert_plays(entrant(str(path), rps, RPS), duel[200], (1, 0))
-    assert read_package(path)[1].steps == 5
-    with pytest.raises(ConfigError, match=r"Unknown learner 'lerner'. Did you mean 'learner'"):
-        save_player(built, state, "lerner", path)
 
 
 @pytest.mark.usefixtures("duel", "pennies")

@@ -38,13 +38,14 @@ BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"memory": "gru"}, "memory_size sequence"),
     ({"std": "fixed"}, "fixed_std"),
     ({"shadow_tau": 0.5}, "shadow_every"),
+    ({"shared_reward": 0.5}, "shared_with"),
     ({"loss": "clip_kl"}, "kl_weight kl_min kl_max"),
     ({"advantage": "vtrace"}, "trace_clip"),
     ({"value_loss": "huber"}, "huber_delta"),
     ({"value_norm": "popart"}, "value_norm_rate"),
-    ({"history": 0.5}, "current ladder sampler late_sampler bot_sampler shrink forget pool_size"),
+    ({"history": 0.5}, "current sampler late_sampler bot_sampler shrink forget pool_size"),
     ({"history": 0.5}, "snapshot_every snapshot_mark eviction keep_evicted history_temperature history_epsilon"),
-    ({"bots": 0.5}, "bot_temperature bot_epsilon"),
+    ({"bots": 0.5}, "ladder bot_temperature bot_epsilon"),
     ({"history": "0.1 -> 0.5"}, "follow"),
     ({"history": "0.1 -> 0.5", "follow": "rate"}, "follow_from follow_to"),
     ({"history": 0.5, "late_sampler": "latest"}, "late_from"),
@@ -96,8 +97,8 @@ ACT_ALONE = {
 }  # fmt: skip
 """Settings that do something in a run where all others have their defaults."""
 CHECKED_ELSEWHERE = {
-    "critic_hidden", "burn_in", "anchor", "anchor_price", "imitation", "advantage_noise", "value_noise",
-    "main_exploiters", "league_exploiters", "guests",
+    "critic_hidden", "burn_in", "anchor", "anchor_price", "imitation", "shared_reward", "advantage_noise",
+    "value_noise", "main_exploiters", "league_exploiters", "guests",
 }  # fmt: skip
 """Settings whose company is checked where their ranges are."""
 

@@ -32,6 +32,8 @@ BASES = {
     "shadowed": {"shadow_tau": 0.3},
     "beaten": {"current": 0.0, "bots": 1.0, "worlds": 8, "defeat_share": 0.1, "shadow_tau": 0.3},
     "short": {"game": "particles:spread", "options": ["steps=2"]},
+    "dilemma": {"game": "matrix:prisoners_dilemma"},
+    "shared": {"game": "particles:tag", "shared_reward": 0.5},
 }
 """What an option is added to, where it needs company."""
 OPTIONS = {
@@ -49,6 +51,8 @@ OPTIONS = {
     "value_noise": ("plain", 0.5),
     "reward_scale": ("plain", True),
     "reward_clip": ("plain", 0.1),
+    "shared_reward": ("dilemma", 0.5),
+    "shared_with": ("shared", "side"),
     "value_loss": ("plain", "huber"),
     "value_clip": ("plain", 0.01),
     "value_norm": ("plain", "running", "popart"),
@@ -78,7 +82,7 @@ BESIDE = {"value_loss": {"huber_delta": 0.01}, "memory": {"memory_size": 8, "seq
 """What goes with an option that is on: a mark that errors exceed, and a small cell that fits."""
 SAME_WEIGHTS = ("recompute_old", "calm_critic", "shadow_half_life", "shadow_tau")
 """On, they change no weight while all is well: play and learning agree, the critic is calm, the shadow only follows."""
-COMPANY = {"anchor": "shadowed", "anchor_price": "shadowed", "imitation": "beaten"}
+COMPANY = {"shared_reward": "dilemma", "anchor": "shadowed", "anchor_price": "shadowed", "imitation": "beaten"}
 """Coefficients that need another one to mean anything."""
 TABLES = {
     field.name: place.name
@@ -188,6 +192,7 @@ RUN: dict[str, dict] = {
     "fixed": {
         "continuous": True, "options": ["steps=2"], "time_limit": "end", "trunk": "shared", "std": "fixed",
         "loss": "spo", "value_norm": "running", "advantage_noise": 0.1, "shadow_half_life": 5.0,
+        "shared_reward": 0.5, "shared_with": "side",
     },
     "state": {
         "continuous": True, "std": "state", "activation": "relu", "loss": "kl", "optimiser": "muon",
@@ -283,6 +288,8 @@ def test_every_coefficient_is_tried():
         ({"shadow_tau": 0.1, "shadow_half_life": 5.0}, "say the same in two ways"),
         ({"shadow_half_life": "0 -> 5"}, "must be above 0 all the time"),
         ({"anchor_price": 0.1}, "anchor_price holds the policy near its shadow"),
+        ({"shared_reward": 0.5}, "shared_reward=0.5 mixes in the mean of all rewards, which in kuhn is always 0"),
+        ({"shared_reward": 0.5, "shared_with": "side"}, "shared_with=side would do nothing: every seat of kuhn"),
         ({"anchor": 0.1}, "anchor holds the policy near its shadow"),
         ({"imitation": 0.1}, "imitation learns from the winners"),
         ({"defeat_share": 0.1}, "defeat_share replays defeats by others"),

@@ -276,7 +276,7 @@ def test_a_snapshot_is_the_learner_of_that_moment_in_the_row_that_the_league_nam
     opposition, state = Opposition.begin(built), stamped(built)
     _, events = opposition.assign(0)
     actor = state.learners[0].model.actor.head.weight_IO
-    after = applied(state, events, opposition)
+    after = applied(state, events, opposition, pytest.fail)
     assert [len(own) for own in events] == [1, 1]
     for r, (event,) in enumerate(events):
         assert (event.player.kind, event.player.number) == ("past", 0)

@@ -207,7 +207,7 @@ def worn():
 
 def test_one_who_begins_anew_is_as_at_the_start_and_nobody_else_is_touched(worn):
     built, first, state = worn
-    after = applied(state, [(Reset(2, "main_exploiter"),)], Opposition.begin(built))
+    after = applied(state, [(Reset(2, "main_exploiter"),)], Opposition.begin(built), pytest.fail)
     assert after.learners[0].reward is not None and state.learners[0].reward is not None
     np.testing.assert_array_equal(after.learners[0].reward.return_WN, state.learners[0].reward.return_WN)  # games go on
     weights = [tuple(one._replace(reward=None) for one in part.learners) for part in (after, state, first)]
@@ -244,7 +244,7 @@ def test_one_who_begins_anew_remembers_nothing_of_its_games_and_all_others_do(wo
     built, _, state = worn
     memory = jax.tree.map(lambda x: x + 1, state.cursor.memory)
     state = state._replace(cursor=state.cursor._replace(memory=memory))
-    after = applied(state, [(Reset(2, "main_exploiter"),)], Opposition.begin(built))
+    after = applied(state, [(Reset(2, "main_exploiter"),)], Opposition.begin(built), pytest.fail)
     (learning,) = built.plan.seating.learning
     for group, (now, before) in enumerate(zip(after.cursor.memory, memory, strict=True)):
         for x, y in zip(*map(jax.tree.leaves, (now, before)), strict=True):

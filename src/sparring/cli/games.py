@@ -50,7 +50,7 @@ def line_of(names: tuple[str, ...]) -> str:
     return f"{common_line(names[0])} All {len(names)}: sparring games {names[0].partition(':')[0]}"
 
 
-def plain(value: "str | float | tuple[int, ...]") -> str:
+def plain(value: "str | float | tuple[int, ...] | tuple[str, ...]") -> str:
     """As a flag says it."""
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
@@ -77,6 +77,7 @@ def tell(name: str, as_json: bool) -> None:
         "rules that stages can change": list(game.rule_names()),
         "shaping terms": {term.name: f"{term.kind}, {term.meaning}" for term in spec.terms},
         "games end by": list(spec.causes),
+        "counted": list(spec.counts),
         "settings that suit it": {name: plain(value) for name, value in spec.suits},
     }
     if as_json:

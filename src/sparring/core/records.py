@@ -43,3 +43,5 @@ class Step(NamedTuple):
     """What each shaping term of kind reward pays now; nothing where a game has none."""
     cause_K: Array | tuple = ()
     """Why the game ended for each side, as an index into `GameSpec.causes`; read only where it ended."""
+    count_SJ: Array | tuple = ()
+    """How often each seat has done so far what `GameSpec.counts` names; read only where the game ended."""

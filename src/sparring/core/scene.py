@@ -26,6 +26,10 @@ class Body:
     """What is left of it, from 0 to 1: health, fuel."""
     gone: bool = False
     """It has left the game; a viewer draws it faintly."""
+    zone: Point = ()
+    """How far its weapon reaches along where it points, and how wide the zone is there to either side; empty: none."""
+    remark: str = ""
+    """A few words for its card, such as speed and load."""
     label: str = ""
     """One to three letters in the middle of a disc, such as a kind of unit."""
 

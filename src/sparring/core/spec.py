@@ -111,9 +111,11 @@ class GameSpec:
     seat_names: tuple[str, ...] = field(default=())
     causes: tuple[str, ...] = ()
     """Why a side's game can end, such as gun, ground, timeout; `Step.cause_K` counts in this list."""
+    counts: tuple[str, ...] = ()
+    """What a seat does that tells how it plays, such as hares caught; `Step.count_SJ` counts it."""
     terms: tuple[Term, ...] = ()
     """Shaping terms: the rewards in the order of `Step.terms_SJ`, the potentials in that of `Game.potential`."""
-    suits: tuple[tuple[str, str | float | tuple[int, ...]], ...] = ()
+    suits: tuple[tuple[str, str | float | tuple[int, ...] | tuple[str, ...]], ...] = ()
     """Settings of a run that suit this game, by the names of their flags, such as ("steps", 8) or ("self_play",
     "magnet"): used where the user says nothing."""
 

@@ -2,27 +2,18 @@
 
 from collections.abc import Mapping
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from sparring.core.errors import ConfigError
-from sparring.evaluation.tournament import Met, check_two_sides, meetings
+from sparring.evaluation.tournament import Amount, Met, check_two_sides, meetings
 from sparring.games.game import Game
 from sparring.ratings.cross_play import CrossPlay
 from sparring.statistics.intervals import mean_interval
 
 
-def cross_play(
-    game: Game,
-    entrants: Mapping[str, Any],
-    *,
-    games: int = 32,
-    seed: int = 0,
-    precision: float | None = None,
-    most_games: int = 1024,
-    deterministic: bool = False,
-) -> CrossPlay:
+def cross_play(game: Game, entrants: Mapping[str, Any], **amount: Unpack[Amount]) -> CrossPlay:
     """Every pair plays `games` games; with a `precision`, in units of return, pairs whose 95 % intervals are wider than
     that to either side play on, up to `most_games`.
 
@@ -33,16 +24,14 @@ def cross_play(
         raise ConfigError(
             f"Cross-play needs two players or more, found {len(entrants)}. Name more; RUN#all is every seed of a run."
         )
+    precision = amount.get("precision")
     if precision is not None and not 0 < precision < np.inf:
         raise ConfigError(f"precision must be above 0, in units of return, found {precision}.")
     names = tuple(entrants)
     pairs = list(combinations_with_replacement(sorted(names), 2))
     mean_MM, variance_MM = np.zeros((2, len(names), len(names)))
     starts_MM = np.zeros((len(names), len(names)), int)
-    for (home, away), met in meetings(
-        game, entrants, pairs, half_width, games=games, seed=seed, precision=precision, most_games=most_games,
-        deterministic=deterministic,
-    ):  # fmt: skip
+    for (home, away), met in meetings(game, entrants, pairs, half_width, **amount):
         i, j = names.index(home), names.index(away)
         for place, return_G in (((i, j), met.return_2G[0]), ((j, i), met.return_2G[1])):
             mean_MM[place], starts_MM[place] = return_G.mean(), len(return_G)

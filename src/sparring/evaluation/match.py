@@ -38,6 +38,8 @@ class Finished(NamedTuple):
     outcome_BWK: Array
     cause_BWK: Array
     """0 where the game gives no causes."""
+    count_BWSJ: Array
+    """No columns where it counts nothing."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def prepare_match(
 def play_match(
     game: Game, casts: tuple[Cast, ...], seed: Array, *, seating: Seating, deterministic: bool, stretch: int
 ) -> tuple[Array, ...]:
-    """Returns, lengths, outcomes and causes of the games of all line-ups."""
+    """Returns, lengths, outcomes, causes and counts of the games of all line-ups."""
     key = stream(jax.random.key(seed), "match")
     drivers = [Driver(take(stack(cast.policies), cast.row_P), None, jnp.asarray(cast.ids_P)) for cast in casts]
     cursor = begin(game, seating, drivers, stream(key, "first games"))
@@ -155,9 +157,9 @@ def play_out(
 
 
 def in_stretch(record: Games) -> Finished:
-    counts_BW, returns, lengths, outcomes, causes = first_games(record)
+    counts_BW, returns, lengths, outcomes, causes, did = first_games(record)
     done_BW = record.ended_TBW.any(axis=0)
-    numbers = lengths.astype(jnp.int32), outcomes.astype(float), causes.astype(jnp.int32)
+    numbers = lengths.astype(jnp.int32), outcomes.astype(float), causes.astype(jnp.int32), did.astype(float)
     return Finished(done_BW, counts_BW, returns.astype(float), *numbers)
 
 
@@ -165,8 +167,9 @@ def nothing_yet(seating: Seating) -> Finished:
     shape = (seating.blocks, seating.worlds)
     returns, outcomes = jnp.zeros((*shape, seating.spec.seats)), jnp.zeros((*shape, seating.spec.sides))
     causes = jnp.zeros(outcomes.shape, jnp.int32)
+    did = jnp.zeros((*returns.shape, len(seating.spec.counts)))
     none_BW = jnp.zeros(shape, bool)
-    return Finished(none_BW, none_BW, returns, jnp.zeros(shape, jnp.int32), outcomes, causes)
+    return Finished(none_BW, none_BW, returns, jnp.zeros(shape, jnp.int32), outcomes, causes, did)
 
 
 def cast_of(
@@ -187,7 +190,8 @@ def driver_of(
 
 
 def first_games(record: Games) -> tuple[Array, ...]:
-    """Of the first game of each world: whether it came to an end, return_BWS, length_BW, outcome_BWK, cause_BWK."""
+    """Of the first game of each world: whether it came to an end, return_BWS, length_BW, outcome_BWK, cause_BWK,
+    count_BWSJ."""
     step_BW = jnp.argmax(record.ended_TBW, axis=0)
 
     def at_end(x_TBW: Array) -> Array:
@@ -196,7 +200,9 @@ def first_games(record: Games) -> tuple[Array, ...]:
 
     outcome_BWK = at_end(record.outcome_TBWK)
     cause_BWK = jnp.zeros_like(outcome_BWK) if isinstance(record.cause_TBWK, tuple) else at_end(record.cause_TBWK)
-    return at_end(record.finished_TBW), at_end(record.return_TBWS), at_end(record.length_TBW), outcome_BWK, cause_BWK
+    returns, counts = at_end(record.return_TBWS), record.count_TBWSJ
+    did = jnp.zeros((*returns.shape, 0)) if isinstance(counts, tuple) else at_end(counts)
+    return at_end(record.finished_TBW), returns, at_end(record.length_TBW), outcome_BWK, cause_BWK, did
 
 
 def family_of(policy: Any) -> str:

@@ -30,6 +30,7 @@ class MatchGames(NamedTuple):
     length_G: np.ndarray
     outcome_GK: np.ndarray
     cause_GK: np.ndarray | None = None
+    count_GSJ: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class SideScore:
     """The same of points, 1 for a win and one half for a draw; empty where games are not won or lost."""
     causes: tuple[tuple[str, int], ...] = ()
     """How often each cause ended the game for the side, the most frequent first."""
+    counts: tuple[tuple[str, float], ...] = ()
+    """How often a seat of the side did what the game counts, in a game on average."""
 
     @cached_property
     def mean_return(self) -> Interval:
@@ -92,7 +95,8 @@ def score_sides(
             others = ", ".join(team for k, team in enumerate(teams) if k != side)
             counts = (len(outcome_G), wins, draws, losses, length)
             won = tuple(Moments.of((outcome + 1) / 2) for outcome in outcomes)
-            scores.append(SideScore(driven, teams[side], others, *counts, returns, won, causes_of(spec, played, side)))
+            told = causes_of(spec, played, side), counts_of(spec, played, seats)
+            scores.append(SideScore(driven, teams[side], others, *counts, returns, won, *told))
     return scores
 
 
@@ -103,6 +107,13 @@ def causes_of(spec: GameSpec, played: Sequence[MatchGames], side: int) -> tuple[
         spec.causes[int(c)] for games in played if games.cause_GK is not None for c in games.cause_GK[:, side]
     )
     return tuple(counts.most_common())
+
+
+def counts_of(spec: GameSpec, played: Sequence[MatchGames], seats: Sequence[int]) -> tuple[tuple[str, float], ...]:
+    found = [games.count_GSJ[:, list(seats)] for games in played if games.count_GSJ is not None]
+    if not spec.counts or not found:
+        return ()
+    return tuple(zip(spec.counts, np.concatenate(found).mean(axis=(0, 1)).tolist(), strict=True))
 
 
 def merged(scores: Sequence[SideScore]) -> list[SideScore]:
@@ -123,5 +134,9 @@ def merged(scores: Sequence[SideScore]) -> list[SideScore]:
             for of_parts in ([part.returns for part in parts], [part.scores for part in parts])
         )
         counts = (games, wins, draws, losses, length)
-        found.append(SideScore(-1, team, opponents, *counts, returns, won, tuple(causes.most_common())))
+        did: Counter[str] = Counter()
+        for part in parts:
+            did.update({name: mean * part.games / games for name, mean in part.counts})
+        told = tuple(causes.most_common()), tuple(did.items())
+        found.append(SideScore(-1, team, opponents, *counts, returns, won, *told))
     return found

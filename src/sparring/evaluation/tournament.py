@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from heapq import nsmallest
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import jax
 import jax.numpy as jnp
@@ -80,48 +80,38 @@ class Fixture:
     pairs: tuple[Pair, ...]
 
 
-def tournament(
-    game: Game,
-    entrants: Mapping[str, Any],
-    *,
-    games: int = 32,
-    seed: int = 0,
-    precision: float | None = None,
-    most_games: int = 1024,
-    deterministic: bool = False,
-) -> Payoff:
+class Amount(TypedDict, total=False):
+    """How much is played; `meetings` has the defaults."""
+
+    games: int
+    """Of each pair."""
+    seed: int
+    precision: float | None
+    """Pairs whose 95 % interval is wider than this to either side play on; None: none do."""
+    most_games: int
+    """Of a pair that plays on."""
+    deterministic: bool
+    """Players take their most likely action."""
+
+
+def tournament(game: Game, entrants: Mapping[str, Any], **amount: Unpack[Amount]) -> Payoff:
     """Every pair plays `games` games; with a `precision`, pairs whose 95 % interval is wider than that to either side
     play on, those with the fewest games first, up to `most_games`."""
     pairs = list(combinations(sorted(entrants), 2))
     if not pairs:
         raise ConfigError(f"A tournament needs two players or more, found {len(entrants)}. Name another one.")
-    return play_pairs(
-        game, entrants, pairs, games=games, seed=seed, precision=precision, most_games=most_games,
-        deterministic=deterministic,
-    )  # fmt: skip
+    return play_pairs(game, entrants, pairs, **amount)
 
 
-def play_pairs(
-    game: Game,
-    entrants: Mapping[str, Any],
-    pairs: Sequence[Pair],
-    *,
-    games: int = 32,
-    seed: int = 0,
-    precision: float | None = None,
-    most_games: int = 1024,
-    deterministic: bool = False,
-) -> Payoff:
+def play_pairs(game: Game, entrants: Mapping[str, Any], pairs: Sequence[Pair], **amount: Unpack[Amount]) -> Payoff:
     """The games of some pairs of a tournament: the same as they would play in the whole of it, but for how many."""
     check_two_sides(game.spec)
     check_outcomes(game.spec)
+    precision = amount.get("precision")
     if precision is not None and not 0 < precision < 0.5:
         raise ConfigError(f"precision must lie between 0 and 0.5, found {precision}: 0.05 is 5 points to either side.")
     payoff = Payoff.empty(tuple(entrants))
-    for pair, met in meetings(
-        game, entrants, pairs, half_width, games=games, seed=seed, precision=precision, most_games=most_games,
-        deterministic=deterministic,
-    ):  # fmt: skip
+    for pair, met in meetings(game, entrants, pairs, half_width, **amount):
         payoff = payoff.with_games(*pair, *map(int, met.counts_3), starts_5=met.starts_5.tolist())
     return payoff
 
@@ -132,8 +122,8 @@ def meetings(
     pairs: Sequence[Pair],
     width: Callable[[Met], float],
     *,
-    games: int,
-    seed: int,
+    games: int = 32,
+    seed: int = 0,
     precision: float | None = None,
     most_games: int = 1024,
     deterministic: bool = False,

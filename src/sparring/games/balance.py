@@ -1,17 +1,20 @@
-"""Settings that suit games in which a balance is to be found, not a skill (`GameSpec.suits`).
+"""Settings that suit kinds of games in which skill alone is not what is to be found (`GameSpec.suits`).
 
-Where moves are hidden or made at once, the best answer keeps moving, and the newest policy of plain self-play circles
-after it. A magnet lets the newest policy itself come to rest (docs/log/2026-11-18-settling.md). What is won is paid at
-the end, so nothing is discounted.
+A balance: where moves are hidden or made at once, the best answer keeps moving, and the newest policy of plain
+self-play circles after it. A magnet lets the newest policy itself come to rest (docs/log/2026-11-18-settling.md). What
+is won is paid at the end, so nothing is discounted.
+
+A way to live together: where each plays for itself, what is learned first decides which of several balances is found,
+and the first thing that is learned is what needs nobody else (docs/log/2026-11-18-social.md).
 """
 
-Suits = tuple[tuple[str, str | float | tuple[int, ...]], ...]
+Suits = tuple[tuple[str, str | float | tuple[int, ...] | tuple[str, ...]], ...]
 
 SMALL: Suits = (
     ("self_play", "magnet"),
     ("steps", 8),
     ("discount", 1.0),
-    ("learning_rate", "4e-3 -> 0"),
+    ("learning_rate", "8e-3 -> 0 cosine"),
     ("entropy", "0.05 -> 0"),
 )
 """A few situations, met again and again: short rollouts, many updates."""
@@ -32,3 +35,10 @@ HIDDEN: Suits = (
 )
 """Hidden cards, dice and moves. What hardly anybody plays must be answered well all the same, so neither the bonus nor
 random choices end; a critic that sees everything takes luck out of what a choice was worth."""
+DILEMMA: Suits = (
+    ("total_steps", 3_000_000),
+    ("learning_rate", "1e-3 -> 1e-4"),
+    ("entropy", "0.02 -> 0.001"),
+    ("shared_reward", "1 -> 0"),
+)
+"""Social dilemmas: rewards are common at first, so that all learn what all can have, and each one's own in the end."""

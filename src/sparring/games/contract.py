@@ -111,11 +111,13 @@ def _check_shapes(game: Game) -> None:
         ("step().outcome_K", step.outcome_K, (spec.sides,), jnp.number),
         ("potential()", _traced(game, game.potential, state), (seats, len(spec.terms_of("potential"))), jnp.floating),
     )
-    # A game without reward terms or causes may leave these fields empty.
+    # A game without reward terms, causes or counts may leave these fields empty.
     if spec.terms_of("reward") or not isinstance(step.terms_SJ, tuple):
         promised += (("step().terms_SJ", step.terms_SJ, (seats, len(spec.terms_of("reward"))), jnp.floating),)
     if spec.causes:
         promised += (("step().cause_K", step.cause_K, (spec.sides,), jnp.integer),)
+    if spec.counts:
+        promised += (("step().count_SJ", step.count_SJ, (seats, len(spec.counts)), jnp.integer),)
     for name, found, shape, kind in promised:
         expected, remedy = (
             f"shape {shape} of {kind.__name__.rstrip('_')}",

@@ -57,6 +57,7 @@ GAMES = {
     "snowdrift": "sparring.games.social.snowdrift:snowdrift",
     "stag_hunt": "sparring.games.social.stag_hunt:stag_hunt",
     "tic_tac_toe": "sparring.games.boards.tic_tac_toe:tic_tac_toe",
+    "trio": "sparring.games.boards.trio:trio",
 }
 """Name to "module:function". The function returns a Game; its keyword options have types and defaults, and the first
 line of its docstring describes the game. Of a family of games that one function makes, such as the maps of a battle,

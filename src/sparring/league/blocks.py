@@ -108,7 +108,7 @@ def received(inbox: Inbox, played: Played, *, blocks: int, last: int | None) -> 
 
 
 def after(blocks: Sequence[Block], played: Played) -> tuple[Block, ...]:
-    """Blocks of which it is told that all worlds have moved on are drained."""
+    """The blocks after an iteration: one whose worlds have all moved on is drained now."""
     return tuple(
         replace(block, drained=True) if drained and not block.drained and played.iteration >= block.since else block
         for block, drained in zip(blocks, played.drained_B, strict=True)

@@ -25,7 +25,7 @@ POOLED: tuple[Kind, ...] = ("past", "guest")
 
 @dataclass(frozen=True)
 class Roll:
-    """The players of a book in the order of its columns, and what can be told of them without a game. Those of a pool
+    """The players of a book in the order of its columns, and what is known of them before any game. Those of a pool
     come last, the oldest first."""
 
     players: tuple[Player, ...]
@@ -115,8 +115,9 @@ class Book:
         return replace(self, count_LM3=count_LM3, fading_LM3=fading_LM3, rating_M=rating_M)
 
     def after_draws(self, learner: int, group_M: np.ndarray, won_M: np.ndarray) -> Book:
-        """With scores of quality after games of a learner against a group: `won_M` is for each of it what the games of
-        a draw won, each draw counting like one game, over the chance of the draw."""
+        """The book with new scores of quality, after games of a learner against a group. `won_M`: for each player of
+        the group the learner's share of wins, divided by the chance of the draw and summed over draws: so a player that
+        is drawn often does not lose its score faster."""
         quality_LM = self.quality_LM.copy()
         quality_LM[learner, group_M] -= won_M[group_M] / max(1, group_M.sum())
         return replace(self, quality_LM=quality_LM)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sparring.core.errors import ConfigError, unknown
+from sparring.core.errors import ConfigError
 from sparring.core.fields import setting
 from sparring.core.schedules import Schedule
 from sparring.core.sizes import LARGEST, MANY
@@ -165,14 +165,6 @@ def check_opponents(opponents: OpponentsConfig, pool: PoolConfig, curriculum: Cu
         raise ConfigError(
             f"retreat_rate must be below climb_rate, found {curriculum.retreat_rate} and {curriculum.climb_rate}."
         )
-
-
-def ladder_of(opponents: OpponentsConfig, bots: Sequence[str]) -> tuple[str, ...]:
-    """The bots in use, weakest first, of all that a game has."""
-    for name in opponents.ladder:
-        if name not in bots:
-            raise ConfigError(unknown("bot", name, bots))
-    return opponents.ladder or tuple(name for name in bots if name != "random")
 
 
 def check_asked_of_game(

@@ -10,7 +10,7 @@ from sparring.league.blocks import playing
 from sparring.league.curriculum import Standing
 from sparring.league.draws import OWN_PAST
 from sparring.league.events import Event, Evicted, Kept, Reset, Snapshot
-from sparring.league.gates import on_trial
+from sparring.league.gates import promote
 from sparring.league.outlook import Outlook
 from sparring.league.player import Player, past_self
 from sparring.league.pool import evictee
@@ -70,13 +70,15 @@ def newest_met(outlook: Outlook, me: int) -> Player | None:
 
 def promotion(role: Role, state: LeagueState, outlook: Outlook, me: int) -> Verdict:
     """What a gate says of the learner's games since its trial began."""
-    champion, players = newest_met(outlook, me), state.book.players
-    met, bots = (
-        [players[column] for column in outlook.whom(among, me)]
-        for among in (Among(("past", "guest"), whose="own"), Among(("bot",)))
-    )
-    trial = state.careers[me].trial
-    found = on_trial(role.snapshot.gate, known_scores(state, me), trial, champion, met, bots)
+    champion, begun = newest_met(outlook, me), state.careers[me].trial
+    since = {player: score.minus(begun.get(player, Score())) for player, score in known_scores(state, me).items()}
+
+    def met(among: Among) -> dict[str, Score]:
+        players = [state.book.players[column] for column in outlook.whom(among, me)]
+        return {player.name: since[player] for player in players if player in since and player != champion}
+
+    others, bots = met(Among(("past", "guest"), whose="own")), met(Among(("bot",)))
+    found = promote(role.snapshot.gate, since.get(champion, Score()) if champion else None, others, bots)
     refused = found.why if found.decided and not found.promote and champion else ""
     return Verdict(found.promote, found.promote and role.reset.to != "none", found.why, refused)
 

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparring.core.schedules import Schedule
 from sparring.league.blocks import Draw
-from sparring.league.curriculum import AT_LEVEL, Level, Standing, level_drawn
+from sparring.league.curriculum import AT_LEVEL, Standing, level_drawn
 from sparring.league.mixture import CURRENT, NO_BRANCH, OWN_SHADOW, branches_of_blocks, shares, systematic
 from sparring.league.outlook import Outlook
 from sparring.league.player import NOBODY
@@ -105,45 +104,33 @@ def weighed(outlook: Outlook, rule: str, me_N: np.ndarray, who_NM: np.ndarray) -
     field = Field(
         who_NM, outlook.known_LM[me_N], book.rating_M, book.rating_M[me_N, None], book.quality_LM[me_N], book.payoff
     )
-    return RULES[rule](field, outlook.config)
+    return RULES[rule](field, outlook.rules.config)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The blocks of all learners, and what else decides whom they are given."""
+    """The blocks of all learners, and what else decides whom they are given now."""
 
-    mirror_B: np.ndarray
-    """Of the blocks of each learner, those in which it can meet itself;"""
-    face_B: np.ndarray
-    """and those in which it can meet others."""
     open_LB: np.ndarray
-    """Those that are given somebody now."""
+    """Those that are given somebody."""
     number_LB: np.ndarray
     """Of [0, 1): which player of its branch each is given."""
     share_LK: np.ndarray
     """Of the branches of each learner's role; 0 beyond its last."""
     progress: float
-    governed: Schedule | None = None
-    """The share of the blocks against others that the curriculum governs; None: there is none."""
-    levels: tuple[tuple[Level, ...], ...] = ()
     standing: tuple[Standing, ...] = ()
-    """Of each learner."""
+    """Of each learner in the curriculum, if there is one."""
 
 
 def table_of(rules: Rules, state: LeagueState, iteration: int, progress: float) -> Table:
     """Before an iteration; every block that is drained and can face others is given somebody."""
     drained_LB = np.array([block.drained for block in state.blocks]).reshape(rules.learners, -1)
-    face_B, led = np.asarray(rules.face_B, bool), rules.curriculum.curriculum
     return Table(
-        mirror_B=np.asarray(rules.mirror_B, bool),
-        face_B=face_B,
-        open_LB=drained_LB & face_B,
+        open_LB=drained_LB & np.asarray(rules.face_B, bool),
         number_LB=(rules.seed / "league" / iteration / "players").generator().random(drained_LB.shape),
         share_LK=shares_of_all(rules, state, progress),
         progress=progress,
-        governed=rules.curriculum.curriculum_share if led else None,
-        levels=tuple(map(rules.levels, range(rules.learners))) if led else (),
-        standing=tuple(career.standing for career in state.careers) if led else (),
+        standing=tuple(career.standing for career in state.careers),
     )
 
 
@@ -179,10 +166,12 @@ def draw_players(
     outlook: Outlook, table: Table, generator: np.random.Generator
 ) -> tuple[dict[Place, Draw], Counter[str]]:
     """A draw for each open block, and how often what happened that should be rare."""
-    names = [[branch.name for branch in role.branches] for role in outlook.roles]
+    rules = outlook.rules
+    names = [[branch.name for branch in role.branches] for role in rules.roles]
     current_L = np.array([own.index(CURRENT) if CURRENT in own else NO_BRANCH for own in names])
-    branch_LB = branches_of_blocks(table.share_LK, current_L, table.mirror_B, table.face_B, table.open_LB, generator)
-    governed_LB = governed(table, table.open_LB & (branch_LB != current_L[:, None]), generator)
+    mirror_B, face_B = np.asarray(rules.mirror_B, bool), np.asarray(rules.face_B, bool)
+    branch_LB = branches_of_blocks(table.share_LK, current_L, mirror_B, face_B, table.open_LB, generator)
+    governed_LB = governed(rules, table, table.open_LB & (branch_LB != current_L[:, None]), generator)
     draws = {(me, b): at_level(outlook, table, me, b) for me, b in np.argwhere(governed_LB).tolist()}
     free_LB = table.open_LB & ~governed_LB
     free: list[Place] = [*zip(*(place.tolist() for place in np.nonzero(free_LB)), strict=True)]
@@ -190,7 +179,7 @@ def draw_players(
     lost = [place for place in free if place not in found]
     if lost:
         named = [(me, int(branch_LB[me, b])) for me, b in lost if branch_LB[me, b] != NO_BRANCH]
-        counts += Counter(unfilled(outlook.roles[me].branches[k]) for me, k in named)
+        counts += Counter(unfilled(rules.roles[me].branches[k]) for me, k in named)
         found |= drawn(outlook, table, lost, refuge(outlook, table, lost, current_L, generator).tolist())[0]
     return {**draws, **found}, +counts
 
@@ -201,13 +190,13 @@ def unfilled(branch: Branch) -> str:
     return f"{who} could be drawn, and its share went to others"
 
 
-def governed(table: Table, facing_LB: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def governed(rules: Rules, table: Table, facing_LB: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """The blocks, of those that face others, that the curriculum governs."""
     governed_LB = np.zeros(facing_LB.shape, bool)
-    if table.governed is not None:
-        led_L = [own.level < len(levels) for own, levels in zip(table.standing, table.levels, strict=True)]
+    if rules.curriculum.curriculum:
+        led_L = [own.level < len(levels) for own, levels in zip(table.standing, rules.levels, strict=True)]
         learner_N, block_N = np.nonzero(facing_LB & np.array(led_L)[:, None])
-        share = table.governed.at(table.progress)
+        share = rules.curriculum.curriculum_share.at(table.progress)
         chance_GK = np.tile([1.0 - share, share], (len(led_L), 1))
         governed_LB[learner_N, block_N] = systematic(chance_GK, learner_N, generator) == 1
     return governed_LB
@@ -222,7 +211,7 @@ def drawn(
     rows: dict[tuple[int, int, int], Asked] = {}
     key_N, number_N = [], []
     for (me, b), k in zip(places, branch_N, strict=True):
-        branch = LAST_RESORT if k == NO_BRANCH else outlook.roles[me].branches[k]
+        branch = LAST_RESORT if k == NO_BRANCH else outlook.rules.roles[me].branches[k]
         targets = outlook.targets(branch, me)
         part = float(table.number_LB[me, b]) * len(targets)
         which = min(int(part), len(targets) - 1)
@@ -255,12 +244,13 @@ def refuge(
     learner_N, block_N = np.array(lost).T
     chance_LK = np.zeros(table.share_LK.shape)
     for me in set(learner_N.tolist()):
-        for k, branch in enumerate(outlook.roles[me].branches):
+        for k, branch in enumerate(outlook.rules.roles[me].branches):
             if k != current_L[me] and table.share_LK[me, k] > 0:
                 found, _ = taken(outlook, [Asked(me, branch, target) for target in outlook.targets(branch, me)])
                 chance_LK[me, k] = table.share_LK[me, k] * any(found)
     chance_LK /= np.maximum(chance_LK.sum(1, keepdims=True), np.finfo(float).tiny)
-    branch_N, mirrors_N = current_L[learner_N], table.mirror_B[block_N] & (current_L[learner_N] != NO_BRANCH)
+    branch_N, mirror_B = current_L[learner_N], np.asarray(outlook.rules.mirror_B, bool)
+    mirrors_N = mirror_B[block_N] & (branch_N != NO_BRANCH)
     branch_N[~mirrors_N] = systematic(chance_LK, learner_N[~mirrors_N], generator)
     return branch_N
 
@@ -270,12 +260,12 @@ def at_level(outlook: Outlook, table: Table, me: int, block: int) -> Draw:
     standing = table.standing[me].level
     level = level_drawn(standing, float(table.number_LB[me, block]))
     probability = (AT_LEVEL if level == standing else 1.0 - AT_LEVEL) if standing else 1.0
-    way, players = table.levels[me][level], outlook.book.players
+    way, players = outlook.rules.levels[me][level], outlook.book.players
     if way.bot:
         bot = next(player for player in players if player.kind == "bot" and player.name == way.bot)
         return Draw(bot, probability, level=level)
     newest, shadow = outlook.whom(OWN_PAST, me)[-1:], outlook.whom(OWN_SHADOW.among, me)
-    shared = any(branch.name == "shadow" and branch.ever for branch in outlook.roles[me].branches)
+    shared = any(branch.name == "shadow" and branch.ever for branch in outlook.rules.roles[me].branches)
     place = shadow if len(shadow) and (shared or not len(newest)) else newest
     if not len(place):
         place = outlook.whom(ALONE.among, me)

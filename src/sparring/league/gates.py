@@ -4,13 +4,12 @@ A gate is a ratchet: chance alone lets some candidate through in the end, and a 
 (leela-zero issue 2322). So the floors look at others than the champion. AlphaZero plays without a gate.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from sparring.core.errors import ConfigError
 from sparring.core.fields import setting
-from sparring.league.player import Player
 from sparring.league.score import Score
 from sparring.statistics.sequential import sprt
 
@@ -51,12 +50,10 @@ def check_gate(config: GateConfig) -> None:
 
 
 def promote(
-    config: GateConfig,
-    champion: Score | None,
-    past: Mapping[Any, Score],
-    anchors: Mapping[Any, Score],
+    config: GateConfig, champion: Score | None, past: Mapping[str, Score], anchors: Mapping[str, Score]
 ) -> Verdict:
-    """Judge a candidate by its games since the trial began; no champion yet is None, no game yet an empty score."""
+    """Judge a candidate by its games since the trial began: against the champion, other past members and bots, by name.
+    No champion yet is None, no game yet an empty score."""
     if config.gate == "none":
         return Verdict(True, True, "Promoted: there is no gate.")
     if champion is None:
@@ -64,22 +61,6 @@ def promote(
     verdict = _by_rate(config, champion) if config.gate == "rate" else _by_sprt(config, champion)
     # Floors are asked once, of those who pass: looked at after every game, chance would break one sooner or later.
     return _above_floors(config, verdict, past, anchors) if verdict.promote else verdict
-
-
-def on_trial(
-    config: GateConfig,
-    known: Mapping[Player, Score],
-    begun: Mapping[Player, Score],
-    champion: Player | None,
-    past: Sequence[Player],
-    bots: Sequence[Player],
-) -> Verdict:
-    """The same for a learner of which `known` tells all games, and `begun` those before the trial."""
-    since = {player: score.minus(begun.get(player, Score())) for player, score in known.items()}
-    members = {player: since[player] for player in past if player in since}
-    score = members.pop(champion, Score()) if champion else None
-    anchors = {bot.name: since[bot] for bot in bots if bot in since}
-    return promote(config, score, {player.name: score for player, score in members.items()}, anchors)
 
 
 def _by_rate(config: GateConfig, score: Score) -> Verdict:
@@ -108,10 +89,7 @@ def _by_sprt(config: GateConfig, score: Score) -> Verdict:
 
 
 def _above_floors(
-    config: GateConfig,
-    verdict: Verdict,
-    past: Mapping[Any, Score],
-    anchors: Mapping[Any, Score],
+    config: GateConfig, verdict: Verdict, past: Mapping[str, Score], anchors: Mapping[str, Score]
 ) -> Verdict:
     """A bound decides, so a member with few games never refuses; the one farthest below its floor is named."""
     found = [

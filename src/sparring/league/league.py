@@ -16,7 +16,7 @@ import numpy as np
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.names import checked_name
 from sparring.core.plain import from_plain, to_plain
-from sparring.league.blocks import Block, Draw, Played, after, due, playing, received
+from sparring.league.blocks import Block, Draw, Meeting, Played, after, due, playing, received
 from sparring.league.book import POOLED, Book
 from sparring.league.copying import (
     POSTPONED,
@@ -80,7 +80,7 @@ class League:
 
     def report(self, played: Played) -> None:
         """Take what an iteration showed, in time to be read. Games against oneself show nothing."""
-        mine = tuple(row for row in played.meetings if row.player != self._learner(self.learner_of(row.block)))
+        mine = tuple(row for row in played.meetings if row.player != self.players[self.learner_of(row.block)])
         inbox = received(
             self.state.inbox, replace(played, meetings=mine), blocks=len(self.state.blocks), last=self.state.iteration
         )
@@ -104,9 +104,6 @@ class League:
     def members(self) -> tuple[Member, ...]:
         return members(self.rules, self.state)
 
-    def _learner(self, learner: int) -> Player:
-        return self.rules.players[learner]
-
     # What was played.
 
     def _learn_from(self, played: Played) -> None:
@@ -126,7 +123,7 @@ class League:
                 self.state = replace(self.state, book=book)
 
     def _climb(self, learner: int, score: Score) -> None:
-        levels, career = self.rules.levels(learner), self.state.careers[learner]
+        levels, career = self.rules.levels[learner], self.state.careers[learner]
         if levels:
             standing, event = moved(career.standing, levels, score, self.rules.curriculum)
             self.state = with_career(self.state, learner, replace(career, standing=standing))
@@ -161,17 +158,20 @@ class League:
                 self.news += events
         return outlook if self.state is judged else self.outlook(progress)
 
-    def descended(self, parent_M: np.ndarray, iteration: int) -> None:
-        """Learners became copies of others before this iteration was played."""
-        for learner in np.flatnonzero(parent_M != np.arange(len(parent_M))).tolist():
-            self.state = begun_anew(self.state, learner, iteration, self.rules.players[parent_M[learner]])
+    def descended(self, parents: Mapping[int, int], iteration: int) -> None:
+        """Learners became copies of these others before this iteration was played."""
+        for learner, parent in parents.items():
+            self.state = begun_anew(self.state, learner, iteration, self.rules.players[parent])
 
     # Who meets whom.
 
-    def _give(self, iteration: int, progress: float, outlook: Outlook) -> np.ndarray:
-        """Draw for every drained block that can face others; changed_B."""
+    def _give(self, iteration: int, progress: float, outlook: Outlook, only: str = "") -> np.ndarray:
+        """Draw for every drained block that can face others, if asked by one branch alone; changed_B."""
         first, rules = self.state.iteration is None, self.rules
         table = table_of(rules, self.state, iteration, progress)
+        if only:
+            names = [[branch.name == only for branch in role.branches] for role in rules.roles]
+            table = replace(table, share_LK=np.array(names, float))
         generator = (rules.seed / "league" / iteration / "kinds").generator()
         draws, counts = draw_players(outlook, table, generator)
         for what, times in counts.items():
@@ -216,6 +216,48 @@ class League:
             self.news.append(Counted(what))
         if times:
             self.state = replace(self.state, counts={**counts, what: counts.get(what, 0) + times})
+
+    # For a loop outside that has one learner in one block and tells results at once. Nobody plays between two calls:
+    # who was drawn is in the hands of that loop, so everybody in the pool can leave it.
+
+    def draw(self, progress: float, count: int = 1, only: str = "") -> tuple[Draw, ...]:
+        """Whom the learner meets next, `count` times at once, so that shares are kept as in as many blocks; `only`: by
+        this branch alone, as far as anybody is there."""
+        iteration, rules, blocks = self._next_iteration(), self.rules, self.state.blocks
+        led = replace(rules.curriculum, curriculum=rules.curriculum.curriculum and not only)
+        self.rules = replace(rules, mirror_B=rules.mirror_B * count, face_B=rules.face_B * count, curriculum=led)
+        self.state = replace(self.state, blocks=blocks * count)
+        self._give(iteration, progress, self.outlook(progress), only)
+        found = tuple(block.next for block in self.state.blocks)
+        self.rules, self.state = rules, replace(self.state, blocks=blocks, iteration=iteration)
+        return found
+
+    def learn(self, draw: Draw, score: Score) -> bool:
+        """Read games against one that was drawn; not those against oneself, nor against one who has left."""
+        if draw.player == self.players[0] or draw.player not in self.state.book.roll.column:
+            return False
+        row = Meeting(0, draw.player, draw.probability, draw.weakened, score.games, *score)
+        played, blocks = Played(self.state.iteration or 0, (row,), (True,)), self.state.blocks
+        played.check(len(blocks))
+        self.state = replace(self.state, blocks=(Block(draw, draw),))
+        self._learn_from(played)
+        self.state = replace(self.state, blocks=blocks)
+        return True
+
+    def keep(self, progress: float, steps: int, *, certainly: bool = False) -> tuple[Event, ...]:
+        """Copy the learner where its role says so, or certainly; what happened since the last time."""
+        iteration = self._next_iteration()
+        if certainly:
+            self.state, events = copied(self.rules, self.state, 0, iteration, steps, "")
+            self.news += events
+        else:
+            self._keep_past(iteration, progress, steps)
+        self.state = replace(self.state, iteration=iteration)
+        happened, self.news = tuple(self.news), []
+        return happened
+
+    def _next_iteration(self) -> int:
+        return 0 if self.state.iteration is None else self.state.iteration + 1
 
     # The meta-game of PSRO.
 
@@ -301,9 +343,12 @@ class League:
                 said = said or by_hand
         return SharesSet(said)
 
-    def _check_share(self, name: str, share: float, names: set[str]) -> None:
+    def _check_share(self, name: str, share: Any, names: set[str]) -> None:
+        """Refuse a share that cannot be given; it may come from a file."""
         if name not in names:
-            raise ConfigError(unknown("share", name, sorted(names)))
+            raise ConfigError(unknown("share", name, names))
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise ConfigError(f"The share of {name} must be a number in [0, 1], found {share!r}.")
         if share and name == "bots" and not any(player.kind == "bot" for player in self.rules.players):
             raise ConfigError("This game has no bots to give a share to.")
         if share and name == "history" and not self.rules.pool.pool_size:

@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from sparring.league.book import POOLED, Book
-from sparring.league.config import OpponentsConfig
 from sparring.league.player import NOBODY
-from sparring.league.role import Among, Below, Branch, Role
+from sparring.league.role import Among, Below, Branch
 from sparring.league.sampling import cleaned
 from sparring.league.score import recent
 from sparring.league.state import LeagueState, Rules
@@ -21,13 +20,10 @@ from sparring.league.state import LeagueState, Rules
 class Outlook:
     """What the learners can see when they are given opponents."""
 
-    roles: tuple[Role, ...]
+    rules: Rules
     book: Book
     here_LM: np.ndarray
     """Who can sit opposite each: not those who are leaving, nor, where sides are unlike, those of its own side."""
-    config: OpponentsConfig
-    opposite_L: tuple[int, ...] = ()
-    """Where sides are unlike, the learners whose present, shadow and past are met as one's own would be."""
     weight_M: np.ndarray | None = None
     """Of past players in the meta-strategy of PSRO."""
     late: bool = False
@@ -36,7 +32,7 @@ class Outlook:
     @cached_property
     def rate_LM(self) -> np.ndarray:
         """Rates against everybody, old games counting less; one half where unknown."""
-        return self.book.rates(self.config.shrink)
+        return self.book.rates(self.rules.config.shrink)
 
     @cached_property
     def known_LM(self) -> np.ndarray:
@@ -78,7 +74,7 @@ class Outlook:
         return {}
 
     def _meant(self, among: Among, me: int, target: int) -> np.ndarray:
-        own = self.opposite_L[me] if self.opposite_L else me
+        own = self.rules.opposite(me) if self.rules.sides else me
         owner = None if among.whose == "anyone" else target if among.whose == "target" else own
         return self.book.roll.meant(among.kinds, among.role, owner)
 
@@ -99,7 +95,7 @@ class Outlook:
         """What must pass marks: the rate, or an estimated end of its interval."""
         found_NM = self.known_LM[list(me)]
         for row, one in enumerate(me):
-            if self.roles[one].judge == "bound":
+            if self.rules.roles[one].judge == "bound":
                 columns = np.flatnonzero(who_NM[row])
                 found_NM[row, columns] = [getattr(recent(self.book.fading_LM3[one, c]), end) for c in columns]
         return found_NM
@@ -119,7 +115,7 @@ def forgotten(rate_M: np.ndarray) -> int:
 
 def outlook_of(rules: Rules, state: LeagueState, progress: float = 0.0, *, in_memory: bool = False) -> Outlook:
     """Of a league as it is; `in_memory`: of past players only those whose weights are."""
-    pool, book, learners = state.pool, state.book, range(rules.learners)
+    pool, book = state.pool, state.book
     here_M, column = np.ones(len(book.players), bool), book.roll.column
     if in_memory:
         here_M[book.roll.meant(POOLED)] = False
@@ -128,9 +124,8 @@ def outlook_of(rules: Rules, state: LeagueState, progress: float = 0.0, *, in_me
         here_M[[column[player] for player in pool.leaving]] = False
     here_LM = np.tile(here_M, (rules.learners, 1))
     if rules.sides:
-        here_LM &= [[rules.opposed(one, player) for player in book.players] for one in learners]
-    opposite = tuple(map(rules.opposite, learners)) if rules.sides else ()
+        here_LM &= [[rules.opposed(one, player) for player in book.players] for one in range(rules.learners)]
     known = dict(zip(pool.players, state.meta.weight_M.tolist(), strict=False))
     weight_M = None if rules.meta is None else np.array([known.get(player, 0.0) for player in book.players])
     late = progress >= rules.config.late_from
-    return Outlook(rules.roles, book, here_LM, rules.config, opposite, weight_M, late)
+    return Outlook(rules, book, here_LM, weight_M, late)

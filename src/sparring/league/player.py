@@ -65,6 +65,6 @@ def past_self(number: int, learner: Player, *, born: int, alone: bool) -> Player
     return Player("past", number, name, learner.number, born, learner.role)
 
 
-def bot_players(ladder: Sequence[str], names: Sequence[str]) -> tuple[Player, ...]:
-    """The bots of a ladder; rules of age take their place in it for their birth. `names`: all bots of the game."""
-    return tuple(Player("bot", names.index(name), name, born=place) for place, name in enumerate(ladder))
+def bot_players(ladder: Sequence[str]) -> tuple[Player, ...]:
+    """The bots of a ladder; rules of age take their place in it for their birth."""
+    return tuple(Player("bot", place, name, born=place) for place, name in enumerate(ladder))

@@ -18,6 +18,7 @@ from sparring.league.blocks import LATE
 from sparring.league.book import Book
 from sparring.league.league import League
 from sparring.league.player import Player, packed, unpacked
+from sparring.league.results import says_something
 from sparring.league.score import Score
 
 ROUNDING = 1e-6
@@ -71,17 +72,13 @@ def recounted(league: League, rows: Iterable[Row]) -> Book:
     games: dict[int, np.ndarray] = defaultdict(lambda: np.zeros(book.count_LM3.shape, int))
     for row in rows:
         place = column.get(unpacked(row.player) or ("", 0))
-        if place is not None and place != row.learner and counts(league, row, league.players[place]):
+        if place is None or place == row.learner:
+            continue
+        if says_something(league.state, row.learner, league.players[place], row.iteration):
             games[row.iteration][row.learner, place] += (row.won, row.drawn, row.lost)
     for _, score_LM3 in sorted(games.items()):
         book = book.after(score_LM3, league.rules.config.forget)
     return book
-
-
-def counts(league: League, row: Row, player: Player) -> bool:
-    """Not games of weights that are gone."""
-    both = [row.learner] + ([player.number] if player.kind == "learner" else [])
-    return all(row.iteration >= league.state.careers[one].anew for one in both)
 
 
 def compared(kept: Book, derived: Book) -> list[Difference]:

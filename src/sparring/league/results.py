@@ -19,7 +19,8 @@ class Read(NamedTuple):
     score_LM3: np.ndarray
     """Games at full strength, each told once: a weakened player says nothing about what it was."""
     sampled: Sequence[Mapping[int, float]]
-    """Of each learner, by column: what the games of a draw won, each draw counting like one game, over its chance."""
+    """Of each learner, by column: the share of wins in the games of each draw, divided by the chance of that draw, and
+    summed over draws."""
     at_level: Sequence[Score]
     """Of each learner at its level of the curriculum."""
 
@@ -65,4 +66,4 @@ def says_something(state: LeagueState, learner: int, player: Player, iteration: 
 
 def level_of(rules: Rules, state: LeagueState, learner: int) -> int:
     level = state.careers[learner].standing.level
-    return level if level < len(rules.levels(learner)) else NORMAL
+    return level if level < len(rules.levels[learner]) else NORMAL

@@ -142,8 +142,7 @@ ALONE = Branch("alone", Among(("learner",), whose="own"))
 """There was nobody to draw, so the learner meets itself."""
 
 
-def share(value: float) -> Schedule:
-    return Schedule.parse(value)
+share = Schedule.parse
 
 
 def main_branches(config: RolesConfig) -> tuple[Branch, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from sparring.core.seeding import Seed
 from sparring.league.blocks import Block, Inbox
 from sparring.league.book import Book
-from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig, ladder_of
+from sparring.league.config import CurriculumConfig, OpponentsConfig, PoolConfig
 from sparring.league.curriculum import Level, Standing, levels
 from sparring.league.meta_game import MetaGame, MetaSolver
 from sparring.league.player import NOBODY, Player, bot_players, learners_named, shadow_of
@@ -34,9 +34,8 @@ class Rules:
     face_B: tuple[bool, ...]
     """The same: it can meet somebody else."""
     seed: Seed
-    total_steps: int
     bots: tuple[str, ...] = ()
-    """Those of the run's ladder, in the order of their numbers."""
+    """The run's ladder, weakest first; the place of a bot is its number."""
     fitting: tuple[tuple[str, ...], ...] = ()
     """Where sides are unlike: the bots that can drive each side."""
     sides: tuple[int, ...] = ()
@@ -71,7 +70,7 @@ class Rules:
         """Whoever is there from the start: learners, shadows, bots."""
         live = learners_named(self.names, [role.name for role in self.roles])
         shadows = [shadow_of(one) for one in live] if self.shadows else []
-        return (*live, *shadows, *bot_players(ladder_of(self.config, self.bots), self.bots))
+        return (*live, *shadows, *bot_players(self.bots))
 
     @cached_property
     def owners(self) -> tuple[int, ...]:
@@ -102,12 +101,9 @@ class Rules:
             return not self.same_side(learner, player.learner)
         return player.kind != "bot" or player.name in self.fitting[1 - self.sides[learner]]
 
-    def levels(self, learner: int) -> tuple[Level, ...]:
-        """Of the curriculum, from the weakest up."""
-        return self._levels[learner] if self.curriculum.curriculum else ()
-
     @cached_property
-    def _levels(self) -> tuple[tuple[Level, ...], ...]:
+    def levels(self) -> tuple[tuple[Level, ...], ...]:
+        """Of the curriculum, from the weakest up, for each learner; empty where there is none."""
         bots = [player for player in self.players if player.kind == "bot"]
         ladders = [[bot.name for bot in bots if self.opposed(one, bot)] for one in range(self.learners)]
         return tuple(levels(ladder, self.curriculum) for ladder in ladders)

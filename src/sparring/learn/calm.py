@@ -1,7 +1,8 @@
 """Be bold, then react: the critic's step size goes from 1 to 1/2 to 3/10 of itself when values explode or oscillate.
 
-Once an iteration, after the epochs, the rule looks at one value loss and at how far the critic was off on average. All
-numbers are in one unit, the normalised one where values are normalised.
+Once an iteration, after the epochs, the rule looks at two things: the iteration's value loss, which explodes when it is
+many times what it used to be, and the mean error of the values, which oscillates when it is large and changes its sign
+again and again. All numbers are in one unit: the normalised one, where values are normalised.
 """
 
 from typing import NamedTuple
@@ -62,11 +63,13 @@ def observed(calm: Calm, value_loss: Array, value_mean: Array, target_mean: Arra
 
 
 def with_loss(calm: Calm, loss: Array, spread: Array) -> tuple[Calm, Array]:
-    """The running mean with one more loss, and whether that exploded.
+    """The running mean with one more loss, and whether that loss exploded.
 
-    It did if it is no number, or above the limit and also above twice the loss of guessing the mean target, which is
-    half the variance: a reward found for the first time lifts a loss of nearly 0 by any factor, and is no explosion.
-    The mean takes at most the limit, so that one explosion does not hide the next, but a new level is soon the usual.
+    It exploded if it is no number, or if it is above the limit and also above the variance of the targets. The second
+    condition is there because a reward found for the first time lifts a loss of nearly 0 by any factor: that is no
+    explosion. A critic that guesses the mean target has a loss of half the variance, and this one is twice as bad.
+    The mean counts a loss as the limit at most: one explosion then does not hide the next, and yet the mean soon
+    reaches a new level that lasts.
     """
     limit = jnp.where((calm.losses >= WARM_UP) & (calm.mean_loss > 0), EXPLOSION * calm.mean_loss, jnp.inf)
     finite = jnp.isfinite(loss)

@@ -86,6 +86,10 @@ class PPOConfig:
     """Share of Gaussian noise in the scaled advantages, in [0, 1] (Noisy-MAPPO)."""
     value_noise: Schedule = setting(schedule(0.0), least=0)
     """Deviation of noise features that the critic sees, new for each seat in each rollout (Noisy-MAPPO); 0: none."""
+    shared_reward: Schedule = setting(schedule(0.0), least=0, most=1)
+    """Share of a common mean in a seat's reward, in [0, 1]: 0 its own alone, 1 the mean of those in shared_with."""
+    shared_with: Literal["all", "side"] = "all"
+    """With whom rewards are shared: all seats of the game, or those of the own side."""
     reward_scale: bool = False
     """Divide rewards by the running deviation of discounted returns."""
     reward_clip: Schedule = setting(schedule(0.0), least=0)
@@ -156,6 +160,7 @@ INHERITED = {
 NEUTRAL = {
     "advantage_noise": schedule(0.0),
     "value_noise": schedule(0.0),
+    "shared_reward": schedule(0.0),
     "reward_clip": schedule(0.0),
     "value_clip": schedule(0.0),
     "epsilon": schedule(0.0),

@@ -102,7 +102,7 @@ def minibatch(
     trained, untrained = trainable(learner.model)
     loss_of = jax.value_and_grad(objective, has_aux=True)
     (loss, losses), gradient = loss_of(trained, untrained, part, knobs, learner.kl_weight, config)
-    stepped, sound = gradient_step(learner, trained, untrained, loss, gradient, knobs, config)
+    stepped, sound = gradient_step(learner, loss, gradient, knobs, config)
     # The KL is that of the weights before this step: the minibatch that finds it too large takes none itself.
     stopped = progress.stopped | ((knobs.target_kl > 0) & (losses.approx_kl > knobs.target_kl))
     norms = {"grad_norm": optax.global_norm(gradient)}
@@ -119,15 +119,15 @@ def critic_minibatch(
     part = jax.tree.map(lambda x: x[order_M], rows)
     trained, untrained = trainable(learner.model)
     loss, gradient = jax.value_and_grad(critic_objective)(trained, untrained, part, knobs, config)
-    stepped, sound = gradient_step(learner, trained, untrained, loss, gradient, knobs, config, moving=("critic",))
+    stepped, sound = gradient_step(learner, loss, gradient, knobs, config, moving=("critic",))
     return kept(progress._replace(stopped=jnp.zeros((), bool)), stepped, sound, jnp.zeros((), bool), order_M), None
 
 
 def gradient_step(
-    learner: Learner, trained: Any, untrained: Any, loss: Array, gradient: Any, knobs: Any, config: PPOConfig,
-    moving: Sequence[str] = tuple(GROUPS),
-) -> tuple[Learner, Array]:  # fmt: skip
+    learner: Learner, loss: Array, gradient: Any, knobs: Any, config: PPOConfig, moving: Sequence[str] = tuple(GROUPS)
+) -> tuple[Learner, Array]:
     """The learner after one step, and whether all of it is finite."""
+    trained, untrained = trainable(learner.model)
     factor = 1.0 if learner.calm is None else calm.factor(learner.calm)
     rule = optimiser(config, knobs, labels(trained), factor, moving=moving)
     step, state = rule.update(gradient, learner.optimiser, trained)

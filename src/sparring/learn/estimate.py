@@ -61,7 +61,7 @@ def scale(advantage_TWN: Array, rollout: Rollout, config: PPOConfig) -> Scaled:
         return side._replace(x=jnp.where(own_TW1, side.x, 0.0))
 
     sides = jax.vmap(of_side, in_axes=-1)(rollout.side_TWK)
-    driven_K = rollout.side_TWK.any((0, 1))
+    driven_K = rollout.side_TWK.any((0, 1))  # a learner may never drive some sides: those have no mean
     mean, std, flat = (
         jnp.where(driven_K, value_K, 0.0).sum() / driven_K.sum() for value_K in (sides.mean, sides.std, sides.flat)
     )

@@ -20,7 +20,11 @@ def or_none(clip: Array) -> Array:
 
 
 def clipped_surrogate(ratio: Array, advantage: Array, clip: Array | float) -> Array:
-    """PPO2's pessimistic objective, to be minimised (arXiv:1707.06347, eq. 7)."""
+    """PPO2's pessimistic objective, to be minimised (arXiv:1707.06347, eq. 7).
+
+    Once the ratio has left [1 - clip, 1 + clip] to the side that pays, nothing more can be gained and the gradient is
+    0. The minimum keeps the gradient where it has left to the other side.
+    """
     return -jnp.minimum(ratio * advantage, jnp.clip(ratio, 1 - clip, 1 + clip) * advantage)
 
 
@@ -43,7 +47,8 @@ def approximate_kl(log_ratio: Array) -> Array:
 
 
 def value_error(value: Array, target: Array, huber_delta: Array | float | None = None) -> Array:
-    """Squared error; with a delta, Huber's: linear beyond it and the same square within."""
+    """Squared error; with a delta, Huber's: linear beyond it and the same square within. It is twice Huber's own, so
+    that `value_weight` means the same with either."""
     error = value - target
     if huber_delta is None:
         return error**2

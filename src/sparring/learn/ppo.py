@@ -19,7 +19,7 @@ from sparring.learn.learner import Learner, behaviour
 from sparring.learn.losses import explained_variance, masked_mean, or_none, standardise
 from sparring.learn.reward_scale import scaled
 from sparring.learn.shadow import followed
-from sparring.learn.shaping import shaped
+from sparring.learn.shaping import shaped, shared
 from sparring.learn.value_scale import rescaled
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout, where_first
@@ -79,6 +79,7 @@ def update(
 
     weight_J: weights of the game's shaping terms, where shaping is on.
     """
+    rollout = shared(rollout, knobs.shared_reward)
     rollout = shaped(rollout, weight_J, knobs.discount, cut_ends=config.time_limit == "end")
     learner, rollout = with_rewards(learner, rollout, knobs, config)
     learner = learner._replace(optimiser=at_rollout(learner.optimiser, config))

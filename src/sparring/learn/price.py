@@ -19,7 +19,8 @@ from sparring.play.rollout import Rollout
 
 
 def own_price(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConfig) -> Array:
-    """price_TWN: by how much the policy found its choice more likely than its shadow does; 0 where it made none."""
+    """price_TWN: log policy(choice) - log shadow(choice), 0 where no choice was made. Its mean over the policy's
+    choices is the KL of policy and shadow."""
     assert learner.shadow is not None
     cut = cut_of(rollout, config)
     rows = to_rows(rollout, cut)
@@ -28,8 +29,11 @@ def own_price(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConfig)
 
 
 def dues_SS(spec: GameSpec) -> np.ndarray:
-    """What seat s pays of the price of seat r: all of its own; that of another side is shared out to all sides but
-    that one, evenly among their seats."""
+    """due[s, r]: what seat s pays of the price of seat r. It pays all of its own. The price of a seat is paid out to
+    the other sides in equal parts, and within a side to its seats; what s receives of it is a negative due.
+
+    With two sides or more every column sums to 0: what one seat pays, others receive.
+    """
     side_S = np.asarray(spec.side_of_seat)
     size_S = (side_S[:, None] == side_S).sum(axis=1)
     foreign_SS = side_S[:, None] != side_S

@@ -5,16 +5,9 @@ from jax import Array, lax
 
 
 def gae(
-    reward_TW: Array,
-    value_TW: Array,
-    next_value_TW: Array,
-    over_TW: Array,
-    ended_TW: Array,
-    *,
-    discount: Array | float,
-    decay: Array | float,
-    weight_TW: Array | None = None,
-) -> Array:
+    reward_TW: Array, value_TW: Array, next_value_TW: Array, over_TW: Array, ended_TW: Array, *,
+    discount: Array | float, decay: Array | float, weight_TW: Array | None = None,
+) -> Array:  # fmt: skip
     """Generalised advantage estimation (arXiv:1506.02438, eq. 16). Further axes may follow T.
 
     Two different cuts: `over` means that nothing follows, so no value is added; `ended` means that what follows
@@ -25,6 +18,8 @@ def gae(
     step's own weight is left to the surrogate, which multiplies by the ratio; the critic's target is
     value + weight * advantage.
     """
+    # delta: by how much one step turned out better than the critic thought. An advantage is the sum of this delta and
+    # all later ones, each weighted by (discount * decay) to the power of its distance.
     delta_TW = reward_TW + discount * jnp.where(over_TW, 0.0, next_value_TW) - value_TW
     keep_TW = jnp.where(ended_TW, 0.0, discount * decay)
 

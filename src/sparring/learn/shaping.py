@@ -1,9 +1,27 @@
-"""Shaping: what a learner is paid besides the reward, each term with its own weight."""
+"""What a learner is paid in place of its own reward: a share of a common one, and terms with weights of their own."""
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from sparring.core.spec import GameSpec
 from sparring.play.rollout import Rollout
+
+
+def sharers_SS(spec: GameSpec, shared_with: str) -> np.ndarray:
+    """Weights of the rewards of all seats in the mean that a seat shares: of everybody, or of its side."""
+    side_S = np.asarray(spec.side_of_seat)
+    with_SS = (side_S[:, None] == side_S) | (shared_with == "all")
+    return with_SS / with_SS.sum(axis=1, keepdims=True)
+
+
+def shared(rollout: Rollout, weight: Array) -> Rollout:
+    """Rewards between the own (0) and the common mean (1), as prosocial agents have them (Peysakhovich and Lerer 2018).
+
+    Whatever the weight, the rewards of a game add up to what they were."""
+    if rollout.common_TWN is None:
+        return rollout
+    return rollout._replace(reward_TWN=(1 - weight) * rollout.reward_TWN + weight * rollout.common_TWN)
 
 
 def shaped(rollout: Rollout, weight_J: Array | None, discount: Array, *, cut_ends: bool = False) -> Rollout:

@@ -35,6 +35,7 @@ def rescaled(critic: Critic, target: Array, mask: Array, rate: Array | float, *,
 
 def corrected(head: Dense, old: ValueScale, new: ValueScale) -> Dense:
     """The output layer that says in the new unit what the given one says in the old (PopArt, arXiv:1602.07714)."""
+    # A value in units of reward is std * (weight @ x + bias) + mean. Solved for the new weight and bias that leave it:
     ratio = old.std / new.std
     # The bias is (old.std * bias + old.mean - new.mean) / new.std, written so that equal units change no bit.
     return Dense(head.weight_IO * ratio, head.bias_O * ratio + (old.mean - new.mean) / new.std)

@@ -59,14 +59,15 @@ def action_noise(
 def lots(seating: Seating, key: Array, ids: tuple[Array, ...], steps: int, draws: Sequence[bool]) -> tuple:
     """For each group whose entry of `draws` says so a number in [0, 1) for every lane, [T, P, X*W], keyed as noise is:
     where a game begins, it decides which of its policies a mixture plays with. None elsewhere."""
-    lanes_of_group = lanes_by_group(seating, ids) if any(draws) else [()] * len(ids)
+    if not any(draws):
+        return (None,) * len(ids)
 
     def of_lane(player: Array, block: Array, twin: Array) -> Array:
         return jax.random.uniform(lane_key(key, player, block, twin), (steps, seating.worlds))
 
     return tuple(
         by_step(group, jax.vmap(of_lane)(*lanes)) if drawn else None
-        for group, lanes, drawn in zip(seating.groups, lanes_of_group, draws, strict=True)
+        for group, lanes, drawn in zip(seating.groups, lanes_by_group(seating, ids), draws, strict=True)
     )
 
 

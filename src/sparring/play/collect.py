@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from sparring.core.records import Action, Step
@@ -37,7 +38,7 @@ from sparring.play.relay import drive, driving, shifted
 from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
 from sparring.play.seating import Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
-from sparring.play.turns import Turn, to_rollout, turn
+from sparring.play.turns import Happened, Turn, to_rollout, turn
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Stage:
     pairing: Pairing | None
     shaping: bool
     imitating: bool = False
+    sharers_SS: np.ndarray | None = None
+    """Where rewards are shared: what the reward of each seat (second) counts in the mean that a seat (first) shares."""
 
 
 def begin(
@@ -92,6 +95,7 @@ def collect(
     archive: Archive | None = None,
     replay_share: Array | float = 0.0,
     imitating: bool = False,
+    sharers_SS: np.ndarray | None = None,
 ) -> tuple[tuple[Rollout, ...], Cursor, Games]:
     """Play `steps` steps. Returns a rollout for each learning group (leaves [T, L, W, ...]), the cursor, the games.
 
@@ -109,7 +113,7 @@ def collect(
         draws(seating, drivers, key, steps), last=jnp.arange(steps) == steps - 1,
     )  # fmt: skip
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
-    one_step = partial(watched_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating))
+    one_step = partial(watched_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating, sharers_SS))
 
     def play_sequence(carry: Watched, random: Any) -> tuple[Watched, Any]:
         memory, state = carry[0].memory, carry[0].state if archive is not None else ()
@@ -232,17 +236,18 @@ def play_step(
     step = without_fault(step, fault_BW)
     if paid is not None:
         paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
+    done, sharers_SS = action if stage.imitating else None, stage.sharers_SS
+    common_BWS = None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S)
+    happened = Happened(cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW)
     turns = tuple(
-        turn(
-            seating, *players[i], cursor, sight, decisions[i], step, values[i][0], later_values[j], drives[i], paid,
-            action if stage.imitating else None, fault_BW, blind_BW,
-        )
-        for j, i in enumerate(seating.learning)
-    )  # fmt: skip
+        turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened)
+        for i, later_value in zip(seating.learning, later_values, strict=True)
+    )
     sums = None if paid is None or cursor.sums_BWSJ is None else cursor.sums_BWSJ + paid.columns
     games = Games(
         step.over | step.cut, cursor.return_BWS + step.reward_S, cursor.length_BW + 1, jnp.asarray(step.outcome_K),
         step.cause_K, cursor.fresh_BW, sums, cursor.replayed_BW, fault_TBW=fault_BW,
+        count_TBWSJ=step.count_SJ,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
 

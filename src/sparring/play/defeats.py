@@ -60,8 +60,8 @@ def empty_archive(game: Game, size: int, steps: int) -> Archive:
 
 
 def lost_to_others(games: Games, seating: Seating, pairing: Pairing) -> tuple[Array, Array]:
-    """Where the home side lost a game to a player that does not learn, [T, B, W]; and the id of that player, among
-    several the one that came off best."""
+    """Where the home side lost a game to a player that does not learn, [T, B, W]; and the id of that player. Of several
+    away sides it is the one with the best outcome."""
     assert games.fresh_TBW is not None
     outcome_TBW = seating.at_home(games.outcome_TBWK)
     old_BK1, next_BK1 = pairing.player_2X.reshape(2, seating.blocks, seating.away, 1)
@@ -93,7 +93,8 @@ def remembered(
     # The kept state nearest to `reach` steps before the end that still belongs to this game.
     wanted_TBW = jnp.maximum(jnp.maximum(end_TBW + 1 - reach, 0) // every, -(-began_TBW // every))
     usable_TBW = lost_TBW & (wanted_TBW * every <= end_TBW)
-    # The largest of random numbers are an even choice without repetition; none that is usable can be as low as 0.
+    # Taking those with the largest random numbers chooses evenly and none twice. Usable ones have at least 0.5, so that
+    # a 0 means that there was nothing left to choose.
     luck = jnp.where(usable_TBW, jax.random.uniform(key, usable_TBW.shape, minval=0.5), 0.0).reshape(-1)
     found_D, place_D = lax.top_k(luck, min(ADDED, luck.shape[0], archive.player_E.shape[0]))
     t_D, v_D = place_D // (blocks * worlds), place_D % (blocks * worlds)

@@ -31,7 +31,8 @@ def driving(seating: Seating, group: Group, pairing: Pairing | None, fresh_BW: A
 
 
 def shifted(seating: Seating, cursor: Cursor, pairing: Pairing) -> Cursor:
-    """Blocks with a new player: who was next is old now, with its memory; worlds about to begin move on at once."""
+    """Blocks that are given a new player: the one that was next is old now and keeps its memory. Worlds in the middle
+    of a game stay with it; worlds that are about to begin one move on to the new player at once."""
     assert cursor.fresh_BW is not None
     begins_BW = cursor.start_BW
     if cursor.replayed_BW is not None:  # a second try is against the player that won the first
@@ -89,5 +90,6 @@ def random_action(action: ActionSpec, legal_NA: Array, uniform_ND: Array, normal
     low_C, high_C = jnp.asarray(action.low), jnp.asarray(action.high)
     flat = Distribution.make(action, jnp.zeros(legal_NA.shape), legal_NA, jnp.zeros(normal_NC.shape), jnp.zeros(()))
     chosen = flat.sample(uniform_ND, normal_NC)
-    # The distribution function of a normal number is uniform: no numbers of its own are drawn for these.
+    # A normal number put into its own distribution function is uniform in [0, 1]: so the numbers that were drawn for
+    # the policy serve here too.
     return chosen._replace(continuous_SC=low_C + (high_C - low_C) * norm.cdf(normal_NC))

@@ -101,6 +101,8 @@ class Rollout(NamedTuple):
     imitate_TWN: Array | None = None
     """Steps of another player that the learner is to imitate; None where imitation is off. From `collect`: steps in
     which the seat's choice counted at all."""
+    common_TWN: Array | None = None
+    """Mean reward of those with whom a seat shares; None where rewards are not shared."""
     price_TWN: Array | None = None
     """What each seat owes for what it and the others did, where the anchor is a price; else None."""
 
@@ -131,6 +133,7 @@ class Games(NamedTuple):
     fault_TBW: Array | None = None
     """Where a world went wrong and begins anew: its game counts for nothing."""
     faults: Faults | None = None
+    count_TBWSJ: Array | tuple = ()
 
     @property
     def ended_TBW(self) -> Array:
@@ -159,13 +162,15 @@ class Tally(NamedTuple):
     """How often each cause ended the game of each side."""
     sums_BSJ: Array | None = None
     """What the shaping terms of completed games summed up to."""
+    count_BSJ: Array | tuple = ()
+    """How often each seat did what the game counts."""
 
 
 def tally(games: Games, causes: int = 0) -> Tally:
     """Count completed games; a game still running counts when it ends, so long games are not under-counted."""
     done_TBW1 = games.finished_TBW[..., None]
     in_play = (0, 2)
-    sums = games.sums_TBWSJ
+    sums, counts = games.sums_TBWSJ, games.count_TBWSJ
     return Tally(
         games_B=games.finished_TBW.sum(in_play),
         length_B=jnp.where(games.finished_TBW, games.length_TBW, 0).sum(in_play),
@@ -178,6 +183,7 @@ def tally(games: Games, causes: int = 0) -> Tally:
         if causes
         else (),
         sums_BSJ=None if sums is None else jnp.where(done_TBW1[..., None], sums, 0.0).sum(in_play),
+        count_BSJ=() if isinstance(counts, tuple) else jnp.where(done_TBW1[..., None], counts, 0).sum(in_play),
     )
 
 

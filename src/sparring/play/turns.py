@@ -11,7 +11,7 @@ from sparring.core.records import Action, Step
 from sparring.nets.distributions import Distribution
 from sparring.play.decide import Decision, Sight, critic_views
 from sparring.play.faults import left_out
-from sparring.play.rollout import Cursor, Driver, Rollout, Shaping, where_first
+from sparring.play.rollout import Driver, Rollout, Shaping, where_first
 from sparring.play.seating import Group, Seating
 
 
@@ -28,6 +28,8 @@ class Turn(NamedTuple):
     later_value: Array
     """Of what the step led to, where the game was cut or the rollout ends."""
     reward: Array
+    common: Array | None
+    """Mean reward of those with whom the seat shares, where rewards are shared."""
     over: Array
     cut: Array
     present: Array
@@ -43,24 +45,37 @@ class Turn(NamedTuple):
     """The same of what the step led to, where that was looked at."""
 
 
+class Happened(NamedTuple):
+    """One step of all worlds, whoever drives them."""
+
+    start_BW: Array
+    """The step is the first of a game."""
+    sight: Sight
+    """What was seen before it."""
+    step: Step
+    paid: Shaping | None
+    common_BWS: Array | None
+    """Mean reward of those with whom each seat shares, where rewards are shared."""
+    action: Action | None
+    """What was done; None where nobody is imitated."""
+    fault_BW: Array
+    """Worlds that went wrong in it."""
+    later_blind_BW: Array
+    """Worlds in which nothing usable was seen after it, where that was looked at."""
+
+
 def turn(
-    seating: Seating,
-    group: Group,
-    driver: Driver,
-    cursor: Cursor,
-    sight: Sight,
-    decision: Decision,
-    step: Step,
-    value: Array,
-    later_value: Array,
-    drives_PW: Array | None,
-    paid: Shaping | None,
-    action: Action | None,
-    fault_BW: Array,
-    blind_BW: Array,
-) -> Turn:
-    """One learning group's share of a step. What another player did in its place is none of its experience."""
+    seating: Seating, group: Group, driver: Driver, decision: Decision, values: tuple[Array, Array],
+    drives_PW: Array | None, happened: Happened,
+) -> Turn:  # fmt: skip
+    """One learning group's share of a step; `values` are those of what it saw and of what the step led to. What another
+    player did in its place is none of its experience. Where rewards are shared, a seat that has left goes on earning
+    its share until the game is over."""
+    sight, step, action, common_BWS = happened.sight, happened.step, happened.action, happened.common_BWS
     observation = sight.observation
+    present_BWS, over_BWS = observation.present_S, step.left_S | step.over[..., None]
+    if common_BWS is not None:
+        present_BWS, over_BWS = jnp.ones_like(present_BWS), jnp.broadcast_to(step.over[..., None], over_BWS.shape)
     seats = partial(seating.per_seat, group=group)
     world = partial(seating.per_world, group=group)
     own = (lambda x: x) if drives_PW is None else (lambda x: x & drives_PW[..., None])
@@ -74,19 +89,20 @@ def turn(
         action=chosen,
         log_prob=decision.log_prob,
         distribution=decision.distribution,
-        value=value,
-        later_value=later_value,
+        value=values[0],
+        later_value=values[1],
         reward=seats(step.reward_S),
-        over=seats(step.left_S | step.over[..., None]),
+        common=None if common_BWS is None else seats(common_BWS),
+        over=seats(over_BWS),
         cut=world(step.cut),
-        present=own(seats(observation.present_S)),
+        present=own(seats(present_BWS)),
         acting=own(seats(observation.acting_S)),
-        start=world(cursor.start_BW),
-        shaping=None if paid is None else jax.tree.map(seats, paid),
+        start=world(happened.start_BW),
+        shaping=None if happened.paid is None else jax.tree.map(seats, happened.paid),
         able=None if action is None else seats(observation.acting_S),
-        fault=world(fault_BW),
+        fault=world(happened.fault_BW),
         blind=world(sight.blind_BW),
-        later_blind=world(blind_BW),
+        later_blind=world(happened.later_blind_BW),
     )
 
 
@@ -106,6 +122,7 @@ def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
         value_TWN=turns.value,
         next_value_TWN=jnp.where(cut, turns.later_value, next_value),
         reward_TWN=turns.reward,
+        common_TWN=turns.common,
         over_TWN=turns.over,
         ended_TWN=ended | stops,
         present_TWN=turns.present & ~lost,

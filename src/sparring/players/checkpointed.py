@@ -11,6 +11,7 @@ from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.names import checked_name
 from sparring.core.plain import from_plain
 from sparring.league.meta_game import MetaGame
+from sparring.league.player import Player
 from sparring.league.pool import Pool
 from sparring.store.checkpoints import Checkpoint, load, load_one, newest_first
 from sparring.store.packages import SUFFIX
@@ -91,29 +92,30 @@ def seed_row(checkpoint: Checkpoint, seed: int | None) -> int:
     return seeds.index(seed)
 
 
-def members(checkpoint: Checkpoint, place: int) -> dict[str, dict[str, Any]]:
-    """Past selves in the pool of the seed at that place, by name: their `row`, the step they were `born` at, and whose
-    past they are."""
+def league_of(checkpoint: Checkpoint, place: int) -> tuple[Pool, dict[str, Any]]:
+    """The pool of the seed at that place, and all that its league remembers as plain data; both empty without one."""
+    leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
+    state = leagues[place]["state"] if leagues else {}
+    pool = from_plain(Pool, state["pool"]) if leagues else Pool()
+    for player in (*pool.players, *pool.rows):
+        checked_name(player.name)
+    return pool, state
+
+
+def members(checkpoint: Checkpoint, place: int) -> dict[str, tuple[Player, int]]:
+    """Past selves in the pool of the seed at that place, by name, with their rows."""
     with believing(checkpoint.path):
-        leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
-        rows = from_plain(Pool, leagues[place]["state"]["pool"]).rows if leagues else {}
-        # Guests may be built otherwise, and then have no row in the pool; they are packages anyway.
-        return {
-            checked_name(player.name): {"row": row, "born": player.born, "learner": player.learner}
-            for player, row in rows.items()
-            if player.kind == "past"
-        }
+        rows = league_of(checkpoint, place)[0].rows
+    # Guests may be built otherwise, and then have no row in the pool; they are packages anyway.
+    return {player.name: (player, row) for player, row in rows.items() if player.kind == "past"}
 
 
 def meta_strategy_of(checkpoint: Checkpoint, place: int) -> dict[str, float]:
     """PSRO: the past players of the seed at that place with their weights in the mixture; empty while none is known."""
     with believing(checkpoint.path):
-        leagues = checkpoint.meta.get("opposition", {}).get("leagues", [])
-        if not leagues:
-            return {}
-        state = leagues[place]["state"]
-        known = zip(from_plain(Pool, state["pool"]).players, from_plain(MetaGame, state["meta"]).weight_M, strict=False)
-        return {checked_name(player.name): float(weight) for player, weight in known}
+        pool, state = league_of(checkpoint, place)
+        weight_M = from_plain(MetaGame, state["meta"]).weight_M if state else ()
+    return {player.name: float(weight) for player, weight in zip(pool.players, weight_M, strict=False)}
 
 
 def package_of(run: RunDir, name: str, seed: int | None) -> Path:
@@ -132,8 +134,8 @@ def policies_of(checkpoint: Checkpoint, place: int) -> dict[str, Policy]:
     }
     names = list(learners)
     with believing(checkpoint.path):
-        past = {name: (one["row"], names[one["learner"]]) for name, one in members(checkpoint, place).items()}
-    return found | {name: Policy("pool.", row, learner) for name, (row, learner) in past.items()}
+        past = members(checkpoint, place).items()
+        return found | {name: Policy("pool.", row, names[player.learner]) for name, (player, row) in past}
 
 
 def weights_of(

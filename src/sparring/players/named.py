@@ -15,9 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-import jax
+from typing import Any, Literal
 
 from sparring.core.errors import ConfigError, GameError, RunError, unknown
 from sparring.core.settings import load_toml, to_dict
@@ -49,10 +47,6 @@ from sparring.setup.named_arrays import to_arrays
 from sparring.store.checkpoints import Checkpoint, load
 from sparring.store.packages import SUFFIX, PlayerMeta, has_checksum, read_package, write_package
 from sparring.store.run_dir import RunDir
-
-if TYPE_CHECKING:  # whoever builds a run may ask for guests by name
-    from sparring.setup.build import Built
-    from sparring.setup.program import TrainState
 
 ALL, ALL_SEEDS = "@all", "#all"
 DEPLOYED = "deployed"
@@ -216,7 +210,7 @@ def from_run(source: Source, game: Game, game_name: str = "") -> Entrant:
         policy = filled(game.spec, config.net, own, str(checkpoint.path))
     steps = checkpoint.iteration * int(run.read_manifest().get("steps_per_iteration", 0))
     past = members(checkpoint, place).get(player)
-    meta = meta_of(game.spec, config, player, steps if past is None else past["born"], run.path.resolve().name)
+    meta = meta_of(game.spec, config, player, steps if past is None else past[0].born, run.path.resolve().name)
     meta = replace(meta, members=len(policy.weight_M) if isinstance(policy, Mixture) else 0)
     return Entrant(source.label, policy, "run", meta.sides, meta, checkpoint.skipped)
 
@@ -245,19 +239,6 @@ def from_package(path: Path, game: Game, game_name: str = "") -> Entrant:
     run = f"{path.absolute().parent.parent.name}:" if path.absolute().parent.name == PLAYERS else ""
     old = () if has_checksum(path) else (f"{path} is of an early format without a checksum: damage would not be seen.",)
     return Entrant(run + path.stem, policy, "package", sides, meta, old)
-
-
-def save_player(
-    built: "Built", state: "TrainState", name: str, path: str | Path, *, place: int = 0, steps: int = 0, run: str = ""
-) -> Path:
-    """A package of one of the learners in training; `place` counts the seeds that train."""
-    config = built.config
-    for group, names in zip(state.learners, built.lineup.learners, strict=True):
-        if name in names:
-            row = names.index(name)
-            policy = jax.tree.map(lambda x: x[place, row], group.model.actor)  # noqa: B023
-            return write_package(path, to_arrays(policy), meta_of(built.game.spec, config, name, steps, run))
-    raise ConfigError(unknown("learner", name, built.lineup.names))
 
 
 def save_entrant(player: Entrant, path: str | Path) -> Path:

@@ -56,7 +56,7 @@ class Payoff:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Payoff:
-        return cls(tuple(data["names"]), data["won"], data["drawn"], data.get("starts"))
+        return cls(tuple(data["names"]), data["won"], data["drawn"], *([data["starts"]] if "starts" in data else []))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, for JSON. `from_dict` gives the same table back."""

@@ -72,12 +72,12 @@ def demo() -> RunConfig:
     return RunConfig(
         game="dogfight",
         total_steps=20_000_000,
-        shaping=("posture=0.5", "aim=0.5", "safety=1", "hits=1", "pursuit=0.05", "survival=-5", "blunder=2"),
+        shaping=("posture=0.5", "aim=0.5", "safety=1", "hits=2", "pursuit=0.05", "survival=-3", "blunder=2"),
         stages=guns_until("steps", 2e6, 4e6, 6.5e6, 9e6, 11.5e6),
         play=PlayConfig(worlds=256, steps=64, blocks=32),
         opponents=OpponentsConfig(
             current=Schedule.parse(0.5), shadow=Schedule.parse(0.1), history=Schedule.parse(0.1),
-            bots=Schedule.parse(0.3), ladder=("straight", "random_walk", "weave", "gentle_turn", "lag"),
+            bots=Schedule.parse(0.3), ladder=("straight", "novice", "lag", "patient", "eager"),
             bot_sampler="pfsp_hard", shrink=2.0,
         ),
         net=NetConfig(hidden=(64, 64), initial_std=0.5),

@@ -197,6 +197,21 @@ def aircraft(view: View, body: Body, *, length: float) -> None:
             stroke(view.draw, [tuple(centre - arm), tuple(centre + arm)], INK, 2)
 
 
+def zone(view: View, body: Body) -> None:
+    """A pale wedge ahead of the nose, as long as its weapon reaches."""
+    (reach, wide), (across, up) = body.zone, view.scale
+    forward = view.direction(body.towards or (1.0, 0.0, 0.0)) * (across, up) * reach
+    length = float(np.linalg.norm(forward))
+    if length < 1.0:
+        return
+    tip, aside = (
+        np.array(view.pixel(body.at)),
+        np.array([-forward[1], forward[0]]) / length * max(wide * across, 2 * FINE),
+    )
+    corners = [tuple(tip), tuple(tip + forward + aside), tuple(tip + forward - aside)]
+    view.draw.polygon(corners, fill=blend(colour_of(body.side), PANEL, 0.25))
+
+
 def frame(body: Body) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Forward, up and right of a body, at right angles; without them it flies along the first axis, upright."""
     forward = np.asarray(body.towards or (1.0, 0.0, 0.0), float)

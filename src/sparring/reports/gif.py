@@ -112,6 +112,8 @@ def legend(replay: Replay, axes: int) -> list[str]:
         lines.append("bar: what is left")
     if any(scene.walls for scene in replay.scenes):
         lines.append("dark: walls")
+    if any(body.zone for scene in replay.scenes for body in scene.bodies):
+        lines.append("wedge: where a gun reaches")
     if any(scene.lines for scene in replay.scenes):
         lines.append("burst: a hit")
     return lines
@@ -175,6 +177,9 @@ def draw_scene(view: View, film: Film, t: int) -> None:
     for body in scene.bodies:
         if body.side >= 0 and body.shape != "mark":
             canvas.trail(view, film.tracks[body.name].at_TX[max(0, t - length) : t + 1], canvas.colour_of(body.side))
+    for body in scene.bodies:
+        if body.zone and not body.gone:
+            canvas.zone(view, body)
     for line in scene.lines:
         canvas.shot(view, line)
     for body in sorted(scene.bodies, key=lambda body: (body.shape == "mark", not body.gone, body.side >= 0)):
@@ -232,7 +237,10 @@ def aircraft_lines(draw: ImageDraw.ImageDraw, body: Body, left: int, top: int, *
     state = "gone" if body.gone else f"{100 * level:.0f} % left"
     text(draw, (left, top + 17), f"{body.name}: {state}" if named else state, size=12)
     text(draw, (left + width, top + 17), f"height {body.at[2] / 1000:.1f} km", size=12, anchor="ra")
-    return top + 40
+    if not body.remark or body.gone:
+        return top + 40
+    text(draw, (left, top + 34), body.remark, size=12, colour=SOFT)
+    return top + 57
 
 
 def foot(draw: ImageDraw.ImageDraw, film: Film, t: int, top: int) -> None:

@@ -17,6 +17,7 @@ LEFT = (
     "against",
     "driven by",
     "ended by",
+    "in a game",
     "best bot, points",
     "best bot, return",
     "a bot in its place, return",
@@ -49,6 +50,13 @@ def causes_text(score: SideScore) -> str:
     return ", ".join(f"{cause} {count / score.games:.0%}" for cause, count in score.causes[:2])
 
 
+def counts_text(score: SideScore) -> str:
+    """What a seat did in a game, and the share of each where several things are counted."""
+    total = sum(mean for _, mean in score.counts)
+    share = {name: f" ({mean / total:.0%})" if total and len(score.counts) > 1 else "" for name, mean in score.counts}
+    return ", ".join(f"{name} {mean:.2f}{share[name]}" for name, mean in score.counts)
+
+
 def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], before: Sequence[SideScore] = ()) -> Rows:
     """One row for each side that learned and each opponent, beside the bot that did best in the learner's place. Of
     several opponents those that are of one kind: the full table has the rest."""
@@ -59,13 +67,16 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     versus, won = has_opponents(scores), has_points(scores)
     judged_by = "points" if won else "return"
     best_of = "a bot in its place" if many_alike else "best bot"
-    header = ["side"] + ["against"] * versus + ["return"] + ["points"] * won + [f"{best_of}, {judged_by}"]
+    counts = any(score.counts for score in scores)
+    header = ["side"] + ["against"] * versus + ["return"] + ["points"] * won + ["in a game"] * counts
+    header += [f"{best_of}, {judged_by}"]
     rows = []
     learned = [s for s in scores if s.team == LEARNED and (many_alike or len({*s.opponents.split(", ")}) == 1)]
     for score in sorted(learned, key=lambda s: s.side):
         best = best_bot(score, scores)
         against = score.opponents if many_alike else company(score.opponents)
         row = [side_name(manifest, score.side)] + [against] * versus + measures(score, won)
+        row += [counts_text(score)] * counts
         rows.append([*row, f"{best.team} {judged(best)}" if best else ""])
     return header, rows
 

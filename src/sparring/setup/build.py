@@ -132,6 +132,7 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     settings = settings_of_learners(config, lineup)
     ppo = every_term(config.ppo, settings)
     check_actions(game, config.game, ppo, config.net)
+    check_sharing(game.spec, config.game, ppo)
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
     check_minibatches(config, lineup.seating)
@@ -263,6 +264,21 @@ def check_actions(game: Game, name: str, ppo: PPOConfig, net: NetConfig) -> None
             raise ConfigError(
                 f"{setting}={value} is the deviation of continuous actions, and {name} has none. Leave {setting} out."
             )
+
+
+def check_sharing(spec: GameSpec, name: str, ppo: PPOConfig) -> None:
+    """Refuse to share rewards where the common mean says nothing."""
+    if not ppo.on("shared_reward"):
+        return
+    if ppo.shared_with == "all" and spec.zero_sum:
+        raise ConfigError(
+            f"shared_reward={ppo.shared_reward} mixes in the mean of all rewards, which in {name} is always 0: what "
+            "one side gains another loses. Share with the own side (--shared-with side), or leave it out."
+        )
+    if ppo.shared_with == "side" and spec.sides == spec.seats:
+        raise ConfigError(
+            f"shared_with=side would do nothing: every seat of {name} is a side of its own. Use --shared-with all."
+        )
 
 
 def settings_of_learners(config: RunConfig, lineup: LineUp) -> tuple[tuple[PPOConfig, ...], ...]:

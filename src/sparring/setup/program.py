@@ -16,6 +16,7 @@ from sparring.learn.config import COEFFICIENTS, PPOConfig, knobs_of
 from sparring.learn.learner import Learner, behaviour, ready
 from sparring.learn.ppo import UpdateStats, update
 from sparring.learn.price import dues_SS, own_price
+from sparring.learn.shaping import sharers_SS
 from sparring.play.chance import stream
 from sparring.play.collect import collect
 from sparring.play.defeats import Archive, before_defeat, remembered, replay_results
@@ -115,6 +116,7 @@ def iterate(
         game, seating, drivers, state.cursor, stream(key, "play"), steps=plan.steps, sequence=plan.keep,
         pairing=orders.pairing, shaping=plan.shaping, archive=state.archive,
         replay_share=0.0 if orders.replay_share is None else orders.replay_share, imitating=imitating,
+        sharers_SS=sharers_SS(game.spec, plan.ppo.shared_with) if plan.ppo.on("shared_reward") else None,
     )  # fmt: skip
     if imitating:
         rollouts = with_winners(rollouts, games, seating, orders)

@@ -22,7 +22,7 @@ from sparring.play.seating import seat
 from sparring.setup.beginning import first_state
 from sparring.setup.build import Built
 from sparring.setup.config import PlayConfig
-from sparring.setup.program import TrainState, compile_program
+from sparring.setup.program import compile_program
 
 
 @dataclass(frozen=True)
@@ -44,25 +44,20 @@ class TrainingLoop:
 
     def __post_init__(self) -> None:
         self.program, self.state, self.iteration = compile_program(self.built.plan), first_state(self.built), 0
-        self.seeds_R = jnp.asarray(self.built.seeds_R)
-        self.orders = self.built.standing
+        self.seeds_R, self.orders = jnp.asarray(self.built.seeds_R), self.built.standing
         self.knobs = jax.tree.map(jnp.asarray, self.built.knobs(0))
 
     def run(self, iterations: int) -> float:
         """Seconds of one iteration, over a stretch of them that is waited for once, as training does."""
-        began = time.perf_counter()
+        built, began = self.built, time.perf_counter()
         for _ in range(iterations):
-            self.state = self.step()
+            number = jnp.asarray(self.iteration)
+            self.state, _ = self.program(
+                built.game, self.state, built.rosters, self.orders, self.knobs, self.seeds_R, number
+            )
+            self.iteration += 1
         jax.block_until_ready(self.state)
         return (time.perf_counter() - began) / iterations
-
-    def step(self) -> TrainState:
-        built = self.built
-        state, _ = self.program(
-            built.game, self.state, built.rosters, self.orders, self.knobs, self.seeds_R, jnp.asarray(self.iteration)
-        )
-        self.iteration += 1
-        return state
 
 
 def training_speed(built: Built, *, repeats: int = 5, iterations: int = 5) -> Speed:
@@ -98,14 +93,9 @@ class RandomPlay:
 
     def __post_init__(self) -> None:
         game, config = self.game, self.config
-        sides = game.spec.sides
-        seating = seat(
-            game.spec,
-            game.spec.seats_of_side,
-            family_BK=[[RANDOM] * sides],
-            learner_BK=[[-1] * sides],
-            worlds=config.worlds,
-        )
+        spec, sides = game.spec, game.spec.sides
+        family_BK, learner_BK = [[RANDOM] * sides], [[-1] * sides]
+        seating = seat(spec, spec.seats_of_side, family_BK=family_BK, learner_BK=learner_BK, worlds=config.worlds)
         bot = Onlooker(Scripted.make(game, RANDOM))
         drivers = [
             Driver(stack([bot] * group.players), None, jnp.arange(group.players, dtype=jnp.uint32))

@@ -154,7 +154,8 @@ def by_responses(
     found = []
     for side in target.sides:
         answered, own = (
-            (target.policy_K[0], None) if side is None else (target.policy_K[1 - side], target.policy_K[side])
+            target.policy_K[0 if side is None else 1 - side],
+            None if side is None else target.policy_K[side],
         )
         found.append(
             exploit(answered, config, side=side, own=own, game=game, games=games, seed=seed, on_stage=on_stage)

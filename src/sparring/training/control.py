@@ -13,13 +13,12 @@ from sparring.league.events import Event
 from sparring.league.league import League
 from sparring.league.mixture import CURRENT
 from sparring.league.player import Player
-from sparring.players.checkpointed import believing
+from sparring.players.checkpointed import believing, newest
 from sparring.players.guests import Guest, as_saved, free_name, free_roster_row, plain_name, read_guest, with_row
 from sparring.setup.build import Built, build
 from sparring.setup.config import RunConfig
 from sparring.setup.line_up import Layout
 from sparring.setup.reseat import layout_now, reseated, wide
-from sparring.store.checkpoints import load, newest_first
 from sparring.store.commands import Command, obeyed_from, taken, waiting
 from sparring.store.run_dir import RunDir
 from sparring.training.opposition import Opposition, per_lane
@@ -120,9 +119,6 @@ def check_shares(league: League, wanted: Any, progress: float) -> None:
     if not isinstance(wanted, dict) or not wanted:
         names = dict.fromkeys(branch.name for role in league.rules.roles for branch in role.branches)
         raise ConfigError(f"Name a share to set: {', '.join(names)}.")
-    for kind, share in wanted.items():
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-            raise ConfigError(f"The share of {kind} must be a number in [0, 1], found {share!r}.")
     replace(league).set_shares(wanted, progress)  # a copy: the state is replaced as a whole, never changed
 
 
@@ -227,7 +223,7 @@ def last_known(run: RunDir) -> LastKnown:
     """Who opposes the learner, for people to look at; also while the run trains."""
     built = build(load_toml(RunConfig, run.config_path), trains=False)
     check_changing(built.config)
-    checkpoint = load(run.checkpoints_path) if newest_first(run.checkpoints_path) else None
+    checkpoint = newest(run)
     if checkpoint is None:
         return LastKnown(0, Opposition.begin(built))
     with believing(checkpoint.path):

@@ -22,6 +22,7 @@ from sparring.store.run_dir import RunDir
 from sparring.training.keeping import read_past
 from sparring.training.opposition import Opposition
 from sparring.training.own_evaluation import probabilities_of
+from sparring.training.record import match_rows
 
 META = "meta"
 """The kind of results of these games."""
@@ -45,7 +46,9 @@ class MetaGames:
             for older, younger in league.missing():
                 played = self.meet(built, (policies[older], policies[younger]), pair_seed(seed, older, younger))
                 payoffs[older, younger] = payoff(built.game.spec, played)
-                rows += result_rows(built.game.spec, iteration, seed, (older, younger), played)
+                teams = [(older.name, younger.name), (younger.name, older.name)]
+                both = match_rows(built.game.spec, (iteration, seed, META), teams, played)
+                rows += [row for row in both if row.player == older.name]
             league.learn_payoffs(payoffs)
         return rows
 
@@ -74,23 +77,6 @@ def payoff(spec: GameSpec, played: list[MatchGames]) -> float:
     zero-sum, wins less defeats. Over both sides, so the younger earned as much less."""
     returns, points = of_side(spec, played)
     return returns.mean if spec.zero_sum else 2 * points.mean - 1
-
-
-def result_rows(
-    spec: GameSpec, iteration: int, seed: int, pair: tuple[Player, Player], played: list[MatchGames]
-) -> list[ResultRow]:
-    rows = []
-    for side, games in enumerate(played):
-        return_G = games.return_GS[:, list(spec.seats_of_side[side])].mean(axis=1)
-        judged = spec.score == "outcome"  # elsewhere nothing is won, drawn or lost
-        won, drawn, lost = (int((np.sign(games.outcome_GK[:, side]) == sign).sum()) * judged for sign in (1, 0, -1))
-        rows.append(
-            ResultRow(
-                iteration, seed, META, side, pair[0].name, pair[1].name, len(return_G), won, drawn, lost,
-                float(return_G.sum()), float((return_G**2).sum()), int(games.length_G.sum()),
-            )
-        )  # fmt: skip
-    return rows
 
 
 def mixture_exploitability(run: RunDir, opposition: Opposition) -> list[float] | None:

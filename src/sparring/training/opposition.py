@@ -96,7 +96,8 @@ class Opposition:
 
     @classmethod
     def begin(cls, built: Built) -> "Opposition":
-        leagues = [League.begin(rules_of(built, int(seed))) for seed in built.seeds_R] if changing(built) else []
+        seeds = built.seeds_R if built.plan.seating.changing else ()
+        leagues = [League.begin(rules_of(built, int(seed))) for seed in seeds]
         defeats = built.config.defeats
         farthest = min(defeats.defeat_reach, built.plan.steps)
         retries = (Retries(farthest),) * len(built.seeds_R) if defeats.defeat_share else ()
@@ -165,11 +166,8 @@ class Opposition:
     def descended(self, events_R: Sequence[Sequence[Event]], iteration: int) -> None:
         """Tell the leagues which members of a population have become copies of others before this iteration."""
         for league, events in zip(self.leagues, events_R, strict=bool(self.leagues)):
-            parent_M = np.arange(self.built.config.population.population)
-            for event in events:
-                if isinstance(event, Copied):
-                    parent_M[event.member] = event.parent
-            league.descended(parent_M, iteration)
+            parents = {event.member: event.parent for event in events if isinstance(event, Copied)}
+            league.descended(parents, iteration)
 
     def next_stage(self, iteration: int) -> tuple[Event, ...]:
         """Go on to the stage that metrics of old enough iterations have reached; the event where that is another."""
@@ -239,10 +237,6 @@ def meetings_of(blocks: Sequence[Block], duels: Duels) -> tuple[Meeting, ...]:
     )
 
 
-def changing(built: Built) -> bool:
-    return bool(built.plan.seating.changing)
-
-
 def rules_of(built: Built, seed: int) -> Rules:
     """What the league of one seed is made with."""
     config, spec, names = built.config, built.game.spec, built.lineup.names
@@ -258,7 +252,6 @@ def rules_of(built: Built, seed: int) -> Rules:
         mirror_B=per_lane(built, [mirror or not alike for mirror in layout.mirror_B]),  # unlike: its opposite
         face_B=per_lane(built, layout.face_B),
         seed=Seed.of(seed) / "league",
-        total_steps=config.total_steps,
         bots=ladder_of(built.game, config) if has_bots(config) else (),
         fitting=() if alike else tuple(bots.fitting(side) for side in range(spec.sides)),
         sides=() if alike else tuple(learner // each_side for learner in range(len(names))),

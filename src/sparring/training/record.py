@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sparring.core.spec import GameSpec
 from sparring.evaluation.match import MatchGames
 from sparring.evaluation.scoring import LEARNED, SideScore, score_sides
 from sparring.league.player import packed
@@ -80,6 +81,8 @@ def game_metrics(built: Built, tally: Tally) -> dict[str, Any]:
             metrics[f"drawn/{label}"] = mean(tally.drawn_BK[:, side].sum())
     for j, cause in enumerate(spec.causes):
         metrics[f"cause/{cause}"] = mean(np.asarray(tally.cause_BKJ)[..., j].sum() / spec.sides)
+    for j, counted in enumerate(spec.counts):
+        metrics[f"count/{counted}"] = mean(np.asarray(tally.count_BSJ)[..., j].sum() / spec.seats)
     return metrics
 
 
@@ -181,6 +184,7 @@ def evaluation_lines(
             line[f"return/{key}"] = score.mean_return.mean
             if score.points is not None:
                 line[f"points/{key}"] = score.points.mean
+            line.update({f"count/{counted}/{key}": mean for counted, mean in score.counts})
         for team, exact in exploitability.items():
             line["exploitability" if team == LEARNED else f"exploitability/{team}"] = exact[r]
         lines.append(line)
@@ -190,17 +194,30 @@ def evaluation_lines(
 def evaluation_rows(
     built: Built, iteration: int, teams: Sequence[tuple[str, ...]], games_of_seed: Sequence[Sequence[MatchGames]]
 ) -> list[ResultRow]:
-    def row(seed: int, score: SideScore, games: MatchGames) -> ResultRow:
+    sides = built.plan.seating.seats_of_side
+    return [
+        row
+        for seed, games in zip(built.seeds_R, games_of_seed, strict=True)
+        for row in match_rows(built.game.spec, (iteration, int(seed), "eval"), teams, games, sides)
+    ]
+
+
+def match_rows(
+    spec: GameSpec,
+    when: tuple[int, int, str],
+    teams: Sequence[tuple[str, ...]],
+    games: Sequence[MatchGames],
+    seats_of_side: Sequence[tuple[int, ...]] = (),
+) -> list[ResultRow]:
+    """The games of a match, from the view of every side of each line-up. `when`: iteration, seed, kind of results."""
+    sides = seats_of_side or spec.seats_of_side
+
+    def row(score: SideScore, games: MatchGames) -> ResultRow:
         returns = games.return_GS[:, list(sides[score.side])].mean(axis=1)
         return ResultRow(
-            iteration, seed, "eval", score.side, score.team, score.opponents, score.games, score.wins, score.draws,
-            score.losses, float(returns.sum()), float((returns**2).sum()), int(games.length_G.sum()),
+            *when, score.side, score.team, score.opponents, score.games, score.wins, score.draws, score.losses,
+            float(returns.sum()), float((returns**2).sum()), int(games.length_G.sum()),
         )  # fmt: skip
 
-    spec, sides = built.game.spec, built.plan.seating.seats_of_side
-    return [
-        row(int(built.seeds_R[r]), score, games[b])
-        for r, games in enumerate(games_of_seed)
-        for b in range(len(teams))
-        for score in score_sides(spec, [teams[b]], [[games[b]]], sides)
-    ]
+    lineups = zip(teams, games, strict=True)
+    return [row(score, played) for team, played in lineups for score in score_sides(spec, [team], [[played]], sides)]

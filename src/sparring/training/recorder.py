@@ -65,20 +65,13 @@ class Recorder:
 
     def events(self, iteration: int, events_R: Sequence[Sequence[Event]]) -> None:
         """What the leagues decided, in words that a reader of the metrics can count."""
-        self.run.append_metrics(
-            [
-                {
-                    "kind": "event",
-                    "iteration": iteration,
-                    "seed": int(seed),
-                    "text": event.sentence(),
-                    **event.to_dict(),
-                }
-                for seed, events in zip(self.built.seeds_R, events_R, strict=False)
-                for event in events
-                if event.told
-            ]
-        )
+        told = [
+            {"seed": int(seed), "text": event.sentence(), **event.to_dict()}
+            for seed, events in zip(self.built.seeds_R, events_R, strict=False)
+            for event in events
+            if event.told
+        ]
+        self.run.append_metrics([{"kind": "event", "iteration": iteration, **line} for line in told])
 
     def dump(self, line: dict[str, Any], report: Report) -> None:
         """Keep the minibatch that was not finite, for somebody to look at."""

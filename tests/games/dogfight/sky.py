@@ -44,6 +44,7 @@ def fight(flight: Flight, *, played: int = 100, health: Sequence[float] | None =
         flight=flight,
         health_S=jnp.ones(seats) if health is None else jnp.asarray(health, float),
         alive_S=jnp.ones(seats, bool),
+        control_S=jnp.zeros(seats),
         cause_S=jnp.full(seats, TIMEOUT, jnp.int32),
         played=jnp.asarray(played, jnp.int32),
         missiles=missiles,

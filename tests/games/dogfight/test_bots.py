@@ -12,20 +12,23 @@ from sky import chase, fight, level, rows
 
 from sparring.core.records import Action
 from sparring.games.dogfight.airframe import Flight
-from sparring.games.dogfight.bots import PILOTS
+from sparring.games.dogfight.bots import ESCAPES, PILOTS, Pilot
 from sparring.games.dogfight.controls import BINS
 from sparring.games.dogfight.game import dogfight, dogfight_2v2
 from sparring.games.dogfight.rules import CAUSES, Fight
+from sparring.games.dogfight.view import Rails
 from toy_players import quick
 
 SECONDS = 60
-DUEL = dogfight(seconds=SECONDS).with_rules(start_offensive=0.0)
-NAMES = tuple(PILOTS)
+DUEL = dogfight(seconds=SECONDS).with_rules(start_offensive=0.0, start_uneven=0.0)
+PURE = Pilot(chase=1.0, load=7.0, clear=80.0)
+NAMES, EVERYBODY = tuple(PILOTS), {**PILOTS, **ESCAPES, "pure": PURE}
 
 
 SCENES: dict[str, tuple[str, str, Flight | None]] = {
     **{f"{name} {number}": (name, name, None) for name in NAMES for number in range(3)},
-    **{f"{name} hunts": (name, "straight", chase(1200.0)) for name in ("pure", "energy", "lead", "ace")},
+    **{f"{name} hunts": (name, "straight", chase(1200.0)) for name in ("pure", "lead", "slow", "ace")},
+    **{f"{name} away": ("ace", name, chase(1500.0)) for name in ("flee", "dive", "climb")},
     **{f"{name} behind": (name, "straight", chase(4000.0)) for name in ("straight", "gentle_turn")},
     "weave near": ("weave", "straight", chase(1500.0)),
     **{f"wanderer {number}": ("random_walk", "straight", None) for number in range(8)},
@@ -83,7 +86,7 @@ def fights() -> Fights:
     for world, state in enumerate(put):
         if state is not None:
             jax.tree.map(lambda all_W, one, w=world: all_W.__setitem__(w, one), starts, state)
-    rows_WKJ = [[list(PILOTS[name]) for name in scene[:2]] for scene in SCENES.values()]
+    rows_WKJ = [[list(EVERYBODY[name]) for name in scene[:2]] for scene in SCENES.values()]
     path, outcome, cause = played(jnp.array(rows_WKJ, float), jax.tree.map(jnp.asarray, starts))
     return Fights(jax.tree.map(np.asarray, path), np.asarray(outcome), np.asarray(cause))
 
@@ -105,10 +108,19 @@ def turned(name: str, seconds: float) -> np.ndarray:
 
 
 def test_a_pilot_against_itself_from_a_symmetric_start_draws() -> None:
-    """And some of them kill each other at that."""
-    outcome, cause = fights().outcome_WK[: 3 * len(NAMES)], fights().cause_WK[: 3 * len(NAMES)]
-    assert not outcome.any()
-    assert (cause == CAUSES.index("gun")).any()
+    assert not fights().outcome_WK[: 3 * len(NAMES)].any()
+
+
+def test_who_flees_from_an_ace_gets_nothing() -> None:
+    """Level, down or up, 1.5 km ahead of it: shot down or outflown, or behind when time is up."""
+    np.testing.assert_array_equal(fights().outcome_WK[worlds(" away")], [[1, -1]] * 3)
+
+
+def test_who_flees_keeps_its_tail_to_the_enemy_and_goes_down_or_up_as_told() -> None:
+    for name, sign in (("dive", -1), ("climb", 1)):
+        flight = flight_of(f"{name} away", 10)
+        assert rows(flight.heading)[-1, 1, 1] > 0.5
+        assert sign * (rows(flight.place)[-1, 1, 2] - 5000) > 300
 
 
 def test_pursuit_shoots_down_who_flies_straight() -> None:
@@ -164,7 +176,7 @@ def test_who_is_shot_at_from_behind_swerves_out_of_the_plane_of_its_turn() -> No
         flight = level([(0, 0, 5000), (-0.3 * far, -0.9 * far, 5000)], [(0, 1), (1, 3)], bank=-90.0)
         seen_NF = DUEL.observe(fight(flight)).features_SF[:1]
         rolls = [float(turn(jnp.array(list(pilot), float), seen_NF)[0, 2]) for pilot in (
-            PILOTS["energy"], PILOTS["energy"]._replace(jink=0.0),
+            PILOTS["ace"], PILOTS["ace"]._replace(jink=0.0),
         )]  # fmt: skip
         assert (abs(rolls[0] - rolls[1]) > 0.05) == differs
 
@@ -174,15 +186,17 @@ def test_a_saving_pilot_pulls_less_when_slow() -> None:
     turn = quick(lambda row_J, seen_NF: DUEL.bot_turn(row_J, seen_NF, jnp.ones((1, 0), bool), DUEL.bot_memory(1))[1])
     flight = level([(0, 0, 8000), (3000, 0, 8000)], [(0, 1), (0, 1)], speed=195.0, bank=80.0)
     seen_NF = DUEL.observe(fight(flight)).features_SF[:1]
-    pulls = {name: float(turn(jnp.array(list(PILOTS[name]), float), seen_NF)[0, 1]) for name in ("energy", "lead")}
-    assert pulls["energy"] < pulls["lead"] - 0.05
+    pilots = (PURE._replace(load=9.0, thrift=thrift) for thrift in (0.7, 0.0))
+    saving, careless = (float(turn(jnp.array(list(pilot), float), seen_NF)[0, 1]) for pilot in pilots)
+    assert saving < careless - 0.05
 
 
 def test_a_quick_hand_asks_for_more_than_it_wants() -> None:
     """Banked towards the enemy, at 1 g: half again as much pull; and a greater gain wants more."""
     turn = quick(lambda row_J, seen_NF: DUEL.bot_turn(row_J, seen_NF, jnp.ones((1, 0), bool), DUEL.bot_memory(1))[1])
     seen_NF = DUEL.observe(fight(level([(0, 0, 5000), (300, 3000, 5000)], [(0, 1), (0, 1)], bank=80.0))).features_SF[:1]
-    rows = [PILOTS["lead"]._replace(**change) for change in ({}, {"hand": 1.5}, {"gain": 2.0})]
+    plain = Pilot(chase=1.0, load=9.0)
+    rows = [plain._replace(**change) for change in ({}, {"hand": 1.5}, {"gain": 2.0})]
     plain, quicker, harder = (float(turn(jnp.array(list(row), float), seen_NF)[0, 1]) for row in rows)
     assert 0.1 < plain < 0.6
     assert quicker == pytest.approx(1.5 * plain, rel=1e-3)
@@ -206,7 +220,7 @@ def test_in_company_a_pilot_flies_at_the_nearest_living_enemy() -> None:
     """The nearest enemy is on the left, but gone; the next is on the right; the friend ahead is nearer than both."""
     game = dogfight_2v2()
     flight = level([(0, 0, 5000), (0, 800, 5000), (-1500, 1500, 5000), (2500, 2500, 5000)], [(0, 1)] * 4)
-    row_J = jnp.array(list(PILOTS["pure"]), float)
+    row_J = jnp.array(list(PURE), float)
 
     @quick
     def roll(alive_S: Array) -> Array:
@@ -218,8 +232,25 @@ def test_in_company_a_pilot_flies_at_the_nearest_living_enemy() -> None:
 
 def test_hunters_launch_missiles_at_what_is_ahead() -> None:
     game = dogfight(missiles=True)
-    seen = quick(lambda state: game.observe(state))(game.start(jax.random.key(0))._replace(flight=chase(5000.0)))
+    seen = quick(lambda state: game.observe(state))(game.start(jax.random.key(0))._replace(flight=chase(2000.0)))
     turn = quick(lambda row_J, x_NF: game.bot_turn(row_J, x_NF, jnp.ones((1, 2), bool), game.bot_memory(1))[0])
-    for name, seat, fires in (("lead", 0, True), ("lead", 1, False), ("straight", 0, False)):
+    for name, seat, fires in (("lead", 0, True), ("straight", 0, False)):
         logits_NA = turn(jnp.array(list(PILOTS[name]), float), seen.features_SF[seat : seat + 1])
         assert bool(logits_NA[0, 1] > logits_NA[0, 0]) == fires
+
+
+def test_a_fighter_turns_across_the_path_of_a_missile_that_is_near() -> None:
+    """It comes from the left at 350 m/s: 4 s away is 1,400 m. Banked to the left a fighter pulls."""
+    game, flight = dogfight(missiles=True), level([(0, 0, 5000), (0, 9000, 5000)], [(0, 1), (0, 1)], bank=-90.0)
+    row = PILOTS["ace"]
+    seen_F = np.asarray(game.observe(game.start(jax.random.key(0))._replace(flight=flight)).features_SF)[0].copy()
+    turn = quick(lambda row_J, x_NF: game.bot_turn(row_J, x_NF, jnp.ones((1, 2), bool), game.bot_memory(1))[1])
+
+    def pull(pilot: Pilot, distance: float) -> float:
+        rails = Rails(*[0.0] * len(Rails()))._replace(
+            threat=1.0, threat_up=1.0, threat_range=distance / 5000, threat_closing=-350 / 340
+        )
+        return float(turn(jnp.array(list(pilot), float), jnp.asarray([*seen_F[: -len(rails)], *rails])[None])[0, 1])
+
+    assert pull(row, 1000.0) > 0.9 > pull(row, 2000.0)
+    assert pull(row._replace(breaks=0.0), 1000.0) < 0.9

@@ -20,7 +20,7 @@ def drawn(game: Dogfight) -> Fight:
 
 
 def test_neutral_starts_are_point_symmetric() -> None:
-    flight = drawn(DUEL.with_rules(start_offensive=0.0)).flight
+    flight = drawn(DUEL.with_rules(start_offensive=0.0, start_uneven=0.0)).flight
     place, heading = rows(flight.place), rows(flight.heading)
     np.testing.assert_array_equal(place[:, 0, :2], -place[:, 1, :2])
     np.testing.assert_array_equal(heading[:, 0, :2], -heading[:, 1, :2])
@@ -30,6 +30,18 @@ def test_neutral_starts_are_point_symmetric() -> None:
     assert 4000 <= place[..., 2].min() < 4100 and 6900 < place[..., 2].max() <= 7000
     speed = np.asarray(flight.speed_S)
     assert 200 <= speed.min() < 205 and 275 < speed.max() <= 280
+
+
+def test_neutral_starts_are_uneven_by_chance_for_either_side() -> None:
+    """Headings within 30 degrees of the point-symmetric ones, heights 500 m about the middle, and one energy."""
+    flight = drawn(DUEL.with_rules(start_offensive=0.0)).flight
+    place, heading, speed = rows(flight.place), rows(flight.heading), np.asarray(flight.speed_S)
+    turned = np.degrees(np.arccos(np.clip(-np.sum(heading[:, 0] * heading[:, 1], axis=-1), -1, 1)))
+    assert 40 < turned.max() <= 60 and 15 < turned.mean() < 25
+    higher = place[:, 0, 2] - place[:, 1, 2]
+    assert higher.min() < -900 and higher.max() > 900 and abs(higher.mean()) < 60
+    energy = place[..., 2] + speed**2 / (2 * 9.80665)
+    np.testing.assert_allclose(energy[:, 0], energy[:, 1], rtol=1e-4)
 
 
 def test_chases_are_given_to_both_sides_alike() -> None:
@@ -81,12 +93,12 @@ def test_no_rule_brings_an_edge_within_two_seconds() -> None:
     flight = drawn(cramped).flight
     place = rows(flight.place)
     assert place[..., 2].min() >= 7299 and place[..., 2].max() <= 7701
-    assert np.linalg.norm(place[:, 0] - place[:, 1], axis=-1).max() <= 6000 - 1599
+    assert np.linalg.norm(place[:, 0] - place[:, 1], axis=-1).max() <= 6000 - 1580
     assert flight.speed_S.max() <= 340
 
 
 def test_lengths_follow_the_options() -> None:
-    assert (DUEL.spec.shortest, DUEL.spec.longest) == (20, 3000)
+    assert (DUEL.spec.shortest, DUEL.spec.longest) == (20, 1800)
     short = dogfight(seconds=1, decisions=5, substeps=4)
     assert (short.spec.shortest, short.spec.longest) == (5, 5)
     assert short.setting.dt == pytest.approx(0.05)

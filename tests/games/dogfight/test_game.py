@@ -20,7 +20,7 @@ DUEL = dogfight()
 
 
 def test_all_options_together_keep_the_contract() -> None:
-    game = make("dogfight:2v2", actions="discrete", missiles=True, front_quarter_guns=False, seconds=5)
+    game = make("dogfight:2v2", actions="discrete", missiles=True, front_quarter_guns=True, seconds=5)
     check_game(game, worlds=4, games=2, eager=False)
 
 
@@ -72,14 +72,15 @@ def test_a_scene_shows_who_shoots_at_whom() -> None:
     assert first.at == (0.0, 0.0, 5000.0) and first.towards == (0.0, 1.0, 0.0) and first.up == (0.0, 0.0, 1.0)
     assert second.level == pytest.approx(0.4) and not second.gone
     assert [(line.start, line.end, line.side) for line in scene.lines] == [(first.at, second.at, 0)]
-    assert scene.caption == "12.3 s: red 100 %, blue 40 %"
+    assert scene.caption == "12.3 s: red 100 %, blue 40 %\nred is ahead by 0.60"
+    assert first.remark == "250 m/s, 1.0 g" and first.zone == (914.0, 20.0)
     assert all(low < x < high for low, x, high in zip(scene.low, second.at, scene.high, strict=True))
     assert not DUEL.scene(fight(chase(500.0), played=5)).lines
     json.dumps(asdict(scene))
 
 
 def test_a_scene_shows_missiles_in_flight_and_the_lost() -> None:
-    game, flight = dogfight(missiles=True), chase(5000.0)
+    game, flight = dogfight(missiles=True), chase(2000.0)
     state = fight(flight, missiles=missiles.loaded(flight))
     state, _ = quick(lambda state: game.step(state, hold(game, fire=1), ()))(state)
     scene = game.scene(state._replace(alive_S=jnp.array([True, False])))

@@ -14,7 +14,9 @@ from sparring.games.dogfight.missiles import BURN, FUEL_RATE, MASS, THRUST, Miss
 from sparring.games.dogfight.rules import CAUSES, Fight
 from toy_players import quick
 
-GAME = dogfight(missiles=True)
+STANDARD = dogfight(missiles=True)
+GAME = STANDARD.with_rules(missile_cone=45.0, missile_aspect=180.0, missile_near=0.0, missile_range=14_000.0)
+"""With a seeker that sees from everywhere."""
 one_step = quick(lambda state, action: GAME.step(state, action, ()))
 seen = quick(lambda state: GAME.observe(state))
 FIRE = hold(GAME, fire=1)
@@ -149,6 +151,29 @@ def test_a_launch_needs_the_enemy_in_the_cone_and_in_range(place: tuple, played:
     assert bool(after.missiles.flying_SM[0].any()) == ready
 
 
+@pytest.mark.parametrize(
+    ("place", "course", "ready"),
+    [
+        ((0, 2000, 5000), (0, 1), True),
+        ((0, 500, 5000), (0, 1), False),
+        ((0, 2600, 5000), (0, 1), False),
+        ((600, 1900, 5000), (0, 1), True),
+        ((800, 1800, 5000), (0, 1), False),
+        ((0, 2000, 5000), (5, 4), True),
+        ((0, 2000, 5000), (2, 1), False),
+        ((0, 2000, 5000), (0, -1), False),
+    ],
+    ids=["behind", "too near", "too far", "18 degrees off", "24 off", "51 off its tail", "63 off", "head on"],
+)
+def test_a_seeker_sees_an_engine_from_behind_alone(place: tuple, course: tuple, ready: bool) -> None:
+    """And who can be shot sees that it can."""
+    state = armed(level([(0, 0, 5000), place], [(0, 1), course]))
+    observed = quick(lambda state: STANDARD.observe(state))(state)
+    assert observed.legal_SA[:, 1].tolist() == [ready, False]
+    rails_SF = np.asarray(observed.features_SF)[:, -10:]
+    assert rails_SF[:, 1].tolist() == [ready, 0] and rails_SF[:, 2].tolist() == [0, ready]
+
+
 def test_two_are_carried_and_25_seconds_lie_between() -> None:
     """Launched at decision 0 and 250 of this fight; the target stays 9 km ahead, at the same speed."""
     state, launched = armed(chase(9_000.0)), []
@@ -165,13 +190,13 @@ def test_two_are_carried_and_25_seconds_lie_between() -> None:
 def test_a_pilot_sees_the_missile_that_comes_and_its_own() -> None:
     """From the second aircraft: 600 m behind, closing with 600 - 250 m/s."""
     state = armed(chase(1000.0))._replace(missiles=in_flight((0, 400, 5000), (0, 1, 0), 600.0))
-    rails = np.asarray(seen(state).features_SF)[:, -9:]
-    np.testing.assert_allclose(rails[1], [1, 0, 0, 1, -1, 0, 0, 600 / 5000, -350 / 340], atol=1e-4)
-    np.testing.assert_allclose(rails[0], [0.5, 1, 0.5, 0, 0, 0, 0, 0, 0], atol=1e-4)
+    rails = np.asarray(seen(state).features_SF)[:, -10:]
+    np.testing.assert_allclose(rails[1], [1, 0, 1, 0, 1, -1, 0, 0, 600 / 5000, -350 / 340], atol=1e-4)
+    np.testing.assert_allclose(rails[0], [0.5, 1, 0, 0.5, 0, 0, 0, 0, 0, 0], atol=1e-4)
 
 
 def test_guns_alone_have_no_head_and_no_missiles() -> None:
     plain: Dogfight = dogfight()
     assert plain.spec.action.heads == () and GAME.spec.action.heads == (2,)
     assert dogfight(missiles=True, actions="discrete").spec.action.heads == (3, 7, 7, 2)
-    assert plain.spec.features + 9 == GAME.spec.features
+    assert plain.spec.features + 10 == GAME.spec.features

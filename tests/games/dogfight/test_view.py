@@ -22,16 +22,16 @@ potential = quick(lambda state: DUEL.potential(state))
 def blocks(state: Fight) -> tuple[Own, Other]:
     """The own block and that of the other, in their own units, [S]."""
     seen_SF = features(DUEL, state)
-    return read(Own, seen_SF[:, :13]), read(Other, seen_SF[:, 13:])
+    return read(Own, seen_SF[:, :14]), read(Other, seen_SF[:, 14:])
 
 
 def test_the_own_block_of_level_flight() -> None:
-    """250 m/s at 3 km, where sound makes 328.6 m/s; half of 300 s are left; banked by 30 degrees to the right."""
-    state = fight(level([(0, 0, 3000), (0, 4000, 3000)], [(0, 1)] * 2, bank=30.0), played=1500, health=[0.25, 1.0])
+    """250 m/s at 3 km, where sound makes 328.6 m/s; half of 180 s are left; banked by 30 degrees to the right."""
+    state = fight(level([(0, 0, 3000), (0, 4000, 3000)], [(0, 1)] * 2, bank=30.0), played=900, health=[0.25, 1.0])
     own, _ = blocks(state)
     found = [float(value[0]) for value in own]
     energy = 3000 + 250**2 / (2 * GRAVITY)
-    wanted = [3000, 2700, 250, 250 / 328.58, 1, 0, 0, 0.5, np.sqrt(0.75), 1, energy, 0.25, 0.5]
+    wanted = [3000, 2700, 250, 250 / 328.58, 1, 0, 0, 0.5, np.sqrt(0.75), 1, energy, 0.25, 0.5, -0.75]
     assert found == pytest.approx(wanted, rel=1e-4, abs=1e-4)
 
 
@@ -82,7 +82,7 @@ def test_features_stay_within_their_bounds() -> None:
 def test_a_lost_aircraft_is_shown_as_gone_and_nothing_else() -> None:
     places = [(0, 0, 5000), (500, 0, 5000), (0, 2000, 5000), (500, 2000, 5000)]
     state = fight(level(places, [(0, 1)] * 4))._replace(alive_S=jnp.array([True, True, False, True]))
-    rows = np.asarray(features(PAIRS, state))[0, 13:].reshape(3, -1)
+    rows = np.asarray(features(PAIRS, state))[0, 14:].reshape(3, -1)
     friend, gone, enemy = rows
     assert friend[-2:].tolist() == [1, 1] and enemy[-2:].tolist() == [0, 1]
     assert not gone.any()
@@ -92,7 +92,7 @@ def test_a_lost_aircraft_is_shown_as_gone_and_nothing_else() -> None:
 
 def test_the_layout_says_what_the_blocks_are() -> None:
     sizes = {block.name: block.shape for block in dogfight_2v2(missiles=True).spec.layout}
-    assert sizes == {"own": (13,), "others": (3, 24), "missiles": (9,)}
+    assert sizes == {"own": (14,), "others": (3, 24), "missiles": (10,)}
     assert [block.lists for block in PAIRS.spec.layout] == ["", "others"]
 
 

@@ -12,8 +12,8 @@ from jax import Array
 from sparring.core.records import Action, Observation, Step
 from sparring.games.game import Game
 from sparring.games.skirmish import terrain
-from sparring.games.skirmish.army import Army
-from sparring.games.skirmish.battle import NOBODY, Battle, Luck, Orders, fought
+from sparring.games.skirmish.army import NOBODY, Army
+from sparring.games.skirmish.battle import Battle, Luck, Orders, fought
 from sparring.games.skirmish.maps import BattleMap, Group
 from sparring.games.skirmish.movement import land_of
 from sparring.games.skirmish.units import KINDS
@@ -99,6 +99,8 @@ def scene(allies: Sequence[Unit], enemies: Sequence[Unit], goal: tuple[float, fl
         "cooldown_U": columns["cooldown"],
         "calm_U": columns["calm"],
         "target_U": np.full(2 * count, NOBODY, np.int32),
+        "shot_U": np.full(2 * count, NOBODY, np.int32),
+        **dict.fromkeys(("lands_U", "windup_U", "turn_U", "habit_U"), np.zeros(2 * count, np.float32)),
         "kind_U": MENAGERIE.kind_U,
         "goal_X": np.array(goal, np.float32),
         "last_S": np.full(count, NOBODY, np.int32),

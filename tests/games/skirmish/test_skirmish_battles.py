@@ -70,10 +70,13 @@ def test_defeat_pays_what_it_hurt_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("played", [5, 60])
-def test_armies_that_fall_together_end_the_battle_without_a_winner(played: int) -> None:
+def test_armies_that_fall_together_have_not_won_and_are_paid_no_prize(played: int) -> None:
     fallen = judged_after({}, {"health_U": 0.0}, played=played)
     assert_allclose(fallen.reward_S, [165 * 20 / 365] * 3, rtol=1e-5)
-    assert (fallen.over, fallen.outcome_K[0], fallen.cause_K[0]) == (True, 0, 0)
+    assert (fallen.over, fallen.outcome_K[0], fallen.cause_K[0]) == (True, -1, 0)
+    rivals = judged_after({}, {"health_U": 0.0}, played=played, duel=True, reward="sparse")
+    assert_array_equal(rivals.outcome_K, [0, 0])
+    assert_array_equal(rivals.reward_S, np.zeros(6))
 
 
 def test_what_enemies_recover_is_paid_with_smacs_quirk_and_costs_without() -> None:
@@ -90,16 +93,17 @@ def test_a_signed_reward_takes_half_of_own_losses() -> None:
     assert_allclose(judged_after(*step, reward="signed").reward_S, [(12 - 0.5 * (20 + 10)) * 20 / 365] * 3, rtol=1e-5)
 
 
-def test_a_sparse_reward_is_the_result_and_nothing_when_time_is_up() -> None:
+def test_a_sparse_reward_is_the_result_in_the_scale_of_the_shaped_and_nothing_when_time_is_up() -> None:
     for health, played, reward, outcome in (
         ({3: 0.0}, 5, 0, 0),
         (ALL_ENEMIES, 5, 1, 1),
         (ALL_ENEMIES, 60, 1, 1),
         (ALL_ALLIES, 5, -1, -1),
         ({}, 60, 0, -1),
+        ({**ALL_ALLIES, **ALL_ENEMIES}, 5, 0, -1),
     ):
         result = judged_after({}, {"health_U": health}, played=played, reward="sparse")
-        assert_array_equal(result.reward_S, [reward] * 3)
+        assert_allclose(result.reward_S, [reward * 20 / 365] * 3, rtol=1e-6)
         assert result.outcome_K[0] == outcome
 
 
@@ -118,7 +122,7 @@ def test_between_two_learners_each_side_has_its_own_reward_and_time_is_a_draw() 
     hurt = judged_after({}, {"health_U": {3: 39.0, 0: 33.0}}, duel=True)
     assert_allclose(hurt.reward_S, np.array([6, 6, 6, 12, 12, 12]) * 20 / 365, rtol=1e-5)
     won = judged_after({}, {"health_U": ALL_ALLIES}, duel=True, reward="sparse")
-    assert_array_equal(won.reward_S, [-1, -1, -1, 1, 1, 1])
+    assert_allclose(won.reward_S, np.array([-1, -1, -1, 1, 1, 1]) * 20 / 365, rtol=1e-6)
     assert_array_equal(won.outcome_K, [-1, 1])
     late = judged_after({}, {}, duel=True, played=60)
     assert late.over
@@ -290,8 +294,8 @@ def test_the_zealot_of_2m_vs_1z_marches_to_anywhere_between_the_marines() -> Non
     assert 18.95 < goal_WX[:, 0].max() <= 19
 
 
-@pytest.mark.parametrize(("name", "balanced"), [("3m", True), ("5m_vs_6m", False)])
-def test_a_sparse_duel_is_zero_sum_where_both_sides_have_as_many_units(name: str, balanced: bool) -> None:
+@pytest.mark.parametrize(("name", "balanced"), [("3m", True), ("5m_vs_6m", False), ("3s_vs_3z", False)])
+def test_a_sparse_duel_is_zero_sum_where_both_armies_are_alike(name: str, balanced: bool) -> None:
     game = game_of(name, opponent="policy", reward="sparse")
     fallen = range(game.setting.army.sizes[0])
     paid = judged_after({}, {"health_U": dict.fromkeys(fallen, 0.0)}, name, reward="sparse", duel=True).reward_S

@@ -16,18 +16,18 @@ REGROWN = 8 * 0.2734 / 16
 
 
 def after_one_step(attacker: str, target: Unit, away: float) -> tuple[float, float]:
-    """Health and shield of a target that did not move, after the only shot of a step."""
-    seen = course(scene([Unit(attacker, 0, 0)], [target._replace(x=away, y=0)]), 1, ATTACK)
+    """Health and shield of a target that did not move, after the only shot of a step; it has been hurt just now."""
+    seen = course(scene([Unit(attacker, 0, 0)], [target._replace(x=away, y=0, calm=0)]), 1, ATTACK)
     return seen.health[1, 1], seen.shield[1, 1]
 
 
 def test_two_marines_kill_each_other_with_their_eighth_shots_in_the_97th_loop() -> None:
     seen = course(scene([Unit("marine", -2, 0)], [Unit("marine", 2, 0)]), 14, ATTACK, ATTACK)
-    # Shots in loops 0, 14, 28, 42, 56, 69, 83 and 97: the first loops at or after multiples of 13.776.
+    # Shots in loops 0, 14, 28, 42, 56, 69, 83 and 97: the first loops at or after multiples of 13.7728.
     wanted = [45, 39, 33, 33, 27, 27, 21, 21, 15, 9, 9, 3, 3, 0, 0]
     assert_array_equal(seen.health, np.transpose([wanted, wanted]))
     shots = np.array([1, 2, 2, 3, 3, 4, 4, 5, 6, 6, 7, 7, 8])
-    assert_allclose(seen.cooldown[1:14, 0], 13.776 * shots - 8 * np.arange(1, 14), atol=1e-4)
+    assert_allclose(seen.cooldown[1:14, 0], 13.7728 * shots - 8 * np.arange(1, 14), atol=1e-4)
 
 
 def test_two_marines_need_four_volleys_for_a_third() -> None:
@@ -40,7 +40,7 @@ def test_two_marines_need_four_volleys_for_a_third() -> None:
 def test_periods_are_fractions_of_loops_on_average() -> None:
     begun = scene([Unit("marine", -2, 0)], [Unit("colossus", 2, 0)])
     seen = course(begun, 110, ATTACK)
-    # 63 periods of 13.776 loops end within 880: of 64 shots 25 break the shield, 39 cost 5. Whole loops would give 63.
+    # 63 periods of 13.7728 loops end within 880: of 64 shots 25 break the shield, 39 cost 5. Whole loops would give 63.
     assert seen.health[-1, 1] == 200 - 39 * 5
 
 
@@ -50,7 +50,7 @@ def test_a_weapon_that_waits_is_ready_and_no_more() -> None:
     assert_array_equal(seen.cooldown[1:], np.zeros((2, 2)))
 
 
-@pytest.mark.parametrize(("delay", "left"), [(-1, 4.776), (0, 5.776), (2, 7.776)])
+@pytest.mark.parametrize(("delay", "left"), [(-1, 4.7728), (0, 5.7728), (2, 7.7728)])
 def test_the_next_shot_comes_late_by_the_delay_of_the_step_of_this_one(delay: float, left: float) -> None:
     begun = scene([Unit("marine", -2, 0)], [Unit("marine", 2, 0)])
     seen = course(begun, 1, ATTACK, delay=delay)
@@ -75,7 +75,7 @@ def test_a_weapon_reaches_as_far_as_its_range_and_both_radii() -> None:
     seen = course(begun, 1, {0: Order(attack=0), 1: Order(attack=1)})
     # 5 and twice 0.375 are reached at once; 6 of 5.9375 takes one loop's walk, and the shot is a loop later.
     assert_array_equal(seen.place[1, :2], [[0, 0], [0.140625, 9]])
-    assert_allclose(seen.cooldown[1, :2], [5.776, 6.776], atol=1e-5)
+    assert_allclose(seen.cooldown[1, :2], [5.7728, 6.7728], atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_a_weapon_reaches_as_far_as_its_range_and_both_radii() -> None:
         ("marauder", Unit("stalker", 0, 0, shield=0), 4, 61, 0),  # 10 + 10 - 1
         ("marauder", Unit("stalker", 0, 0, shield=5), 4, 66, 0),  # 15 left of 20, - 1
         ("marauder", Unit("marine", 0, 0), 4, 35, 0),
-        ("stalker", Unit("stalker", 0, 0, shield=0), 4, 63, 0),  # 13 + 5 - 1
-        ("stalker", Unit("zealot", 0, 0, shield=0), 4, 88, 0),
-        ("spine_crawler", Unit("stalker", 0, 0, shield=0), 5, 51, 0),  # 25 + 5 - 1
+        ("stalker", Unit("stalker", 0, 0, shield=0), 4, 67, 0),  # 10 + 4 - 1
+        ("stalker", Unit("zealot", 0, 0, shield=0), 4, 91, 0),
+        ("spine_crawler", Unit("stalker", 0, 0, shield=0), 3, 51, 0),  # 25 + 5 - 1
         ("zergling", Unit("marauder", 0, 0), 0.98, 121, 0),
         ("hydralisk_rl", Unit("medivac", 0, 0), 4, 139, 0),
         ("marine", Unit("spine_crawler", 0, 0, health=200), 4, 196 + REGROWN, 0),
-        ("colossus", Unit("zergling", 0, 0), 4, 5 + REGROWN, 0),  # twice 10 + 5
+        ("colossus", Unit("zealot", 0, 0, shield=0), 4, 62, 0),  # twice 20 - 1
     ],
 )  # fmt: skip
 def test_one_shot_takes_shield_first_and_armour_from_each_hit_on_health(
@@ -176,9 +176,9 @@ def test_a_medivac_without_energy_heals_when_it_has_some() -> None:
 def test_a_medivac_flies_until_it_is_within_four_and_both_radii() -> None:
     begun = scene([Unit("marine", 0, 0, health=20), Unit("medivac", 7.05, 0)], [])
     seen = course(begun, 3, {1: Order(heal=0)})
-    # 5.125 is reached after 13 loops of 0.15625: three loops of the second step are left.
-    assert_allclose(seen.health[1:, 0], [20, 21.6875, 26.1875], atol=1e-4)
-    assert_allclose(seen.place[1:, 1, 0], [5.8, 7.05 - 13 * 0.15625, 7.05 - 13 * 0.15625], atol=1e-4)
+    # 5.125 is reached after 12 loops of 0.171875: four loops of the second step are left.
+    assert_allclose(seen.health[1:, 0], [20, 22.25, 26.75], atol=1e-4)
+    assert_allclose(seen.place[1:, 1, 0], 7.05 - 0.171875 * np.array([8, 12, 12]), atol=1e-4)
 
 
 def test_a_medivac_heals_no_medivac_no_dead_and_nobody_beyond_full_health() -> None:
@@ -223,6 +223,24 @@ def test_what_hurts_many_spares_what_flies(attacker: str) -> None:
     assert seen.health[1, 2] == 150
 
 
+def test_a_baneling_that_is_killed_bursts_too() -> None:
+    allies = [Unit("baneling", 0, 0, health=6), Unit("zergling", 0, 1)]
+    seen = course(scene(allies, [Unit("marine", 2, 0), Unit("marine", 3, 0), Unit("zealot", 0, 2)]), 1, None, ATTACK)
+    # 2.2 and the radius: the second marine is 3 away, and friends are spared.
+    assert_array_equal(seen.health[1], [0, 35, 10, 45, 100])
+    assert seen.shield[1, 4] == 15
+
+
+def test_bursts_set_off_other_banelings_and_each_bursts_once() -> None:
+    begun = scene(
+        [Unit("baneling", 0, 0, health=6)],
+        [Unit("marine", 2.5, 0), Unit("baneling", 1, 0, health=15), Unit("marine", 9, 0)],
+    )
+    seen = course(begun, 2, None, ATTACK)
+    # The one that is shot takes the other with it and 35 from the marine; what bursts then has no enemy left to hurt.
+    assert_array_equal(seen.health[2], [0, 10, 0, 45])
+
+
 def test_a_baneling_that_is_not_told_to_does_not_burst() -> None:
     seen = course(scene([Unit("baneling", 0, 0)], [Unit("zergling", 1, 0)]), 1)
     assert_array_equal(seen.health[1], [30, 35])
@@ -239,14 +257,14 @@ def test_a_colossus_burns_a_line_across_its_fire() -> None:
     ]
     seen = course(scene([Unit("colossus", 0, 0)], enemies), 1, ATTACK)
     # Half of 2.8 and a radius across, half of 0.3 and a radius along: 1.775 and 0.525.
-    assert_allclose(seen.health[1, 1:], [15, 15, 45, 5 + REGROWN, 35, 35], atol=1e-4)
+    assert_allclose(seen.health[1, 1:], [5, 5, 45, 0, 35, 35], atol=1e-4)
 
 
 def test_a_colossus_may_fire_in_any_direction() -> None:
     way, across = np.array([0.6, 0.8]), np.array([-0.8, 0.6])
     places = (6 * way, 6 * way + 1.7 * across, 6 * way - 1.85 * across)
     seen = course(scene([Unit("colossus", 0, 0)], [Unit("marine", *place) for place in places]), 1, ATTACK)
-    assert_array_equal(seen.health[1, 1:], [15, 15, 45])
+    assert_array_equal(seen.health[1, 1:], [5, 5, 45])
 
 
 @pytest.mark.parametrize("attacker", ["marauder", "zealot", "zergling", "colossus", "baneling", "spine_crawler"])
@@ -258,7 +276,7 @@ def test_who_cannot_hit_the_air_stands_still_when_told_to(attacker: str) -> None
         assert seen.health[1, 0] > 0
 
 
-@pytest.mark.parametrize(("attacker", "health"), [("marine", 95), ("stalker", 83), ("hydralisk_rl", 89)])
+@pytest.mark.parametrize(("attacker", "health"), [("marine", 95), ("stalker", 87), ("hydralisk_rl", 89)])
 def test_others_hit_the_air(attacker: str, health: float) -> None:
     assert after_one_step(attacker, Unit("medivac", 0, 0, health=100), 5) == (health, 0)
 

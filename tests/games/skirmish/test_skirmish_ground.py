@@ -46,7 +46,8 @@ def marching(ground: str, standing: int, walking: int, kinds: tuple[str, str], l
         point_XU = jnp.broadcast_to(point_X[:, None, None], place_XU[..., None].shape)
 
         def loop(place_XU: Array, _: None) -> tuple[Array, Array]:
-            place_XU = movement.walked(land, stats, place_XU, point_XU, walks_U)
+            offset_XU = movement.way(land, stats, place_XU, point_XU)
+            place_XU = movement.walked(land, stats, place_XU, offset_XU, walks_U)
             place_XU = movement.parted(land, stats, place_XU, alive_U, walks_U, flyers=False)
             return place_XU, place_XU[..., 0]
 
@@ -124,6 +125,36 @@ def test_scripted_zerglings_come_through_the_choke_to_their_goal() -> None:
     assert (np.minimum(before, after) < 16).all()
     # Nobody has wandered: the straight legs are about 25 long, 17 steps of 1.4765; the last arrives by the 40th.
     assert np.hypot(*(path[40] - [[4.47], [4.33]])).max() < 6
+
+
+def biters(zealots: list[tuple[float, float]], steps: int) -> np.ndarray:
+    """[steps, zealots]: how many of 24 zerglings reach each of the zealots that stand there and never fall."""
+    game, count = corridor(), len(zealots)
+    state = begun(game, 4)
+    place_WXU = np.array(state.place_XU)
+    place_WXU[:, :, :count] = np.transpose(zealots) - 16.0
+    state, found = state._replace(place_XU=jnp.asarray(place_WXU)), []
+    whole = {unit: 100.0 if unit < count else 0.0 for unit in range(6)}
+    for step in range(steps):
+        state, _, _ = advanced(game, changed(state, health_U=whole), STOP, seed=step)
+        place_XU = np.asarray(state.place_XU)[0]
+        away = np.hypot(*(place_XU[:, :count, None] - place_XU[:, None, 6:]))
+        found.append((away <= 0.976).sum(axis=1))
+    return np.stack(found)
+
+
+def test_zerglings_surround_a_zealot_within_three_seconds() -> None:
+    # The first arrives in step 7, and six steps are three seconds; seven fit round it: pi / asin(0.375 / 0.975) = 7.96.
+    found = biters([(19.0, 19.0)], 14)[:, 0]
+    assert found[:6].max() == 0
+    assert found[12] >= 6
+    assert found.max() <= 7
+
+
+def test_zerglings_that_find_no_place_go_on_to_another_zealot() -> None:
+    found = biters([(19.0, 19.0), (15.5, 16.5)], 22)
+    assert found.max() <= 7
+    assert found[-1].min() >= 5
 
 
 def test_zealots_in_the_choke_hold_zerglings_that_fight_them() -> None:

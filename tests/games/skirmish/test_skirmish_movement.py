@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
     [
         ("marine", 1.125),
         ("stalker", 1.4765),
-        ("medivac", 1.25),
+        ("medivac", 1.375),
         ("zergling", 1.4765),
         ("baneling", 1.25),
         ("colossus", 1.125),
@@ -61,10 +61,54 @@ def test_a_spine_crawler_never_moves() -> None:
     assert_array_equal(seen.place[:, 0], np.zeros((3, 2)))
 
 
-def test_one_who_stands_holds_its_ground_against_one_who_walks() -> None:
-    seen = course(scene([Unit("marine", -2, 0), Unit("zealot", 0, 0)], []), 4, {0: Order(walk=(2, 0))})
-    assert_array_equal(seen.place[4, 1], [0, 0])
-    assert seen.place[4, 0, 0] == pytest.approx(-0.75, abs=2e-4)
+def test_one_who_walks_goes_round_one_who_stands() -> None:
+    seen = course(scene([Unit("marine", -2, 0), Unit("zealot", 0, 0)], []), 5, {0: Order(walk=(2, 0))})
+    assert_array_equal(seen.place[:, 1], np.zeros((6, 2)))
+    assert (np.hypot(*(seen.place[:, 0] - seen.place[:, 1]).T) > 0.75 - 2e-4).all()
+    assert_allclose(seen.place[5, 0], [2, 0], atol=1e-5)
+
+
+def test_chance_takes_the_side_and_it_is_mirrored_for_the_second_army() -> None:
+    # Both armies see the map with y upwards, and each walks away from its own edge.
+    begun = scene([Unit("marine", -6, 0), Unit("zealot", -4, 0)], [Unit("marine", 6, 0), Unit("zealot", 4, 0)])
+    walks = {0: Order(walk=(-2, 0))}, {0: Order(walk=(2, 0))}
+    for favour, side in ((0.2, -1), (0.8, 1)):
+        seen = course(begun, 3, *walks, favour=(favour,) * 4)
+        assert (side * seen.place[2, [0, 2], 1] > 0.3).all()
+        assert_array_equal(seen.place[:, 0] * [-1, 1], seen.place[:, 2])
+
+
+def test_a_walker_goes_to_the_side_on_which_fewer_comrades_stand() -> None:
+    for side in (-1, 1):
+        friends = [Unit("marine", 0, 0), Unit("marine", 0, 0.8 * side), Unit("zealot", 0, 1.6 * side)]
+        seen = course(scene([Unit("zealot", -1.5, 0), *friends], []), 3, {0: Order(walk=(3, 0))}, favour=(0.5,) * 4)
+        assert (side * seen.place[1:, 0, 1] < 0.01).all()
+        assert seen.place[3, 0, 0] > 0.5
+
+
+def test_a_walker_keeps_to_its_side_along_a_row() -> None:
+    # A row across its way, whose middle is its own line: whichever side it takes it must not turn back.
+    row = [
+        Unit("marine", 0, 0),
+        Unit("marine", 0, 0.8),
+        Unit("marine", 0, -0.8),
+        Unit("zealot", 0, 1.6),
+        Unit("zealot", 0, -1.6),
+    ]
+    for favour, side in ((0.2, -1), (0.8, 1)):
+        seen = course(scene([Unit("stalker", -2, 0), *row], []), 7, {0: Order(walk=(4, 0))}, favour=(favour,) * 6)
+        beyond = seen.place[:, 0, 0] > 0.5
+        assert beyond.any()
+        assert (np.diff(side * seen.place[: beyond.argmax(), 0, 1]) > -0.05).all()
+
+
+def test_the_rear_rank_comes_round_the_front_to_fire() -> None:
+    allies = [Unit("marine", -3, 0), Unit("marine", -3.8, 0)]
+    seen = course(scene(allies, [Unit("colossus", 3.2, 0)]), 3, {0: Order(attack=0), 1: Order(attack=0)})
+    # 5 and both radii are 6.375: the first stands there, and the second finds a place beside it.
+    away = np.hypot(*(seen.place[3, :2] - seen.place[3, 2]).T)
+    assert (away <= 6.375).all()
+    assert (seen.cooldown[3, :2] > 0).all()
 
 
 def test_two_who_overlap_part_by_half_each() -> None:

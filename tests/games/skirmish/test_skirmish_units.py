@@ -13,17 +13,17 @@ STEP = units.LOOPS_PER_STEP / units.LOOPS_PER_SECOND
 @pytest.mark.parametrize(
     ("name", "health", "shield", "armour", "reach", "per_step", "loops", "radius", "room", "scale"),
     [
-        ("marine", 45, 0, 0, 5, 1.125, 13.776, 0.375, 0.375, 15),
-        ("marauder", 125, 0, 1, 6, 1.125, 24, 0.5625, 0.5625, 25),
-        ("medivac", 150, 0, 1, 4, 1.25, 0, 0.75, 0.75, 200),
-        ("stalker", 80, 80, 1, 6, 1.4765, 29.92, 0.625, 0.625, 35),
+        ("marine", 45, 0, 0, 5, 1.125, 13.7728, 0.375, 0.375, 15),
+        ("marauder", 125, 0, 1, 6, 1.125, 24, 0.5625, 0.5, 25),
+        ("medivac", 150, 0, 1, 4, 1.375, 0, 0.75, 0.75, 200),
+        ("stalker", 80, 80, 1, 6, 1.4765, 23.04, 0.625, 0.625, 35),
         ("zealot", 100, 50, 1, 0.1, 1.125, 19.2, 0.5, 0.375, 22),
-        ("colossus", 200, 150, 1, 7, 1.125, 24, 1.0, 0.75, 24),
+        ("colossus", 200, 150, 1, 6, 1.125, 35.2, 1.0, 0.75, 24),
         ("zergling", 35, 0, 0, 0.1, 1.4765, 11.136, 0.375, 0.375, 11),
-        ("hydralisk", 90, 0, 0, 5, 1.125, 13.2, 0.625, 0.625, 10),
-        ("hydralisk_rl", 80, 0, 0, 5, 1.125, 13.2, 0.625, 0.625, 10),
+        ("hydralisk", 90, 0, 0, 5, 1.125, 13.28, 0.625, 0.5, 10),
+        ("hydralisk_rl", 80, 0, 0, 5, 1.125, 13.28, 0.625, 0.5, 10),
         ("baneling", 30, 0, 0, 0.25, 1.25, 0, 0.375, 0.375, 1),
-        ("spine_crawler", 300, 0, 2, 7, 0, 29.6, 1.125, 1.125, 15),
+        ("spine_crawler", 300, 0, 2, 7, 0, 25.6, 0.875, 0.875, 15),
     ],
 )
 def test_a_unit_is_as_tough_far_reaching_fast_and_big_as_its_sheet_says(
@@ -44,14 +44,14 @@ def test_a_unit_is_as_tough_far_reaching_fast_and_big_as_its_sheet_says(
         ("marauder", "marine", 10, 1),
         ("marauder", "stalker", 20, 1),
         ("marauder", "medivac", 20, 1),
-        ("stalker", "zealot", 13, 1),
-        ("stalker", "stalker", 18, 1),
-        ("stalker", "spine_crawler", 18, 1),
+        ("stalker", "zealot", 10, 1),
+        ("stalker", "stalker", 14, 1),
+        ("stalker", "spine_crawler", 14, 1),
         ("zealot", "zealot", 8, 2),
         ("zealot", "colossus", 8, 2),
-        ("colossus", "zergling", 15, 2),
-        ("colossus", "stalker", 10, 2),
-        ("colossus", "baneling", 10, 2),
+        ("colossus", "zergling", 20, 2),
+        ("colossus", "stalker", 20, 2),
+        ("colossus", "baneling", 20, 2),
         ("zergling", "colossus", 5, 1),
         ("hydralisk_rl", "zealot", 12, 1),
         ("baneling", "zealot", 35, 1),
@@ -72,7 +72,7 @@ def test_hits_on_health_leave_the_armour_behind():
 
     assert on_health("zealot", "zealot") == 7
     assert on_health("marauder", "stalker") == 19
-    assert on_health("stalker", "spine_crawler") == 16
+    assert on_health("stalker", "spine_crawler") == 12
     assert units.LEAST_DAMAGE == 0.5
 
 
@@ -124,12 +124,39 @@ def test_smacs_hydralisk_differs_from_the_games_in_health_alone():
         ("spine_crawler", 0, 1.32),
     ],
 )
-def test_faster_units_have_smaclites_speed_and_period_and_are_otherwise_the_same(name, speed, period):
-    assert faster(KINDS[name]) == replace(KINDS[name], speed=speed, period=period)
+def test_faster_units_have_smaclites_speed_and_period(name, speed, period):
+    quick = faster(KINDS[name])
+    assert (quick.speed, quick.period) == (speed, period)
+    assert (quick.health, quick.radius, quick.hits) == (KINDS[name].health, KINDS[name].radius, KINDS[name].hits)
+
+
+def test_weapons_that_smaclite_times_by_later_patches_hurt_as_in_those():
+    stalker, colossus = faster(KINDS["stalker"]), faster(KINDS["colossus"])
+    assert [damage_to(stalker, KINDS[target]) for target in ("zealot", "stalker")] == [13, 18]
+    assert [damage_to(colossus, KINDS[target]) for target in ("zergling", "stalker")] == [15, 10]
+    assert colossus.reach == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "begun", "swung", "flies"),
+    # Loops until a blow is struck, until its unit walks again, and that a missile takes for six cells.
+    [
+        ("marine", 0.8, 12.8, 0), ("marauder", 0, 0, 4.8), ("stalker", 2.672, 10.672, 5.12), ("zealot", 0, 8, 0),
+        ("colossus", 1.328, 9.328, 0), ("zergling", 2.672, 10.672, 0), ("hydralisk", 3.328, 11.328, 2.4),
+        ("spine_crawler", 5.328, 5.328, 3.345), ("baneling", 0, 0, 0),
+    ],
+)  # fmt: skip
+def test_blows_and_missiles_take_their_time(name, begun, swung, flies):
+    kind = KINDS[name]
+    assert 16 * kind.damage_point == pytest.approx(begun)
+    assert 16 * (kind.damage_point + kind.backswing) == pytest.approx(swung)
+    assert (6 / kind.missile * 16 if kind.missile else 0) == pytest.approx(flies, abs=1e-3)
+    assert kind.delayed == (begun >= 1 or flies > 0)
 
 
 def test_faster_units_that_smaclite_lacks_are_exactly_1_4_times_as_fast():
     quick = faster(KINDS["hydralisk_rl"])
     assert quick.speed == pytest.approx(3.15)
-    assert quick.period == pytest.approx(0.589286)
+    assert quick.period == pytest.approx(0.592857)
+    assert (quick.missile, quick.damage_point) == pytest.approx((56, 0.208 / 1.4))
     assert quick.health == 80

@@ -17,7 +17,8 @@ GAME = coin()
 
 def table(red: int, blue: int, at: int, owner: int, played: int = 0) -> CoinState:
     owner_S = jnp.arange(2) == owner
-    return CoinState(jnp.array([red, blue], jnp.int32), jnp.int32(at), owner_S, jnp.asarray(played, jnp.int32))
+    none_SJ = jnp.zeros((2, 2), jnp.int32)
+    return CoinState(jnp.array([red, blue], jnp.int32), jnp.int32(at), owner_S, none_SJ, jnp.asarray(played, jnp.int32))
 
 
 def drawn(place: float = 0.0, lots: tuple[float, float] = (0.2, 0.7)) -> CoinChance:
@@ -156,3 +157,17 @@ def test_a_scene_shows_whose_coin_it_is() -> None:
     scene = GAME.scene(jax.tree.map(np.asarray, table(0, 4, 8, 1)))
     assert [(body.name, body.side) for body in scene.bodies] == [("coin", 1), ("red", 0), ("blue", 1)]
     assert scene.bodies[0].at == (2.0, 0.0)
+
+
+def test_coins_are_counted_by_colour_for_each_taker_over_a_game() -> None:
+    """Red on 0 takes the coin on 1, its own; the next lies on 2 (of 0, 2, 3, 5, ... the second) and is blue's."""
+    state, step = act(GAME, table(0, 4, 1, owner=0), RIGHT, LEFT, chance=drawn(place=0.2))
+    assert step.count_SJ.tolist() == [[1, 0], [0, 0]] and int(state.coin) == 2
+    _, step = act(GAME, state, RIGHT, LEFT, chance=drawn())
+    assert step.count_SJ.tolist() == [[1, 1], [0, 0]]
+
+
+def test_potentials_are_the_nearness_of_the_coin_round_the_torus_by_its_colour() -> None:
+    """3x3, where two moves are most: the coin on 8 is one up and one left of red on 0, and one down of blue on 5."""
+    np.testing.assert_allclose(GAME.potential(table(0, 5, 8, owner=0)), [[0.0, 0.0], [0.0, 0.5]], atol=1e-6)
+    np.testing.assert_allclose(GAME.potential(table(8, 5, 8, owner=0)), [[1.0, 0.0], [0.0, 0.5]], atol=1e-6)

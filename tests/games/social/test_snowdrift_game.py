@@ -140,3 +140,14 @@ def test_a_snowdrift_without_room_is_refused(options: dict, words: str) -> None:
 def test_a_scene_shows_the_drifts_that_are_left() -> None:
     scene = GAME.scene(jax.tree.map(np.asarray, field([0, 9, 9, 63], [27, 28])))
     assert [body.name for body in scene.bodies] == ["drift_0", "drift_1", *(f"agent_{s}" for s in range(4))]
+
+
+def test_the_potential_is_the_nearness_of_the_nearest_drift() -> None:
+    """8x8, so 14 moves are the most: from 0 to the drift on 9 two, from 63 to it twelve; who stands on one has 1."""
+    state = field([0, 63, 9, 8], [9, -1, -1, -1, -1, -1])
+    np.testing.assert_allclose(GAME.potential(state)[:, 0], [1 - 2 / 14, 1 - 12 / 14, 1.0, 1 - 1 / 14], atol=1e-6)
+
+
+def test_who_helped_to_remove_is_counted() -> None:
+    _, step = act(GAME, field([9, 9, 0, 0], [9, 20, 21, 22, 23, 24]), REMOVE, REMOVE, STAY, STAY)
+    assert step.count_SJ.tolist() == [[1], [1], [0], [0]]

@@ -33,6 +33,7 @@ def board(
         stag_E=jnp.array(stags or [0], jnp.int32),
         hare_E=jnp.array(hares or [60, 61, 62, 63], jnp.int32),
         wall_E=jnp.array(walls or [-1] * 5, jnp.int32),
+        caught_SJ=jnp.zeros((len(hunters), 2), jnp.int32),
         played=jnp.asarray(played, jnp.int32),
     )
 
@@ -241,3 +242,27 @@ def test_a_scene_shows_who_is_there_and_who_has_left() -> None:
     assert [body.gone for body in scene.bodies[-4:]] == [False, False, True, False]
     assert scene.bodies[0].at == (3.0, 4.0)
     assert scene.walls == (Wall((3.5, 5.5), (4.5, 6.5)),)
+
+
+def test_who_caught_what_is_counted_to_the_end() -> None:
+    """Two on the stag, one on a hare: counted when they strike, and still when the last has done nothing for a step."""
+    state, step = act(GAME, board([0, 0, 60, 30]), STAG, STAG, HARE, STAY)
+    assert step.count_SJ.tolist() == [[1, 0], [1, 0], [0, 1], [0, 0]]
+    assert act(GAME, state, STAY, STAY, STAY, STAY)[1].count_SJ.tolist() == step.count_SJ.tolist()
+
+
+def test_a_critic_sees_that_a_hunter_has_left() -> None:
+    here, left = (
+        SEE(GAME, board([0, 11, 60, 28], present=p)).features_SF[0] for p in (None, [False, True, True, True])
+    )
+    assert here[:2].tolist() == [0.0, 0.0] and left[:2].tolist() == [0.0, -1 / 8]
+
+
+def test_potentials_are_the_nearness_of_animals_and_nothing_for_who_has_left() -> None:
+    """The stag on 0, hares on 60 to 63 of 8x8 cells, so 14 moves are the most. Hunter 0 on the stag, 7 and 4 moves from
+    hare 60; hunter 1 on 11, 1 + 3 from the stag and 6 + 1 from 60; hunter 2 on 63 in the far corner; 3 has left."""
+    state = board([0, 11, 63, 28], present=[True, True, True, False])
+    expected = [[1.0, 1 - 11 / 14], [1 - 4 / 14, 1 - 7 / 14], [0.0, 1.0], [0.0, 0.0]]
+    np.testing.assert_allclose(GAME.potential(state), expected, atol=1e-6)
+    gone = board([0, 11, 63, 28], stags=[-1])
+    np.testing.assert_array_equal(GAME.potential(gone)[:, 0], np.zeros(4))

@@ -1,4 +1,4 @@
-"""What board games for two share: whose turn it is, stones as the bits of whole numbers, how games end.
+"""What board games share: whose turn it is, stones as the bits of whole numbers, how games end.
 
 Letter: Z the sets of cells of which one, full of own stones, wins.
 """
@@ -15,7 +15,7 @@ from sparring.games.balance import Suits
 from sparring.games.cards.table import exchangeable
 
 FIRST, SECOND, ENDED = range(3)
-"""Whose turn it is, by position; nobody's once the game has ended."""
+"""Whose turn it is among two, by position; nobody's once the game has ended."""
 CERTAIN = 30.0
 """A difference of logits that leaves no chance worth the name to the lower one."""
 
@@ -28,18 +28,19 @@ def board_spec(
     shortest: int,
     longest: int,
     positions: str,
+    seats: int = 2,
     suits: Suits = (),
 ) -> GameSpec:
-    """Two seats that win, draw or lose, one choice at a time."""
+    """Seats that win, draw or lose, one choice at a time."""
     return GameSpec(
-        seats=2,
-        side_of_seat=(0, 1),
+        seats=seats,
+        side_of_seat=tuple(range(seats)),
         action=ActionSpec(heads=(choices,)),
         layout=layout,
         central=Central("seat", central),
         longest=longest,
         shortest=shortest,
-        exchangeable=exchangeable(positions),
+        exchangeable=exchangeable(positions, seats),
         in_turn=True,
         zero_sum=True,
         score="outcome",
@@ -74,14 +75,15 @@ def has_won(own_S: Array, position_S: Array, sets: Sequence[Sequence[int]]) -> A
 
 
 def observation(features_SF: Array, free_SA: Array, moves_S: Array) -> Observation:
-    """One seat moves, to what is free for all it knows; the other has entry 0 alone."""
+    """One seat moves, to what is free for all it knows; the others have entry 0 alone."""
     waits_A = np.arange(free_SA.shape[1]) == 0
     legal_SA = jnp.where(moves_S[:, None], free_SA, waits_A)
-    return Observation(features_SF, legal_SA, jnp.ones(2, bool), moves_S)
+    return Observation(features_SF, legal_SA, jnp.ones_like(moves_S), moves_S)
 
 
 def ending(won_S: Array, full: Array) -> Step:
-    """Over where one has won, or drawn where the board is full."""
-    reward_S = won_S.astype(float) - won_S[::-1].astype(float)
-    never = jnp.zeros((), bool)
-    return Step(reward_S, jnp.zeros(2, bool), won_S[0] | won_S[1] | full, never, reward_S)
+    """Over where one has won, or drawn where the board is full. The others share what the winner earns."""
+    won, never = jnp.any(won_S), jnp.zeros((), bool)
+    outcome_S = jnp.where(won_S, 1.0, jnp.where(won, -1.0, 0.0))
+    reward_S = jnp.where(won_S, 1.0, outcome_S / (won_S.shape[0] - 1))
+    return Step(reward_S, jnp.zeros_like(won_S), won | full, never, outcome_S)

@@ -1,9 +1,10 @@
-"""What games at a table for two share: who sits where, and rows of zeros with a one.
+"""What games at a table share: who sits where, and rows of zeros with a one.
 
-A position says who decides when: 0 is the one that begins. With random positions each seat has each position half of
-the time, so that seats are alike and one policy learns both.
+A position says who decides when: 0 is the one that begins. With random positions each seat has each position equally
+often, so that seats are alike and one policy learns all.
 """
 
+from itertools import permutations
 from typing import Literal
 
 import jax
@@ -17,16 +18,17 @@ from sparring.core.spec import GameSpec
 Positions = Literal["random", "fixed"]
 
 
-def exchangeable(positions: str) -> tuple[tuple[int, ...], ...]:
+def exchangeable(positions: str, seats: int = 2) -> tuple[tuple[int, ...], ...]:
     """`GameSpec.exchangeable` of a table."""
     if positions not in ("random", "fixed"):
         raise ConfigError(f"positions is 'random' or 'fixed', found {positions!r}: fixed lets seat 0 decide first.")
-    return ((0, 1),) if positions == "random" else ()
+    return (tuple(range(seats)),) if positions == "random" else ()
 
 
 def seatings(spec: GameSpec) -> np.ndarray:
-    """The positions of both seats, in every way to sit: a row for each, all as likely."""
-    return np.array([[0, 1], [1, 0]] if spec.exchangeable else [[0, 1]], np.int32)
+    """The positions of all seats, in every way to sit: a row for each, all as likely."""
+    ways = permutations(range(spec.seats)) if spec.exchangeable else [range(spec.seats)]
+    return np.array([*map(list, ways)], np.int32)
 
 
 def seated(spec: GameSpec, key: Array) -> Array:

@@ -1,7 +1,8 @@
 """Air combat with guns, and missiles if wanted: one against one, or two against two.
 
-A side wins when the other is shot down, flies into the ground or leaves the arena; time is a draw. The reward is the
-outcome. A decision lasts several sub-steps of physics; guns, deck and bounds are checked in each.
+A side wins when the other is shot down, collides, flies into the ground, leaves the arena or is outflown; when time is
+up, who is ahead. The reward is the outcome. A decision lasts several sub-steps of physics; guns, bubbles, deck and
+bounds are checked in each.
 """
 
 from typing import Literal
@@ -17,9 +18,20 @@ from sparring.core.scene import Scene
 from sparring.core.spec import Central, GameSpec
 from sparring.games.dogfight import bots as scripted
 from sparring.games.dogfight import controls, guns, mirror, missiles, scenes, shaping, starts, view
-from sparring.games.dogfight.combat import Setting, foes, locks, substep
+from sparring.games.dogfight.combat import Setting, control, foes, lead, locks, substep
 from sparring.games.dogfight.geometry import look
-from sparring.games.dogfight.rules import BOUNDS, CAUSES, GROUND, PEACE, TIMEOUT, Fight, Rules, standard_rules
+from sparring.games.dogfight.rules import (
+    BOUNDS,
+    CAUSES,
+    COLLISION,
+    GROUND,
+    OUTFLOWN,
+    PEACE,
+    TIMEOUT,
+    Fight,
+    Rules,
+    standard_rules,
+)
 from sparring.games.game import Bots, Chance, Game
 
 
@@ -39,6 +51,7 @@ class Dogfight(Game):
             flight=flight,
             health_S=jnp.ones(seats),
             alive_S=jnp.ones(seats, bool),
+            control_S=jnp.zeros(seats),
             cause_S=jnp.full(seats, TIMEOUT, jnp.int32),
             played=jnp.zeros((), jnp.int32),
             missiles=missiles.loaded(flight) if self.has_missiles else None,
@@ -46,12 +59,14 @@ class Dogfight(Game):
 
     def observe(self, state: Fight) -> Observation:
         spec, sight = self.spec, look(state.flight)
-        zones = guns.zones(sight, foes(state.alive_S, self.setting), self.rules, self.setting.front_quarter)
-        ready_S = (
-            locks(state, sight, self._armed(state), self.rules, self.setting).any(1) if self.has_missiles else None
-        )
+        bites = guns.bites(sight, foes(state.alive_S, self.setting), self.rules, self.setting.front_quarter)
+        lead_S = lead(state, self.rules)
+        lock_SS = locks(state, sight, self._armed(state), self.rules, self.setting) if self.has_missiles else None
+        ready_S = None if lock_SS is None else lock_SS.any(axis=1)
         share_played = state.played / spec.longest
-        features_SF = view.observe(state, zones, sight, ready_S, share_played, self.rules, self.setting.foe_SO)
+        features_SF = view.observe(
+            state, bites, sight, lock_SS, lead_S, self.rules.hard_deck, share_played, self.setting.foe_SO
+        )
         legal_SA = controls.legal(state.alive_S, ready_S, spec.action)
         # A lost aircraft still shares its side's outcome: its critic goes on learning, its actor does not.
         return Observation(features_SF, legal_SA, jnp.ones(spec.seats, bool), state.alive_S)
@@ -68,7 +83,8 @@ class Dogfight(Game):
         for _ in range(self.setting.substeps):
             state, net_S = substep(state, wish, armed, self.rules, self.setting)
             hits_S = hits_S + net_S
-        state = state._replace(played=state.played + 1)
+        gained_S = control(look(state.flight), foes(state.alive_S, self.setting)) / self.setting.decisions
+        state = state._replace(played=state.played + 1, control_S=state.control_S + gained_S)
         return state, self._result(state, before_S & ~state.alive_S, hits_S)
 
     def potential(self, state: Fight) -> Array:
@@ -77,10 +93,11 @@ class Dogfight(Game):
 
     def scene(self, state: Fight) -> Scene:
         sight = look(state.flight)
-        zones = guns.zones(sight, foes(state.alive_S, self.setting), self.rules, self.setting.front_quarter)
-        given_SO = np.asarray(zones.given & self._armed(state))
+        bites = guns.bites(sight, foes(state.alive_S, self.setting), self.rules, self.setting.front_quarter)
+        given_SO = np.asarray((bites.given > 0.0) & self._armed(state))
         firing_SS = np.stack([np.insert(row_O, s, False) for s, row_O in enumerate(given_SO)])
-        return scenes.draw(state, self.spec, firing_SS, float(state.played) / self.setting.decisions)
+        ahead, seconds = float(lead(state, self.rules)[0]), float(state.played) / self.setting.decisions
+        return scenes.draw(state, self.spec, self.rules, firing_SS, ahead, seconds)
 
     def bots(self) -> Bots:
         return scripted.ladder()
@@ -93,7 +110,10 @@ class Dogfight(Game):
     ) -> tuple[Array, Array, scripted.Memory]:
         del legal_NA
         dt = 1.0 / self.setting.decisions
-        turn = scripted.turn(parameters_J, features_NF, memory, self.rules, others=self.spec.seats - 1, dt=dt)
+        turn = scripted.turn(
+            parameters_J, features_NF, memory, self.rules,
+            others=self.spec.seats - 1, dt=dt, missiles=self.has_missiles,
+        )  # fmt: skip
         return *controls.scores(turn.controls, turn.centre_N, turn.fire_N, self.spec.action), turn.memory
 
     def mirrored(self, state: Fight, action: Action, observation: Observation) -> tuple[Fight, Action, Observation]:
@@ -108,20 +128,28 @@ class Dogfight(Game):
     def _result(self, state: Fight, fell_S: Array, hits_S: Array) -> Step:
         """A side that is gone has lost, unless the other went in the same sub-step."""
         spec, side_of_seat = self.spec, np.array(self.spec.side_of_seat)
-        lost_K = ~state.alive_S.reshape(2, -1).any(axis=1)
-        outcome_K = lost_K[::-1].astype(float) - lost_K.astype(float)
+        gone_K, late = ~state.alive_S.reshape(2, -1).any(axis=1), state.played >= spec.longest
+        lead_K = lead(state, self.rules)[:: spec.seats // 2]
+        control_K = jnp.mean(state.control_S.reshape(2, -1), axis=1)
+        outflown = self._armed(state) & ~gone_K.any() & (jnp.abs(control_K) >= self.rules.control_time).any()
+        lost_K = jnp.where(outflown, control_K < 0.0, gone_K)
+        ahead_K = jnp.where(jnp.abs(lead_K) > self.rules.margin, jnp.sign(lead_K), 0.0)
+        outcome_K = jnp.where(lost_K.any(), lost_K[::-1].astype(float) - lost_K.astype(float), late * ahead_K)
         outcome_S = outcome_K[side_of_seat]
         # A side's cause is that of its last loss; what beat the enemy is also why the game ended for the winner.
         fate_K = jnp.where(fell_S, state.cause_S, -1).reshape(2, -1).max(axis=1)
+        fate_K = jnp.where(outflown, OUTFLOWN, fate_K)
         cause_K = jnp.where(lost_K, fate_K, jnp.where(lost_K[::-1], fate_K[::-1], TIMEOUT))
         # A potential guides only until the critic knows it; pursuit pays all the time.
         pursuit_S = self.potential(state)[:, 0] / self.setting.decisions
-        blunder_S = -(fell_S & ((state.cause_S == GROUND) | (state.cause_S == BOUNDS))).astype(float)
+        blunder_S = -(
+            fell_S & ((state.cause_S == GROUND) | (state.cause_S == BOUNDS) | (state.cause_S == COLLISION))
+        ).astype(float)
         defeat_S = jnp.minimum(outcome_S, 0.0)
         return Step(
             reward_S=outcome_S,
             left_S=jnp.zeros(spec.seats, bool),
-            over=lost_K.any() | (state.played >= spec.longest),
+            over=lost_K.any() | late,
             cut=jnp.zeros((), bool),
             outcome_K=outcome_K,
             terms_SJ=jnp.stack([hits_S, state.alive_S / spec.longest, defeat_S, pursuit_S, blunder_S], axis=-1),
@@ -132,8 +160,8 @@ class Dogfight(Game):
 def dogfight(
     actions: Literal["continuous", "discrete"] = "continuous",
     missiles: bool = False,
-    front_quarter_guns: bool = True,
-    seconds: int = 300,
+    front_quarter_guns: bool = False,
+    seconds: int = 180,
     decisions: int = 10,
     substeps: int = 2,
 ) -> Dogfight:
@@ -144,8 +172,8 @@ def dogfight(
 def dogfight_2v2(
     actions: Literal["continuous", "discrete"] = "continuous",
     missiles: bool = False,
-    front_quarter_guns: bool = True,
-    seconds: int = 300,
+    front_quarter_guns: bool = False,
+    seconds: int = 180,
     decisions: int = 10,
     substeps: int = 2,
 ) -> Dogfight:

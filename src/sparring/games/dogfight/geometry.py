@@ -40,6 +40,14 @@ def look(flight: Flight) -> Sight:
     return Sight(line, distance, own(flight.heading).dot(line), others(flight.heading).dot(line))
 
 
+def closest(start: Vector, end: Vector) -> Array:
+    """Least length of a difference of places that moves from `start` to `end`: a sub-step can be longer than a fuse
+    reaches or a bubble is wide."""
+    way = end - start
+    share = jnp.clip(-start.dot(way) / jnp.maximum(way.dot(way), 1e-6), 0.0, 1.0)
+    return (start + way * share).length()
+
+
 def total(x: Array, axis: int) -> Array:
     """A sum over a short axis, written out: on a CPU a reduction takes several times as long."""
     parts = jnp.split(x, x.shape[axis], axis)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.games.dogfight.airframe import GRAVITY, Flight, air_at
-from sparring.games.dogfight.geometry import total
+from sparring.games.dogfight.geometry import closest, total
 from sparring.games.dogfight.vectors import Vector, chosen
 
 CARRIED = 2
@@ -83,7 +83,7 @@ def advance(
     place = missiles.place + (missiles.heading * speed_SM + heading * new_speed_SM) * (0.5 * dt)
 
     then_apart = _targets(missiles, after.place) - place
-    near_SM = _closest(apart, then_apart) < fuse
+    near_SM = closest(apart, then_apart) < fuse
     opens_SM = then_apart.dot(then_apart) > apart.dot(apart)
     opening_SM = jnp.where(opens_SM, missiles.opening_SM + dt, 0.0)
     slow_SM = (new_speed_SM < TOO_SLOW) & (age_SM > BURN)
@@ -123,10 +123,3 @@ def _push(height: Array, speed: Array, age: Array, turn_rate: Array) -> Array:
     area = jnp.pi * DIAMETER**2 / 4 + DIAMETER * LENGTH * jnp.sin(jnp.minimum(turn_rate, jnp.pi / 2))
     drag = 0.5 * DRAG * area * air_at(height).density * speed * speed
     return (jnp.where(age < BURN, THRUST, 0.0) - drag) / (MASS - FUEL_RATE * burnt)
-
-
-def _closest(start: Vector, end: Vector) -> Array:
-    """Least distance on the way: at 1,000 m/s a sub-step is longer than the reach of a fuse."""
-    way = end - start
-    share = jnp.clip(-start.dot(way) / jnp.maximum(way.dot(way), 1e-6), 0.0, 1.0)
-    return (start + way * share).length()

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparring.core.scene import Body, Line, Point, Scene
 from sparring.core.spec import GameSpec
-from sparring.games.dogfight.rules import Fight
+from sparring.games.dogfight.rules import Fight, Rules
 from sparring.games.dogfight.vectors import Vector
 
 WINGSPAN, MISSILE_LENGTH = 9.144, 2.87
@@ -14,8 +14,9 @@ MARGIN = 1000.0
 """Around the bodies, m."""
 
 
-def draw(fight: Fight, spec: GameSpec, firing_SS: np.ndarray, seconds: float) -> Scene:
-    """`firing_SS` says whose gun hits whom."""
+def draw(fight: Fight, spec: GameSpec, rules: Rules, firing_SS: np.ndarray, lead: float, seconds: float) -> Scene:
+    """`firing_SS` says whose gun hits whom, `lead` by how much the first side is ahead."""
+    wide = max(float(np.tan(np.radians(rules.gun_cone)) * rules.gun_far), float(rules.gun_width))
     flight, health_S = fight.flight, np.asarray(fight.health_S) * np.asarray(fight.alive_S)
     places = [_point(flight.place, s) for s in range(spec.seats)]
     aircraft = [
@@ -28,6 +29,8 @@ def draw(fight: Fight, spec: GameSpec, firing_SS: np.ndarray, seconds: float) ->
             up=_point(flight.lift, s),
             size=WINGSPAN / 2,
             level=float(health_S[s]),
+            zone=(float(rules.gun_far), wide),
+            remark=f"{float(flight.speed_S[s]):.0f} m/s, {float(flight.load_S[s]):.1f} g",
             gone=not bool(fight.alive_S[s]),
         )
         for s, name in enumerate(spec.seat_names)
@@ -35,12 +38,14 @@ def draw(fight: Fight, spec: GameSpec, firing_SS: np.ndarray, seconds: float) ->
     shots = [Line(start=places[s], end=places[t], side=spec.side_of_seat[s]) for s, t in np.argwhere(firing_SS)]
     corners = np.array(places)
     healths = ", ".join(f"{name} {100 * health:.0f} %" for name, health in zip(spec.seat_names, health_S, strict=True))
+    side = spec.seat_names[0 if lead > 0 else -1].partition("_")[0]
+    ahead = f"{side} is ahead by {abs(lead):.2f}" if abs(lead) > float(rules.margin) else "even"
     return Scene(
         bodies=(*aircraft, *_missiles(fight, spec)),
         lines=tuple(shots),
         low=tuple(float(x) for x in corners.min(0) - MARGIN),
         high=tuple(float(x) for x in corners.max(0) + MARGIN),
-        caption=f"{seconds:.1f} s: {healths}",
+        caption=f"{seconds:.1f} s: {healths}\n{ahead}",
     )
 
 

@@ -21,7 +21,7 @@ TERMS = (
     Term("survival", "reward", "1 / longest for every step alive; it changes the task: long games pay"),
     Term("defeat", "reward", "-1 when the own side loses; it changes the task: a draw is then worth more"),
     Term("pursuit", "reward", "posture for every second: zero-sum; it changes the task: being behind pays"),
-    Term("blunder", "reward", "-1 when lost to the ground or the bounds; it changes the task: no escape from guns"),
+    Term("blunder", "reward", "-1 when lost to the ground, the bounds or a collision; it changes the task: no escape"),
 )
 
 BEST_RANGE, RANGE_SCALE = 500.0, 3000.0

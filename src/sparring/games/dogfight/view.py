@@ -13,9 +13,9 @@ from jax import Array
 from sparring.core.spec import Feature
 from sparring.games.dogfight.airframe import F16, GRAVITY, Flight, air_at
 from sparring.games.dogfight.geometry import Sight, others, own, total
-from sparring.games.dogfight.guns import Zones
+from sparring.games.dogfight.guns import Bites
 from sparring.games.dogfight.missiles import CARRIED, Missiles
-from sparring.games.dogfight.rules import Fight, Rules
+from sparring.games.dogfight.rules import Fight
 from sparring.games.dogfight.vectors import Vector, arctan2
 
 CLIP = 5.0
@@ -50,6 +50,8 @@ class Own(NamedTuple):
     """Height that the speed could be turned into, added to the height."""
     health: Array = measured_in(1.0)
     time_left: Array = measured_in(1.0)
+    lead: Array = measured_in(1.0)
+    """By how much the own side is ahead, should time decide."""
 
 
 class Other(NamedTuple):
@@ -103,7 +105,9 @@ class Rails(NamedTuple):
 
     left: Array = measured_in(CARRIED)
     ready: Array = measured_in(1.0)
-    """One can be launched now."""
+    """One can be launched now: an enemy is where it does not escape by flying on."""
+    exposed: Array = measured_in(1.0)
+    """An enemy can launch one at the own aircraft now."""
     in_flight: Array = measured_in(CARRIED)
     threat: Array = measured_in(1.0)
     """One is coming; without, the rest is 0."""
@@ -130,29 +134,30 @@ def other_size(seats: int) -> int:
 
 def observe(
     fight: Fight,
-    zones: Zones,
+    bites: Bites,
     sight: Sight,
-    ready_S: Array | None,
+    lock_SS: Array | None,
+    lead_S: Array,
+    hard_deck: Array,
     share_played: Array,
-    rules: Rules,
     foe_SO: np.ndarray,
 ) -> Array:
     """features_SF."""
     health_S = jnp.where(fight.alive_S, fight.health_S, 0.0)
-    own_S = own_view(fight.flight, health_S, 1.0 - share_played, rules.hard_deck)
-    other_SOF = _columns(other_view(fight.flight, sight, zones, health_S))
+    own_S = own_view(fight.flight, health_S, lead_S, 1.0 - share_played, hard_deck)
+    other_SOF = _columns(other_view(fight.flight, sight, bites, health_S))
     if foe_SO.shape[1] > 1:
         alive_SO = others(fight.alive_S)
         friend_SO = jnp.broadcast_to(1.0 - foe_SO, alive_SO.shape)
         company_SOF = _columns(Company(friend_SO, alive_SO.astype(float)))
         other_SOF = jnp.concatenate([jnp.where(alive_SO[..., None], other_SOF, 0.0), company_SOF], axis=-1)
     parts = [_columns(own_S), other_SOF.reshape(len(foe_SO), -1)]
-    if fight.missiles is not None and ready_S is not None:
-        parts.append(_columns(rails_view(fight.missiles, fight.flight, ready_S)))
+    if fight.missiles is not None and lock_SS is not None:
+        parts.append(_columns(rails_view(fight.missiles, fight.flight, lock_SS)))
     return jnp.concatenate(parts, axis=-1)
 
 
-def own_view(flight: Flight, health_S: Array, time_left: Array, hard_deck: Array) -> Own:
+def own_view(flight: Flight, health_S: Array, lead_S: Array, time_left: Array, hard_deck: Array) -> Own:
     heading, height_S = flight.heading, flight.place.z_S
     flat_S = jnp.sqrt(heading.x_S * heading.x_S + heading.y_S * heading.y_S)
     steep_S = 1.0 / jnp.maximum(flat_S, 1e-3)
@@ -171,10 +176,11 @@ def own_view(flight: Flight, health_S: Array, time_left: Array, hard_deck: Array
         energy=energy_height(flight),
         health=health_S,
         time_left=jnp.full_like(height_S, time_left),
+        lead=lead_S,
     )
 
 
-def other_view(flight: Flight, sight: Sight, zones: Zones, health_S: Array) -> Other:
+def other_view(flight: Flight, sight: Sight, bites: Bites, health_S: Array) -> Other:
     axes = own((flight.heading, flight.right, flight.lift))
     line = sight.line.seen_from(*axes)
     course = others(flight.heading).seen_from(*axes)
@@ -197,13 +203,13 @@ def other_view(flight: Flight, sight: Sight, zones: Zones, health_S: Array) -> O
         speed=speed_SO,
         higher=others(height_S) - own(height_S),
         energy=others(energy_S) - own(energy_S),
-        in_zone=zones.given.astype(float),
-        has_zone=zones.taken.astype(float),
+        in_zone=(bites.given > 0.0).astype(float),
+        has_zone=(bites.taken > 0.0).astype(float),
         health=others(health_S),
     )  # fmt: skip
 
 
-def rails_view(missiles: Missiles, flight: Flight, ready_S: Array) -> Rails:
+def rails_view(missiles: Missiles, flight: Flight, lock_SS: Array) -> Rails:
     """All missiles in one row, [S, S M], of which each seat sees the nearest that flies at it."""
     seats = flight.speed_S.shape[0]
     places, velocities = (_in_one_row(v) for v in (missiles.place, missiles.heading * missiles.speed_SM))
@@ -220,7 +226,8 @@ def rails_view(missiles: Missiles, flight: Flight, ready_S: Array) -> Rails:
 
     return Rails(
         left=jnp.sum(missiles.left_SM, axis=1),
-        ready=ready_S.astype(float),
+        ready=total(lock_SS, axis=1),
+        exposed=jnp.minimum(total(lock_SS, axis=0), 1.0),
         in_flight=jnp.sum(missiles.flying_SM, axis=1),
         threat=of_nearest(jnp.ones(())),
         threat_ahead=of_nearest(line.x_S),

@@ -1,7 +1,7 @@
 """A particle game: physics and a channel of words, which all share, and the scenario that is its own."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -12,7 +12,7 @@ from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.sizes import check_size
-from sparring.core.spec import Central, Feature, GameSpec
+from sparring.core.spec import Central, Feature, GameSpec, Term
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.particles import controls, physics, scenes, views
 from sparring.games.particles.controls import Setting, Wish
@@ -31,6 +31,8 @@ the cut at the limit: to it, what follows a step is a matter of chance."""
 class Scenario(eqx.Module):
     """What makes one particle game: its rules as arrays, and what is drawn, seen and paid."""
 
+    terms: ClassVar[tuple[Term, ...]] = ()
+    """Shaping terms, all of them potentials: the originals pay no others."""
     setting: Setting = eqx.field(static=True)
     bodies: Bodies
 
@@ -47,6 +49,10 @@ class Scenario(eqx.Module):
     def pay(self, state: ParticleState) -> Array:
         """reward_S of the step that led to this state."""
         raise NotImplementedError
+
+    def potential(self, state: ParticleState) -> Array:
+        """potential_SJ in the order of the terms."""
+        return jnp.zeros((state.position_SX.shape[0], 0))
 
     def scene(self, state: ParticleState, spec: GameSpec) -> Scene:
         """Seats and landmarks."""
@@ -102,6 +108,9 @@ class Particles(Game):
             outcome_K=jnp.zeros(self.spec.sides),
         )
 
+    def potential(self, state: ParticleState) -> Array:
+        return self.rules.potential(state)
+
     def scene(self, state: ParticleState) -> Scene:
         return self.rules.scene(state, self.spec)
 
@@ -149,6 +158,7 @@ def particle_game(
         shortest=steps,
         exchangeable=exchangeable,
         seat_names=tuple(seat_names),
+        terms=rules.terms,
     )
     return Particles(spec, rules)
 

@@ -3,11 +3,13 @@
 Equal, step by step, to `simple_spread_v3` of mpe2 (tests/games/particles). All agents are one side.
 """
 
+from typing import ClassVar
+
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from sparring.core.spec import Feature
+from sparring.core.spec import Feature, Term
 from sparring.games.game import Bots
 from sparring.games.particles import physics, steering, views
 from sparring.games.particles.controls import Setting, Wish
@@ -17,6 +19,12 @@ from sparring.games.particles.views import Blocks
 
 
 class Spread(Scenario):
+    terms: ClassVar = (
+        Term("approach", "potential", "minus the agent's distance to the landmark nearest to it"),
+        Term(
+            "coverage", "potential", "minus the distances of all landmarks to the agents nearest to them, for all alike"
+        ),
+    )
     local_ratio: Array
     """Share of a reward that is the agent's own collisions; the rest is the team's distance to the landmarks."""
     collision_penalty: Array
@@ -32,6 +40,11 @@ class Spread(Scenario):
         own_S = -self.collision_penalty * jnp.sum(bumps_SS, axis=1, dtype=float)
         uncovered = jnp.sum(physics.nearest(state.landmark_EX, place_SX))
         return -uncovered * (1.0 - self.local_ratio) + own_S * self.local_ratio
+
+    def potential(self, state: ParticleState) -> Array:
+        approach_S = -physics.nearest(state.position_SX, state.landmark_EX)
+        coverage = -jnp.sum(physics.nearest(state.landmark_EX, state.position_SX))
+        return jnp.stack([approach_S, jnp.broadcast_to(coverage, approach_S.shape)], axis=-1)
 
     def bots(self) -> Bots:
         """`nearest`: each agent goes to the landmark nearest to it. `assigned`: they share the landmarks out."""

@@ -4,22 +4,31 @@ Equal, step by step, to `simple_tag_v3` of mpe2 (tests/games/particles); prey ro
 velocity fewer. Predators are side 0, prey side 1.
 """
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
 from sparring.core.scene import Scene
-from sparring.core.spec import GameSpec
+from sparring.core.spec import GameSpec, Term
 from sparring.games.game import Bots
-from sparring.games.particles import pursuit, views
+from sparring.games.particles import physics, pursuit, views
 from sparring.games.particles.controls import Setting, Wish
 from sparring.games.particles.game import Particles, Scenario, check_counts, particle_game
 from sparring.games.particles.physics import ParticleState
 from sparring.games.particles.scenes import landmarks, particle_scene
 from sparring.games.particles.views import Blocks
 
+FAR = 2.0
+"""Distance beyond which prey is no safer: the side of the square that it should stay in."""
+
 
 class Tag(Scenario):
+    terms: ClassVar = (
+        Term("pursuit", "potential", "of predators minus the distance to the nearest prey; nothing for prey"),
+        Term("escape", "potential", "of prey the distance to the nearest predator, up to 2; nothing for predators"),
+    )
     predators: int = eqx.field(static=True)
     catch: Array
     """What every predator earns, and the prey loses, for each predator that touches a prey."""
@@ -37,6 +46,17 @@ class Tag(Scenario):
         loss_Q = self.catch * jnp.sum(pursuit.caught(state, self.bodies, self.predators), axis=0, dtype=float)
         prey_Q = -loss_Q - self.border * pursuit.outside(state.position_SX[self.predators :])
         return jnp.concatenate([jnp.full(self.predators, jnp.sum(loss_Q)), prey_Q])
+
+    def potential(self, state: ParticleState) -> Array:
+        hunting_PX, prey_QX = state.position_SX[: self.predators], state.position_SX[self.predators :]
+        pursuit_P, escape_Q = physics.nearest(hunting_PX, prey_QX), physics.nearest(prey_QX, hunting_PX)
+        return jnp.stack(
+            [
+                jnp.concatenate([-pursuit_P, jnp.zeros_like(escape_Q)]),
+                jnp.concatenate([jnp.zeros_like(pursuit_P), jnp.minimum(escape_Q, FAR)]),
+            ],
+            axis=-1,
+        )
 
     def scene(self, state: ParticleState, spec: GameSpec) -> Scene:
         """A line joins a predator to the prey it touches."""

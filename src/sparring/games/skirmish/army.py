@@ -23,6 +23,8 @@ from sparring.games.skirmish.units import (
 
 SHIELD_WAIT = SHIELD_DELAY * LOOPS_PER_SECOND
 SHIELD_GAIN = SHIELD_RATE / LOOPS_PER_SECOND
+NOBODY = -1
+"""Instead of a unit's number."""
 AIRBORNE = 1e6
 """What flyers climb: anything."""
 
@@ -35,6 +37,12 @@ class Stats(NamedTuple):
     armour: Array
     reach: Array
     period: Array
+    windup: Array
+    """Loops from the beginning of a blow until it is struck, or its missile leaves."""
+    recovery: Array
+    """Loops from the beginning of a blow in which a unit without a new order stands."""
+    flight: Array
+    """Loops that a missile flies for each cell; 0: none."""
     speed: Array
     radius: Array
     room: Array
@@ -120,9 +128,22 @@ class Army:
         """Numbers of the kinds of a side."""
         return tuple(self.names.index(name) for name in self.kinds_of(side))
 
+    def numbered(self, side: int) -> Array:
+        """The numbers of a side's units among all, along that side's axis of pairs."""
+        numbers = jnp.arange(self.first(side), self.first(side) + self.sizes[side], dtype=jnp.int32)
+        return jnp.expand_dims(numbers[:, None], 1 - side)
+
     def any_of(self, side: int, attribute: str) -> bool:
-        """Whether a side may have units with something: shield, burst, line, heals, flies."""
+        """Whether a side may have units with something: shield, burst, line, heals, flies, delayed."""
         return any(getattr(self.kinds[number], attribute) for number in self.numbers(side))
+
+    def slow(self, side: int) -> bool:
+        """Whether anything of a side strikes later than in the loop in which it begins."""
+        return self.any_of(side, "delayed") or self.any_of(side, "burst")
+
+    def melee(self, side: int) -> bool:
+        """Whether a side may have units that must touch their target, or nearly."""
+        return any(self.kinds[number].reach < 1 for number in self.numbers(side))
 
 
 @cache
@@ -135,6 +156,9 @@ def _table(kinds: tuple[Kind, ...]) -> tuple[np.ndarray, ...]:
             kind.armour,
             kind.reach,
             kind.period * LOOPS_PER_SECOND,
+            kind.damage_point * LOOPS_PER_SECOND,
+            (kind.damage_point + kind.backswing) * LOOPS_PER_SECOND,
+            LOOPS_PER_SECOND / kind.missile if kind.missile else 0.0,
             kind.speed / LOOPS_PER_SECOND,
             kind.radius,
             kind.room,

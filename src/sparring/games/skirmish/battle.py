@@ -10,13 +10,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from sparring.games.skirmish import healing, movement, script, weapons
-from sparring.games.skirmish.army import SHIELD_GAIN, SHIELD_WAIT, Army, Stats
+from sparring.games.skirmish import healing, movement, script, steering, weapons
+from sparring.games.skirmish.army import NOBODY, SHIELD_GAIN, SHIELD_WAIT, Army, Stats
 from sparring.games.skirmish.movement import Land
 from sparring.games.skirmish.pairs import Pairs, along, met
+from sparring.games.skirmish.steering import Bearing
 from sparring.games.skirmish.units import KINDS, LOOPS_PER_SECOND, LOOPS_PER_STEP
-
-NOBODY = -1
 
 
 class Battle(NamedTuple):
@@ -33,6 +32,16 @@ class Battle(NamedTuple):
     """Loops since the last wound."""
     target_U: Array
     """The unit that it attacks or heals, int32; NOBODY: none."""
+    shot_U: Array
+    """The unit that its last blow or missile is on the way to, int32; NOBODY: it has struck. A baneling that was killed
+    names itself until it bursts."""
+    lands_U: Array
+    """Loops until that strikes."""
+    windup_U: Array
+    """Loops until a blow is struck or its missile leaves, so that it can no longer be given up."""
+    turn_U: Array
+    habit_U: Array
+    """The way round those who stand (`steering.Bearing`)."""
     kind_U: Array
     goal_X: Array
     """Where scripted enemies march."""
@@ -68,15 +77,16 @@ def fought(army: Army, land: Land, battle: Battle, orders: tuple[Orders, Orders 
             told = battle.target_U.at[army.slice(side)].set(order.target_U)
             battle = battle._replace(target_U=told)
 
-    def loop(battle: Battle, _: None) -> tuple[Battle, None]:
-        return _loop(army, stats, land, battle, orders, luck), None
+    def loop(battle: Battle, number: Array) -> tuple[Battle, None]:
+        return _loop(army, stats, land, battle, orders, luck, number), None
 
-    return jax.lax.scan(loop, battle, None, length=LOOPS_PER_STEP)[0]
+    return jax.lax.scan(loop, battle, jnp.arange(LOOPS_PER_STEP))[0]
 
 
 def _loop(
-    army: Army, stats: Stats, land: Land, battle: Battle, orders: tuple[Orders, Orders | None], luck: Luck
-) -> Battle:
+    army: Army, stats: Stats, land: Land, battle: Battle, orders: tuple[Orders, Orders | None], luck: Luck,
+    number: Array,
+) -> Battle:  # fmt: skip
     alive_U = battle.health_U > 0
     pairs = met(army, stats, battle.place_XU, alive_U)
     aims: list[Array] = []
@@ -87,85 +97,106 @@ def _loop(
         else:
             aim = _told(army, pairs, battle.target_U[army.slice(side)], side)
         aims.append(aim)
-    shots = [weapons.shots(army, side, aims[side], pairs, battle.cooldown_U <= 0) for side in (0, 1)]
+    aimed = [jnp.max(jnp.where(aims[side], army.numbered(1 - side), NOBODY), axis=1 - side) for side in (0, 1)]
+    volleys = [
+        weapons.volley(army, stats, side, battle, pairs, aims[side], aimed[side], scripted=orders[side] is None)
+        for side in (0, 1)
+    ]
     cares = [healing.care(army, stats, side, battle, orders[side] is None, luck.favour_U) for side in (0, 1)]
-
-    health_U, shield_U, calm_U = _struck(army, stats, battle, pairs, shots)
+    fires_U = jnp.concatenate([volley.fires for volley in volleys])
+    wait_U = jnp.where(fires_U, battle.cooldown_U + stats.period + luck.delay_U, battle.cooldown_U)
+    health_U, shield_U, calm_U = _struck(army, stats, battle, pairs, volleys)
+    if any(army.slow(side) for side in (0, 1)):
+        undone_U, shot_U, lands_U, windup_U = (
+            jnp.concatenate([getattr(volley, part) for volley in volleys])
+            for part in ("undone", "shot", "lands", "windup")
+        )
+        wait_U = jnp.where(undone_U, 0.0, wait_U)
+        killed_U = stats.bursts & alive_U & (health_U <= 0) & ~fires_U
+        health_U = jnp.where(fires_U & stats.bursts, 0.0, health_U)
+        shot_U = jnp.where(killed_U, jnp.arange(army.units, dtype=jnp.int32)[:, None], shot_U)
+        battle = battle._replace(shot_U=shot_U, lands_U=jnp.where(killed_U, 0.0, lands_U), windup_U=windup_U)
     health_U = health_U + jnp.concatenate([care.gained for care in cares]) * (health_U > 0)
-    target_U = jnp.concatenate([_target(army, side, aims[side], cares[side]) for side in (0, 1)])
 
-    wish = [_wish(army, side, battle, orders[side], aims[side], shots[side], cares[side], pairs) for side in (0, 1)]
+    wish = [_wish(army, stats, side, battle, orders[side], aims[side], cares[side], pairs) for side in (0, 1)]
     point_XU = jnp.concatenate([wished[0] for wished in wish], axis=1)
-    walks_U = jnp.concatenate([wished[1] for wished in wish]) & alive_U & (stats.speed > 0)
-    place_XU = movement.walked(land, stats, battle.place_XU, point_XU, walks_U)
-    flyers = army.any_of(0, "flies") or army.any_of(1, "flies")
-    place_XU = movement.parted(land, stats, place_XU, health_U > 0, walks_U, flyers=flyers)
+    engaged_U = jnp.concatenate([volley.engaged for volley in volleys])
+    walks_U = jnp.concatenate([wished[1] for wished in wish]) & ~engaged_U & alive_U & (stats.speed > 0)
+    bearing, place_XU = _moved(army, stats, land, battle, point_XU, walks_U, alive_U, health_U > 0, luck, number)
 
-    fires_U = jnp.concatenate([shot.fires for shot in shots])
-    again_U = battle.cooldown_U + stats.period + luck.delay_U
-    wait_U = jnp.where(fires_U, again_U, jnp.where(battle.cooldown_U > 0, battle.cooldown_U, 1.0))
     spent_U = jnp.concatenate([care.spent for care in cares])
     return battle._replace(
         place_XU=place_XU,
-        target_U=target_U,
-        cooldown_U=wait_U - 1.0,
+        target_U=jnp.concatenate([jnp.maximum(aimed[side], cares[side].patient) for side in (0, 1)]),
+        cooldown_U=jnp.where(wait_U > 0, wait_U, 1.0) - 1.0,
         energy_U=_charged(battle.energy_U - spent_U, stats),
+        **bearing._asdict(),
         **_recovered(army, stats, health_U, shield_U, calm_U),
     )
 
 
+def _moved(
+    army: Army, stats: Stats, land: Land, battle: Battle, point_XU: Array, walks_U: Array, alive_U: Array,
+    left_U: Array, luck: Luck, number: Array,
+) -> tuple[Bearing, Array]:  # fmt: skip
+    """Which way units turn, and where they come to be."""
+    flyers = army.any_of(0, "flies") or army.any_of(1, "flies")
+    offset_XU = movement.way(land, stats, battle.place_XU, point_XU)
+    was = Bearing(battle.turn_U, battle.habit_U)
+    bearing = jax.lax.cond(
+        number % steering.LOOK == 0,
+        lambda: steering.looked(
+            army, stats, battle.place_XU, offset_XU, alive_U, walks_U, was, luck.favour_U, flyers=flyers
+        ),
+        lambda: was,
+    )
+    place_XU = movement.walked(land, stats, battle.place_XU, steering.turned(army, offset_XU, bearing.turn_U), walks_U)
+    return bearing, movement.parted(land, stats, place_XU, left_U, walks_U, flyers=flyers)
+
+
 def _told(army: Army, pairs: Pairs, target_NW: Array, side: int) -> Array:
     """Whom commanded units aim at: the foe they were told, while it lives and if they can hurt it."""
-    first = army.first(1 - side)
-    foe = jnp.arange(first, first + army.sizes[1 - side], dtype=target_NW.dtype)
-    return (along(side, target_NW) == along(1 - side, foe[:, None])) & pairs.open[side]
+    return (along(side, target_NW) == army.numbered(1 - side)) & pairs.open[side]
 
 
 def _struck(
-    army: Army, stats: Stats, battle: Battle, pairs: Pairs, shots: list[weapons.Shots]
+    army: Army, stats: Stats, battle: Battle, pairs: Pairs, volleys: list[weapons.Volley]
 ) -> tuple[Array, Array, Array]:
     """Health, shield and loops of calm after all hits of this loop."""
     sides = []
     for side in (0, 1):
         units = army.slice(side)
-        hits = weapons.hits(army, stats, 1 - side, shots[1 - side], pairs, battle.kind_U)
+        hits = weapons.hits(army, stats, 1 - side, battle, volleys[1 - side], pairs)
         body = weapons.wounded(battle.health_U[units], battle.shield_U[units], stats.armour[units], hits)
-        if army.any_of(side, "burst"):
-            body = body._replace(health=jnp.where(shots[side].fires & stats.bursts[units], 0.0, body.health))
         sides.append((body.health, body.shield, jnp.where(body.hurt, 0.0, battle.calm_U[units] + 1.0)))
     health_U, shield_U, calm_U = (jnp.concatenate(parts) for parts in zip(*sides, strict=True))
     return health_U, shield_U, calm_U
 
 
-def _target(army: Army, side: int, aim: Array, care: healing.Care) -> Array:
-    """The number of the unit that each aims at, or cares for."""
-    first = army.first(1 - side)
-    foe = along(1 - side, jnp.arange(first, first + army.sizes[1 - side], dtype=jnp.int32)[:, None])
-    aimed = jnp.max(jnp.where(aim, foe, NOBODY), axis=1 - side)
-    return jnp.maximum(aimed, care.patient)
-
-
 def _wish(
-    army: Army, side: int, battle: Battle, order: Orders | None, aim: Array, shot: weapons.Shots,
-    care: healing.Care, pairs: Pairs,
+    army: Army, stats: Stats, side: int, battle: Battle, order: Orders | None, aim: Array, care: healing.Care,
+    pairs: Pairs,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Where the units of a side would go, and which of them go at all."""
-    place_XN = battle.place_XU[:, army.slice(side)]
+    """Where the units of a side would go, and which of them go at all if their weapons let them."""
+    units = army.slice(side)
+    place_XN = battle.place_XU[:, units]
     away = pairs.delta_X if side == 1 else -pairs.delta_X
     chased = aim.any(axis=1 - side)
     point_XN = place_XN + jnp.sum(jnp.where(aim, away, 0.0), axis=2 - side)
     if order is not None:
         point_XN = jnp.where(chased, point_XN, order.point_XU)
         walks = chased | order.walks_U
-    elif army.battle_map.goal is None:
-        walks = chased
     else:
-        point_XN = jnp.where(chased, point_XN, battle.goal_X[:, None])
-        walks = jnp.ones_like(chased)
+        # Without new orders a unit stands until it has recovered from its last blow.
+        walks = battle.cooldown_U[units] <= stats.period[units] - stats.recovery[units]
+        if army.battle_map.goal is None:
+            walks = walks & chased
+        else:
+            point_XN = jnp.where(chased, point_XN, battle.goal_X[:, None])
     if care.sought is not None:
         point_XN = jnp.where(care.called, place_XN + care.sought, point_XN)
         walks = (walks | care.called) & ~care.busy
-    return point_XN, walks & ~shot.engaged
+    return point_XN, walks
 
 
 def _charged(energy_U: Array, stats: Stats) -> Array:

@@ -8,7 +8,7 @@ from jax import Array
 
 from sparring.games.game import Bots
 from sparring.games.skirmish.command import ATTACK, STOP, WAYS
-from sparring.games.skirmish.units import LOOPS_PER_SECOND, LOOPS_PER_STEP
+from sparring.games.skirmish.units import LOOPS_PER_SECOND, LOOPS_PER_STEP, SIGHT
 from sparring.games.skirmish.view import Shape
 
 SURE, LIKELY, POSSIBLE = 60.0, 40.0, 20.0
@@ -23,16 +23,22 @@ class Commander(NamedTuple):
     keeps: float | Array = 0.0
     """1: it stays with a target until that is gone."""
     kites: float | Array = 0.0
-    """1: while a weapon recovers, its unit steps back from an enemy nearer than FEAR."""
+    """1: units step back from those who reach less far than they: while a weapon recovers from whoever is nearer than
+    FEAR, and always from whoever is nearer than SAFE."""
 
 
-FEAR = 5.0 / 9.0
-"""In units of sight."""
+WARY, FEAR, SAFE, TOUCH = 7.5 / SIGHT, 5.0 / SIGHT, 2.5 / SIGHT, 1.25 / SIGHT
+"""In units of sight. Who walks 1.2 cells a step does not come from SAFE to a blow while its prey stops for a shot. One
+that has come to TOUCH shows that the way back is no way; nobody walks towards those it fears from WARY."""
+GRAIN = 2.0**10
+"""Distances are added as whole multiples of 1 / GRAIN, so that the order of units does not matter."""
+STEADY = 0.5
+"""How much of its direction a unit that steps back may lose before it turns: it runs along a wall, not to and fro."""
 
 COMMANDERS = {
     "attack_nearest": Commander(keeps=1.0),
     "focus_fire": Commander(focus=1.0),
-    "kite": Commander(keeps=1.0, kites=1.0),
+    "kite": Commander(focus=1.0, kites=1.0),
     "stay": Commander(fights=0.0),
 }
 """The first is SMAC's own heuristic for agents, within their sight."""
@@ -43,6 +49,10 @@ class Memory(NamedTuple):
     """Number of the enemy a unit is after, -1: none."""
     wait_N: Array
     """Steps until its weapon is ready, about."""
+    way_N: Array
+    """The way, of WAYS, that it stepped back last; -1: none."""
+    vain_N: Array
+    """Bits of the ways that it has tried in vain since an enemy came to TOUCH."""
 
 
 class Enemies(NamedTuple):
@@ -54,6 +64,8 @@ class Enemies(NamedTuple):
     y: Array
     strength: Array
     """0: not seen, or out of its unit's power to hurt."""
+    reach: Array
+    """Of its weapon, 0 where it is not seen."""
 
 
 def table() -> Bots:
@@ -61,7 +73,8 @@ def table() -> Bots:
 
 
 def blank(*batch: int) -> Memory:
-    return Memory(jnp.full(batch, -1, jnp.int32), jnp.zeros(batch))
+    nobody = jnp.full(batch, -1, jnp.int32)
+    return Memory(nobody, jnp.zeros(batch), nobody, jnp.zeros(batch, jnp.int32))
 
 
 def turn(
@@ -71,12 +84,14 @@ def turn(
     enemies = _enemies(shape, features_NF)
     aim = _aim(commander, enemies, memory)
     struck = aim & (enemies.attackable > 0.5)
-    near = jnp.min(jnp.where(enemies.strength > 0, enemies.distance, 1e3), axis=1) < FEAR
-    flees = (commander.kites > 0.5) & near & (memory.wait_N >= 1.0)
-    walk = _walk(*_way(shape, enemies, aim) * jnp.where(flees, -1.0, 1.0))
+    retreat = _retreat(shape, features_NF, legal_NA, enemies, memory)
+    wary, flees = (flag & (commander.kites > 0.5) for flag in (retreat.waits, retreat.flees))
+    walk = jnp.where(flees[:, None], retreat.walk, _walk(*_way(shape, enemies, aim)))
     strike = jnp.where(struck & ~flees[:, None], SURE, 0.0)
 
-    logits = jnp.concatenate([jnp.zeros_like(walk[:, :2]), walk, strike], axis=1)
+    # It waits or goes on, by chance, or two that wait for each other would do so for ever.
+    rest = jnp.where(wary[:, None] & ~flees[:, None], np.array([0.0, LIKELY + 1.0], np.float32), 0.0)
+    logits = jnp.concatenate([rest, walk, strike], axis=1)
     logits = jnp.pad(logits, ((0, 0), (0, shape.choices - logits.shape[1])))
     if "medivac" in shape.bits[0]:
         healer, care = _care(shape, features_NF, legal_NA)
@@ -85,17 +100,22 @@ def turn(
     logits = jnp.where(commander.fights > 0.5, logits, idle)
 
     fires = struck.any(axis=1) & ~flees & (memory.wait_N < 1.0)
-    wait_N = jnp.where(fires, _period(shape, features_NF), jnp.maximum(memory.wait_N - 1.0, 0.0))
+    steps = _own(shape, features_NF, [kind.period * LOOPS_PER_SECOND // LOOPS_PER_STEP for kind in shape.army.kinds])
+    wait_N = jnp.where(fires, steps, jnp.maximum(memory.wait_N - 1.0, 0.0))
     # Of two that are equally near chance takes one, so neither is remembered.
     number = jnp.sum(jnp.where(aim, jnp.arange(shape.foes), 0), axis=1)
     target_N = jnp.where(jnp.sum(aim, axis=1) == 1, number, -1).astype(jnp.int32)
-    return logits, jnp.zeros((features_NF.shape[0], 0)), Memory(target_N, wait_N)
+    way_N = jnp.where(flees, jnp.argmax(retreat.walk, axis=1), -1).astype(jnp.int32)
+    return logits, jnp.zeros((features_NF.shape[0], 0)), Memory(target_N, wait_N, way_N, retreat.vain)
 
 
 def _aim(commander: Commander, enemies: Enemies, memory: Memory) -> Array:
     """[N, M]: whom each unit is after, all that are equally good."""
     seen, focused = enemies.strength > 0, commander.focus > 0.5
-    score = jnp.where(focused, enemies.strength + 0.01 * enemies.distance, enemies.distance)
+    # Of those as weak as each other everybody takes the one that all are nearest to.
+    near = jnp.where(seen, jnp.round(enemies.distance * GRAIN), GRAIN)
+    common = jnp.mean(near, axis=0, keepdims=True) / GRAIN
+    score = jnp.where(focused, enemies.strength + 0.01 * common, enemies.distance)
     # A weak enemy is worth nothing while it is out of range and another is not.
     score = score + jnp.where(focused & (enemies.attackable < 0.5), 10.0, 0.0)
     kept = (memory.target_N[:, None] == jnp.arange(seen.shape[1])) & (commander.keeps > 0.5)
@@ -124,7 +144,12 @@ def _enemies(shape: Shape, features_NF: Array) -> Enemies:
         bit = shape.bits[1].index("medivac") - len(shape.bits[1])
         can = features_NF[:, -len(hits_air) :] @ hits_air > 0.5
         strength = jnp.where((block[..., bit] > 0.5) & ~can[:, None], 0.0, strength)
-    return Enemies(block[..., 0], block[..., 1], block[..., 2], block[..., 3], strength)
+    reach_K = np.array([kind.reach for kind in shape.army.kinds], np.float32)
+    if shape.bits[1]:
+        reach = block[..., -len(shape.bits[1]) :] @ reach_K[[shape.army.names.index(name) for name in shape.bits[1]]]
+    else:
+        reach = jnp.where(strength > 0, reach_K[shape.army.numbers(1)[0]], 0.0)
+    return Enemies(block[..., 0], block[..., 1], block[..., 2], block[..., 3], strength, reach)
 
 
 def _walk(x: Array, y: Array) -> Array:
@@ -134,13 +159,41 @@ def _walk(x: Array, y: Array) -> Array:
     return jnp.where(wish == longer, LIKELY, jnp.where(wish > 0, POSSIBLE, 0.0))
 
 
-def _period(shape: Shape, features_NF: Array) -> Array:
-    """Whole steps between two shots of each unit."""
-    period_K = np.array([kind.period * LOOPS_PER_SECOND // LOOPS_PER_STEP for kind in shape.army.kinds], np.float32)
+class Retreat(NamedTuple):
+    waits: Array
+    """Units that let those come whom they fear."""
+    flees: Array
+    walk: Array
+    """Logits of the four ways."""
+    vain: Array
+
+
+def _retreat(shape: Shape, features_NF: Array, legal_NA: Array, enemies: Enemies, memory: Memory) -> Retreat:
+    """Away from all who must come nearer to strike than a unit itself, the nearest first, and on along the way it took
+    before; but where an enemy has come to TOUCH, by a way that it has not tried since."""
+    reach = _own(shape, features_NF, [kind.reach for kind in shape.army.kinds])
+    feared = (enemies.strength > 0) & (enemies.reach + 1.0 < reach[:, None])
+    near = jnp.min(jnp.where(feared, enemies.distance, 1e3), axis=1)
+    weight = feared / jnp.maximum(enemies.distance, 0.05) ** 3
+    away = -jnp.stack([jnp.sum(weight * enemies.x, axis=1), jnp.sum(weight * enemies.y, axis=1)], axis=1)
+    away = away / jnp.maximum(jnp.linalg.norm(away, axis=1, keepdims=True), 1e-6)
+    ways = jnp.arange(len(WAYS))
+    before = memory.way_N[:, None] == ways
+    tried = memory.vain_N | jnp.where(memory.way_N >= 0, 1 << jnp.maximum(memory.way_N, 0), 0)
+    vain = jnp.where(near < TOUCH, tried, 0)
+    wish = away @ np.array(WAYS, np.float32).T + STEADY * before - 4.0 * ((vain[:, None] >> ways) & 1)
+    wish = jnp.where(legal_NA[:, 2:ATTACK], wish, -jnp.inf)
+    walk = jnp.where(wish == jnp.max(wish, axis=1, keepdims=True), SURE, 0.0)
+    return Retreat(near < WARY, near < jnp.where(memory.wait_N >= 1.0, FEAR, SAFE), walk, vain)
+
+
+def _own(shape: Shape, features_NF: Array, values: list[float]) -> Array:
+    """Something that depends on each unit's own kind, given for all kinds of the battle."""
+    value_K = np.array(values, np.float32)
     if not shape.bits[0]:
-        return jnp.full(features_NF.shape[0], period_K[0])
+        return jnp.full(features_NF.shape[0], value_K[0])
     own = [shape.army.names.index(name) for name in shape.bits[0]]
-    return features_NF[:, -len(own) :] @ period_K[own]
+    return features_NF[:, -len(own) :] @ value_K[own]
 
 
 def _care(shape: Shape, features_NF: Array, legal_NA: Array) -> tuple[Array, Array]:

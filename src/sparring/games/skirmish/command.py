@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from sparring.games.skirmish.army import Army, Stats
-from sparring.games.skirmish.battle import NOBODY, Battle, Orders
+from sparring.games.skirmish.army import NOBODY, Army, Stats
+from sparring.games.skirmish.battle import Battle, Orders
 from sparring.games.skirmish.lengths import squared
 from sparring.games.skirmish.maps import MIDDLE
 from sparring.games.skirmish.terrain import BLOCKED, SIZE, levels

@@ -44,12 +44,18 @@ def _battle(army: Army, battle: Battle, order_S: Array, order_U: Array, row_SR: 
     swapped = order_U[0] >= army.sizes[0]
     units = {
         name: getattr(battle, name)[order_U]
-        for name in ("health_U", "shield_U", "energy_U", "cooldown_U", "calm_U", "kind_U")
-    }
-    new_name_U, target_U = jnp.argsort(order_U), battle.target_U[order_U]
+        for name in ("health_U", "shield_U", "energy_U", "cooldown_U", "calm_U", "lands_U", "windup_U", "turn_U",
+                     "habit_U", "kind_U")
+    }  # fmt: skip
+    new_name_U = jnp.argsort(order_U)
+
+    def renamed_units(named_U: Array) -> Array:
+        return jnp.where(named_U >= 0, new_name_U[named_U], named_U)[order_U].astype(jnp.int32)
+
     return battle._replace(
         place_XU=battle.place_XU[:, order_U] * jnp.where(swapped, army.battle_map.frame(1), 1.0)[:, None],
-        target_U=jnp.where(target_U >= 0, new_name_U[target_U], target_U).astype(jnp.int32),
+        target_U=renamed_units(battle.target_U),
+        shot_U=renamed_units(battle.shot_U),
         last_S=renamed(battle.last_S[order_S], row_SR, ATTACK),
         **units,
     )

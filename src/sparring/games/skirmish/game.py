@@ -199,8 +199,9 @@ def _spec(setting: Setting) -> GameSpec:
         exchangeable=exchange.groups(army, setting.sides),
         sides_alike=setting.duel and army.battle_map.even,
         score="outcome",
-        # Every unit is paid, so what one side gains the other loses only where both are of one size.
-        zero_sum=setting.duel and setting.scoring.reward == "sparse" and army.sizes[0] == army.sizes[1],
+        # Every unit is paid, in shares of what its foes are worth: one side gains what the other loses only where both
+        # armies are alike.
+        zero_sum=setting.duel and setting.scoring.reward == "sparse" and army.battle_map.even,
         seat_names=tuple(name for side in names for name in side),
         causes=CAUSES,
     )

@@ -42,10 +42,13 @@ def land_of(ground: Ground) -> Land:
     return Land(low_X, high_X, level_G, *tables)
 
 
-def walked(land: Land, stats: Stats, place_XU: Array, point_XU: Array, walks_U: Array) -> Array:
-    """One loop's walk towards a point, round corners, and along walls where they are in the way."""
-    point_XU = _next_stop(land, stats, place_XU, point_XU)
-    offset_XU = point_XU - place_XU
+def way(land: Land, stats: Stats, place_XU: Array, point_XU: Array) -> Array:
+    """From each unit to its next stop on the way to a point, round corners."""
+    return _next_stop(land, stats, place_XU, point_XU) - place_XU
+
+
+def walked(land: Land, stats: Stats, place_XU: Array, offset_XU: Array, walks_U: Array) -> Array:
+    """One loop's walk along an offset, no farther than that, and along walls where they are in the way."""
     length_U = length(squared(offset_XU))
     share_U = jnp.where(walks_U, jnp.minimum(stats.speed / length_U, 1.0), 0.0)
     return _bounded(land, stats, place_XU, place_XU + rounded(offset_XU * share_U))

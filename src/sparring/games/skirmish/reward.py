@@ -59,11 +59,12 @@ def judged(army: Army, stats: Stats, scoring: Scoring, pay: Pay, before: Battle,
     for side in (0, 1) if scoring.duel else (0,):
         won, lost = gone[1 - side] & ~gone[side], gone[side] & ~gone[1 - side]
         outcome = won.astype(float) - lost.astype(float)
-        # SMAC pays nothing when time is up.
-        earned = outcome if scoring.reward == "sparse" else _shaped(army, stats, scoring, pay, before, after, side, won)
-        # Without a second learner a battle that time ends is a defeat; two learners have drawn.
-        if not scoring.duel and scoring.limit_ends:
-            outcome = jnp.where(late & ~ended, -1.0, outcome)
+        # SMAC pays nothing when time is up, or when both armies have fallen.
+        earned = outcome if scoring.reward == "sparse" else _shaped(army, scoring, pay, before, after, side, won)
+        earned = earned * SCALE / _most(army, stats, pay, side)
+        # Without a second learner that is a defeat nevertheless; two learners have drawn.
+        if not scoring.duel:
+            outcome = jnp.where((gone[0] & gone[1]) | (late & ~ended & scoring.limit_ends), -1.0, outcome)
         rewards.append(jnp.broadcast_to(earned, (army.sizes[side], *earned.shape)))
         outcomes.append(outcome)
         causes.append(jnp.where(ended, BATTLE, TIMEOUT))
@@ -79,10 +80,13 @@ def _gone(army: Army, stats: Stats, battle: Battle, side: int) -> Array:
     return ~jnp.any((battle.health_U[units] > 0) & ~stats.heals[units], axis=0)
 
 
-def _shaped(
-    army: Army, stats: Stats, scoring: Scoring, pay: Pay, before: Battle, after: Battle, side: int, won: Array
-) -> Array:
+def _most(army: Army, stats: Stats, pay: Pay, side: int) -> Array:
+    """What a faultless battle pays a side before it is scaled."""
     foes = army.slice(1 - side)
+    return army.sizes[1 - side] * pay.death + pay.win + jnp.sum(stats.health[foes] + stats.shield[foes], axis=0)
+
+
+def _shaped(army: Army, scoring: Scoring, pay: Pay, before: Battle, after: Battle, side: int, won: Array) -> Array:
     damage, deaths = _losses(army, before, after, 1 - side)
     earned = damage + pay.death * deaths
     if scoring.reward == "signed":
@@ -90,8 +94,7 @@ def _shaped(
         earned = earned - rounded(pay.loss * (own_damage + pay.death * own_deaths))
     elif scoring.absolute:
         earned = jnp.abs(earned)
-    most = army.sizes[1 - side] * pay.death + pay.win + jnp.sum(stats.health[foes] + stats.shield[foes], axis=0)
-    return (earned + pay.win * won) * SCALE / most
+    return earned + pay.win * won
 
 
 def _losses(army: Army, before: Battle, after: Battle, side: int) -> tuple[Array, Array]:

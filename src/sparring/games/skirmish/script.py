@@ -1,8 +1,8 @@
 """What scripted enemies do: march to a goal and fight whom they meet.
 
 An approximation of the engine's attack-move. A unit looks round as far as SCAN or its weapon reaches, and farther for
-whoever fires at it; it prefers those that heal, then the nearest; it keeps a target while that lives and is in reach or
-fires at it.
+a foe that fires at it or its comrades; it prefers the nearest foe beside whom it finds a place to fight; it keeps a
+target while that lives and is in reach or fires at it.
 """
 
 import jax.numpy as jnp
@@ -12,9 +12,13 @@ from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.pairs import Pairs, along
 
 SCAN = 5.0
+HELP = 4.0
+"""Cells within which comrades hear that one is hit (the engine's own figure), added here to how far they see."""
 FUZZ = 1e-3
 """Squared cells within which targets are equally far: chance chooses, never the number of a seat."""
 FAR = 1e9
+FULL = 1e6
+"""Squared cells by which a target seems farther that has no free place round it."""
 
 
 def chosen(army: Army, stats: Stats, pairs: Pairs, target_EW: Array, pressed: Array, favour_UW: Array) -> Array:
@@ -25,17 +29,28 @@ def chosen(army: Army, stats: Stats, pairs: Pairs, target_EW: Array, pressed: Ar
     else:
         radii = stats.radius[ally][:, None] + stats.radius[enemy][None]
         scan = jnp.maximum(stats.reach[enemy], SCAN)[None] + radii
+        # Comrades call for help: who fires at one of them is seen from farther away.
+        scan = scan + HELP * pressed.any(axis=1, keepdims=True)
         seen = ((pairs.squared <= scan**2) | pressed) & pairs.open[1]
-    if army.any_of(0, "heals"):
-        healers = seen & along(0, stats.heals[ally])
-        seen = jnp.where(healers.any(axis=0), healers, seen)
     if army.any_of(1, "heals"):
         seen = seen & along(1, ~stats.heals[enemy])
     number = along(0, jnp.arange(army.sizes[0], dtype=target_EW.dtype)[:, None])
-    kept = (along(1, target_EW) == number) & pairs.alive & (pairs.reached[1] | pressed)
+    held = (along(1, target_EW) == number) & pairs.reached[1]
+    kept = held | ((along(1, target_EW) == number) & pairs.alive & pressed)
+    squared = pairs.squared
+    if army.melee(1):
+        full = jnp.sum(held, axis=1, keepdims=True) >= _places(stats, ally, enemy)
+        squared = jnp.where(full & ~held, squared + FULL, squared)
+        kept = kept & ~(full & ~held)
     # A kept target is nearer than any other, so that one search finds it first.
-    squared = jnp.where(kept, -1.0, jnp.where(seen, pairs.squared, FAR))
+    squared = jnp.where(kept, -1.0, jnp.where(seen, squared, FAR))
     return nearest(squared, along(0, favour_UW[ally]), axis=0)
+
+
+def _places(stats: Stats, ally: slice, enemy: slice) -> Array:
+    """How many enemies like one fit round an ally and reach it, side by side."""
+    ring = (stats.reach[enemy] + stats.radius[enemy])[None] + stats.radius[ally][:, None]
+    return jnp.floor(jnp.pi / jnp.arcsin(jnp.minimum(stats.room[enemy][None] / ring, 1.0)))
 
 
 def nearest(squared: Array, favour: Array, axis: int) -> Array:

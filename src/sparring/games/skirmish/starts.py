@@ -6,8 +6,8 @@ import numpy as np
 from jax import Array
 
 from sparring.games.skirmish import terrain
-from sparring.games.skirmish.army import SHIELD_WAIT, Army
-from sparring.games.skirmish.battle import NOBODY, Battle
+from sparring.games.skirmish.army import NOBODY, SHIELD_WAIT, Army
+from sparring.games.skirmish.battle import Battle
 from sparring.games.skirmish.maps import MIDDLE, MIXTURES, NEVER_ALONE, spawn
 from sparring.games.skirmish.movement import RIM, cell_of
 from sparring.games.skirmish.units import EARLY, KINDS, LOOPS_PER_SECOND, LOOPS_PER_STEP
@@ -26,6 +26,11 @@ def start(key: Array, army: Army, seats: int, noise: Array) -> Battle:
         cooldown_U=zero_U,
         calm_U=jnp.full(army.units, SHIELD_WAIT),
         target_U=jnp.full(army.units, NOBODY, jnp.int32),
+        shot_U=jnp.full(army.units, NOBODY, jnp.int32),
+        lands_U=zero_U,
+        windup_U=zero_U,
+        turn_U=zero_U,
+        habit_U=zero_U,
         kind_U=kind_U,
         goal_X=_goal(key_goal, army),
         last_S=jnp.full(seats, NOBODY, jnp.int32),

@@ -1,12 +1,13 @@
 """What units are made of: the numbers of StarCraft II that battles of SMAC rest on.
 
-Sources: unit data of patch 5.0.3 (BurnySc2/sc2-techtree), which agree with the sheets inside SMAC's map archives on
-health, shield, armour and speed; SMAC's code for its own constants; SMAClite where it is named. Seconds are those of
-the unit data: 16 game loops. ("Faster", 22.4 loops a second, only changes the clock on the wall.)
+Sources: the sheets inside SMAC's map archives for bodies and speed; for weapons the data of "Liberty" and "Core"
+(SC2GameData, 4.6.2 and 4.10.4), since the maps rest on Liberty alone; SMAC's code for its own constants; SMAClite where
+it is named. Seconds are those of the unit data: 16 game loops. ("Faster", 22.4 loops a second, only changes the clock
+on the wall.)
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 LOOPS_PER_STEP = 8
 """Game loops between two decisions (SMAC's step_mul)."""
@@ -48,6 +49,12 @@ class Kind:
     """Of the weapon, or of healing, besides both radii."""
     period: float
     """Seconds between shots; 0 where there is nothing to wait for."""
+    damage_point: float = 0.0
+    """Seconds from the beginning of a blow until it is struck, or its missile leaves."""
+    backswing: float = 0.0
+    """Seconds from then on in which a unit without a new order stands."""
+    missile: float = 0.0
+    """Cells a second of what it throws; 0: it strikes at once."""
     speed: float
     """Cells a second."""
     radius: float
@@ -59,7 +66,7 @@ class Kind:
     climbs: bool = False
     """Walks over cliffs."""
     burst: float = 0.0
-    """Radius in which its only attack, which kills it, hurts enemies."""
+    """Radius in which its death hurts enemies; its only attack is to die."""
     line: float = 0.0
     """Half the length of the line that it burns through its target, across the direction of fire."""
     heals: bool = False
@@ -79,6 +86,11 @@ class Kind:
         """Radius that no other unit of its layer may enter."""
         return self.radius if self.separation is None else self.separation
 
+    @property
+    def delayed(self) -> bool:
+        """Whether its blows come a loop or more after they are begun."""
+        return self.missile > 0 or self.damage_point * LOOPS_PER_SECOND >= 1
+
 
 _HYDRALISK = Kind(
     name="hydralisk",
@@ -87,9 +99,13 @@ _HYDRALISK = Kind(
     health=90.0,
     damage=12.0,
     reach=5.0,
-    period=0.825,
+    period=0.83,
+    damage_point=0.208,
+    backswing=0.5,
+    missile=40.0,
     speed=2.25,
     radius=0.625,
+    separation=0.5,
     attributes=("light", "biological"),
     cooldown_scale=10.0,
 )
@@ -102,7 +118,9 @@ _ALL = (
         health=45.0,
         damage=6.0,
         reach=5.0,
-        period=0.861,
+        period=0.8608,
+        damage_point=0.05,
+        backswing=0.75,
         speed=2.25,
         radius=0.375,
         attributes=("light", "biological"),
@@ -118,19 +136,21 @@ _ALL = (
         bonus_against="armoured",
         reach=6.0,
         period=1.5,
+        missile=20.0,
         speed=2.25,
         radius=0.5625,
+        separation=0.5,
         attributes=("armoured", "biological"),
         cooldown_scale=25.0,
     ),
-    Kind(  # healing as in SMAClite; the sheets of the maps say speed 2.75, with an acceleration that nobody models
+    Kind(  # the sheets of the maps give it an acceleration too, 2.3125, which is not modelled
         name="medivac",
         race="terran",
         health=150.0,
         armour=1.0,
         reach=4.0,
         period=0.0,
-        speed=2.5,
+        speed=2.75,
         radius=0.75,
         attributes=("armoured", "mechanical"),
         flies=True,
@@ -149,11 +169,14 @@ _ALL = (
         health=80.0,
         shield=80.0,
         armour=1.0,
-        damage=13.0,
-        bonus=5.0,
+        damage=10.0,
+        bonus=4.0,
         bonus_against="armoured",
         reach=6.0,
-        period=1.87,
+        period=1.44,
+        damage_point=0.167,
+        backswing=0.5,
+        missile=18.75,
         speed=2.953,
         radius=0.625,
         attributes=("armoured", "mechanical"),
@@ -169,24 +192,25 @@ _ALL = (
         hits=2,
         reach=0.1,
         period=1.2,
+        backswing=0.5,
         speed=2.25,
         radius=0.5,
         separation=0.375,
         attributes=("light", "biological"),
         cooldown_scale=22.0,
     ),
-    Kind(  # the line: 2.8 long, from memory of the game; SMAClite has the same
+    Kind(  # the line: 11 points 0.25 apart, radius 0.15; the sweep, a quarter of a second and more, is not modelled
         name="colossus",
         race="protoss",
         health=200.0,
         shield=150.0,
         armour=1.0,
-        damage=10.0,
+        damage=20.0,
         hits=2,
-        bonus=5.0,
-        bonus_against="light",
-        reach=7.0,
-        period=1.5,
+        reach=6.0,
+        period=2.2,
+        damage_point=0.083,
+        backswing=0.5,
         speed=2.25,
         radius=1.0,
         separation=0.75,
@@ -202,6 +226,8 @@ _ALL = (
         damage=5.0,
         reach=0.1,
         period=0.696,
+        damage_point=0.167,
+        backswing=0.5,
         speed=2.953,
         radius=0.375,
         attributes=("light", "biological"),
@@ -209,7 +235,7 @@ _ALL = (
     ),
     _HYDRALISK,
     replace(_HYDRALISK, name="hydralisk_rl", health=80.0),
-    Kind(  # damage of patches 4.x, those that SMAC is played on, from memory: later ones have 16, and 19 more on light
+    Kind(
         name="baneling",
         race="zerg",
         health=30.0,
@@ -233,9 +259,11 @@ _ALL = (
         bonus=5.0,
         bonus_against="armoured",
         reach=7.0,
-        period=1.85,
+        period=1.6,
+        damage_point=0.333,
+        missile=28.7,
         speed=0.0,
-        radius=1.125,
+        radius=0.875,
         attributes=("armoured", "biological", "structure"),
     ),
 )
@@ -257,12 +285,25 @@ _SMACLITE = {
 }
 """Speed and period of SMAClite: seconds of "Faster", which it nevertheless cuts into 16 loops."""
 _FASTER = 1.4
+_LADDER: dict[str, dict[str, Any]] = {
+    "stalker": {"damage": 13.0, "bonus": 5.0},
+    "colossus": {"damage": 10.0, "bonus": 5.0, "bonus_against": "light", "reach": 7.0},
+}
+"""What weapons that SMAClite times by later patches do in those."""
 
 
 def faster(kind: Kind) -> Kind:
     """With SMAClite's speed and period, about 1.4 times as fast; where SMAClite has no such unit, exactly 1.4 times."""
     speed, period = _SMACLITE.get(kind.name, (kind.speed * _FASTER, kind.period / _FASTER))
-    return replace(kind, speed=speed, period=period)
+    return replace(
+        kind,
+        speed=speed,
+        period=period,
+        damage_point=kind.damage_point / _FASTER,
+        backswing=kind.backswing / _FASTER,
+        missile=kind.missile * _FASTER,
+        **_LADDER.get(kind.name, {}),
+    )
 
 
 def damage_to(attacker: Kind, target: Kind) -> float:

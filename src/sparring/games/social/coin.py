@@ -22,12 +22,17 @@ from jax import Array
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Body, Scene
-from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
+from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
 from sparring.games.game import Bots, Game
 from sparring.games.social import grid, scenes, views
 from sparring.games.social.paths import CERTAIN
 
 OWN, GREEDY = 0.0, 1.0
+COUNTS = ("own_coins", "other_coins")
+TERMS = (
+    Term("near_own", "potential", "nearness of the coin, from 0 to 1, while it has the own colour"),
+    Term("near_other", "potential", "nearness of the coin, from 0 to 1, while it has the other's"),
+)
 
 
 class CoinRules(NamedTuple):
@@ -43,6 +48,8 @@ class CoinState(NamedTuple):
     """Its cell."""
     owner_S: Array
     """Whose colour it has: true for one of the two."""
+    taken_SJ: Array
+    """Coins of the own and of the other's colour that each has taken, int32."""
     played: Array
 
 
@@ -64,7 +71,8 @@ class Coin(Game):
         number_E = jax.random.uniform(key, (4,))
         cell_E = grid.scatter(number_E[:3], jnp.zeros(0, jnp.int32), self.size)
         first = number_E[3] < 0.5
-        return CoinState(cell_E[:2], cell_E[2], jnp.stack([first, ~first]), jnp.zeros((), jnp.int32))
+        nothing_SJ = jnp.zeros((2, len(COUNTS)), jnp.int32)
+        return CoinState(cell_E[:2], cell_E[2], jnp.stack([first, ~first]), nothing_SJ, jnp.zeros((), jnp.int32))
 
     def chance(self, key: Array) -> CoinChance:
         number_E = jax.random.uniform(key, (3,))
@@ -120,10 +128,11 @@ class Coin(Game):
             cell_S=cell_S,
             coin=jnp.where(taken, self._new_place(cell_S, chance.place), state.coin),
             owner_S=jnp.where(taken, state.owner_S[::-1], state.owner_S),
+            taken_SJ=state.taken_SJ + jnp.stack([takes_S & state.owner_S, takes_S & ~state.owner_S], axis=-1),
             played=state.played + 1,
         )
         over, never = after.played >= self.spec.longest, jnp.zeros((), bool)
-        return after, Step(reward_S, jnp.zeros(2, bool), over, never, jnp.zeros(2))
+        return after, Step(reward_S, jnp.zeros(2, bool), over, never, jnp.zeros(2), count_SJ=after.taken_SJ)
 
     def _settled(self, on_S: Array, lot_S: Array) -> Array:
         """takes_S: who takes the coin of those on it."""
@@ -149,6 +158,12 @@ class Coin(Game):
         cell = jnp.floor(number * jnp.where(high == cells, cells - 1, cells - 2)).astype(jnp.int32)
         cell = cell + (cell >= low)
         return cell + (cell >= high)
+
+    def potential(self, state: CoinState) -> Array:
+        ways = grid.split(self._offset(state.cell_S, state.coin), self.size)
+        moves_S = sum(jnp.minimum(way_S, self.size - way_S) for way_S in ways)
+        near_S, own_S = 1.0 - moves_S / (2 * (self.size // 2)), state.owner_S
+        return jnp.stack([jnp.where(own_S, near_S, 0.0), jnp.where(own_S, 0.0, near_S)], axis=-1)
 
     def scene(self, state: CoinState) -> Scene:
         at, owner = scenes.place(int(state.coin), self.size), 0 if bool(state.owner_S[0]) else 1
@@ -213,5 +228,7 @@ def coin(
         shortest=steps,
         exchangeable=() if tie == "first" else ((0, 1),),
         seat_names=("red", "blue"),
+        counts=COUNTS,
+        terms=TERMS,
     )
     return Coin(spec, CoinRules(jnp.asarray(1.0, float), jnp.asarray(2.0, float)), size, tie, view)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from sparring.core.errors import ConfigError
@@ -28,7 +29,7 @@ def split(cell: Array, size: int) -> tuple[Array, Array]:
     return row, cell - row * size
 
 
-def open_moves(cell_S: Array, wall_E: Array, size: int) -> list[Array]:
+def open_moves(cell_S: Array, wall_E: Array | np.ndarray, size: int) -> list[Array]:
     """From which cells up, down, left and right lead to a free cell of the grid, [S] each."""
     _, column_S = split(cell_S, size)
     inside = (cell_S >= size, cell_S < size * (size - 1), column_S > 0, column_S < size - 1)
@@ -63,7 +64,7 @@ def build_walls(number_E: Array, size: int) -> Array:
     return jnp.stack(walls) if walls else jnp.zeros(0, jnp.int32)
 
 
-def scatter(number_E: Array, wall_E: Array, size: int) -> Array:
+def scatter(number_E: Array, wall_E: Array | np.ndarray, size: int) -> Array:
     """cell_E: a free cell for each number between 0 and 1: all different, none a wall, every choice alike."""
     none_E = jnp.full(number_E.shape, FAR, jnp.int32)
     taken_E = jnp.sort(jnp.concatenate([jnp.where(wall_E < 0, FAR, wall_E), none_E]))

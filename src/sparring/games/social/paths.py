@@ -41,8 +41,9 @@ def seen_plane(plane_NC: Array, own_N: Array, size: int) -> Seen:
 
 
 def own_cell_of_place(place_N2: Array, size: int) -> Array:
+    """0 where the player has left."""
     row_N, column_N = (jnp.round(place_N2[:, k] * size).astype(jnp.int32) for k in range(2))
-    return row_N * size + column_N
+    return jnp.maximum(row_N * size + column_N, 0)
 
 
 def own_cell_of_plane(plane_NC: Array) -> Array:

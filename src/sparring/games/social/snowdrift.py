@@ -18,7 +18,8 @@ from jax import Array
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
-from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
+from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
+from sparring.games.balance import DILEMMA
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.others import without_own
 from sparring.games.social import grid, paths, scenes, views
@@ -134,8 +135,12 @@ class Snowdrift(Game):
         )
         over = (after.played >= self.spec.longest) | jnp.all(after.drift_E < 0)
         reward_S = rules.gain * jnp.sum((count_E > 0).astype(jnp.int32)) - paid_S
-        never = jnp.zeros((), bool)
-        return after, Step(reward_S, jnp.zeros(self.spec.seats, bool), over, never, jnp.zeros(self.spec.sides))
+        nobody_S, nothing_K = jnp.zeros(self.spec.seats, bool), jnp.zeros(self.spec.sides)
+        count_SJ = after.removed_S[:, None]
+        return after, Step(reward_S, nobody_S, over, jnp.zeros((), bool), nothing_K, count_SJ=count_SJ)
+
+    def potential(self, state: SnowdriftState) -> Array:
+        return views.nearness(state.cell_S, state.drift_E, self.size)[:, None]
 
     def scene(self, state: SnowdriftState) -> Scene:
         present_S = state.cell_S >= 0
@@ -203,6 +208,10 @@ def snowdrift(
         shortest=min(steps, 2 * -(-drifts // agents)),
         exchangeable=(tuple(range(agents)),),
         seat_names=tuple(f"agent_{s}" for s in range(agents)),
+        counts=("removed",),
+        terms=(Term("near_drift", "potential", "nearness of the nearest drift, from 0 to 1"),),
+        # Waiting for somebody else must cost something.
+        suits=(*DILEMMA, ("shaping", ("near_drift=2 -> 0",)), ("discount", 0.9)),
     )
     return Snowdrift(spec, SnowdriftRules(jnp.asarray(6.0, float), jnp.asarray(4.0, float)), size, drifts, view)
 

@@ -22,7 +22,8 @@ from jax import Array
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.scene import Scene
-from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
+from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
+from sparring.games.balance import DILEMMA
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.others import without_own
 from sparring.games.social import grid, hunters, scenes, views
@@ -30,6 +31,11 @@ from sparring.games.social.grid import NOWHERE
 
 STAY, STAG, HARE = 4, 5, 6
 """Actions after up, down, left and right."""
+COUNTS = ("stags", "hares")
+TERMS = (
+    Term("near_stag", "potential", "nearness of the nearest stag, from 0 to 1"),
+    Term("near_hare", "potential", "nearness of the nearest hare, from 0 to 1"),
+)
 
 
 class StagHuntRules(NamedTuple):
@@ -48,6 +54,8 @@ class StagHuntState(NamedTuple):
     """Cells of the stags, -1 once caught."""
     hare_E: Array
     wall_E: Array
+    caught_SJ: Array
+    """Whether each hunter has had part in catching a stag, a hare, int32."""
     played: Array
 
 
@@ -72,6 +80,7 @@ class StagHunt(Game):
             stag_E=cell_E[seats:stags],
             hare_E=cell_E[stags:],
             wall_E=wall_E,
+            caught_SJ=jnp.zeros((seats, len(COUNTS)), jnp.int32),
             played=jnp.zeros((), jnp.int32),
         )
 
@@ -91,14 +100,15 @@ class StagHunt(Game):
         return jnp.stack([opens[0] | ~present_S, *rest], axis=1)
 
     def _places(self, state: StagHuntState) -> Array:
-        """Blocks as in `_layout`; the last number of an animal is the share of hunters on its cell."""
+        """Blocks as in `_layout`; the last number of an animal is the share of hunters on its cell. The own place of a
+        hunter that has left is outside the grid, so that a critic can tell."""
         here_S = jnp.where(state.present_S, state.cell_S, NOWHERE)
         others = without_own(views.listed(state.cell_S, here_S, self.size))
         animal_E = jnp.concatenate([state.stag_E, state.hare_E])
         crowd_E = views.crowd(here_S, animal_E)
         crowd_SE1 = jnp.broadcast_to((crowd_E / self.spec.seats)[:, None], (self.spec.seats, *crowd_E.shape, 1))
         animals = jnp.concatenate([views.listed(state.cell_S, animal_E, self.size), crowd_SE1], axis=-1)
-        own, walls = views.own_place(state.cell_S, self.size), views.listed(state.cell_S, state.wall_E, self.size)
+        own, walls = views.own_place(here_S, self.size), views.listed(state.cell_S, state.wall_E, self.size)
         return views.row_of([own, self._time(state), others, animals, walls])
 
     def _planes(self, state: StagHuntState) -> Array:
@@ -113,8 +123,8 @@ class StagHunt(Game):
     def step(self, state: StagHuntState, action: Action, chance: Chance) -> tuple[StagHuntState, Step]:
         del chance
         choice_S, present_S, rules = action.discrete_SD[:, 0], state.present_S, self.rules
-        reward_S, left_S = jnp.zeros(self.spec.seats), jnp.zeros(self.spec.seats, bool)
-        remaining = []
+        reward_S = jnp.zeros(self.spec.seats)
+        remaining, caught = [], []
         for act, prize, needed, animal_E in (
             (STAG, rules.stag, rules.needed, state.stag_E),
             (HARE, rules.hare, 1, state.hare_E),
@@ -125,8 +135,9 @@ class StagHunt(Game):
             catches_SE = strikes_SE & caught_E
             # Every animal has a cell of its own: a hunter has part in one catch at most, and the sum is exact.
             reward_S = reward_S + jnp.sum(jnp.where(catches_SE, prize / jnp.maximum(count_E, 1), 0.0), axis=1)
-            left_S = left_S | jnp.any(catches_SE, axis=1)
+            caught.append(jnp.any(catches_SE, axis=1))
             remaining.append(jnp.where(caught_E, NOWHERE, animal_E))
+        left_S = caught[0] | caught[1]
         opens = [open_S & present_S for open_S in grid.open_moves(state.cell_S, state.wall_E, self.size)]
         after = StagHuntState(
             cell_S=grid.moved(state.cell_S, choice_S, opens, self.size),
@@ -134,16 +145,25 @@ class StagHunt(Game):
             stag_E=remaining[0],
             hare_E=remaining[1],
             wall_E=state.wall_E,
+            caught_SJ=state.caught_SJ + jnp.stack(caught, axis=-1),
             played=state.played + 1,
         )
         over = (after.played >= self.spec.longest) | self._nothing_left(after)
-        return after, Step(reward_S, left_S, over, jnp.zeros((), bool), jnp.zeros(self.spec.sides))
+        nothing_K = jnp.zeros(self.spec.sides)
+        return after, Step(reward_S, left_S, over, jnp.zeros((), bool), nothing_K, count_SJ=after.caught_SJ)
 
     def _nothing_left(self, state: StagHuntState) -> Array:
         """Whether those present can catch nothing any more."""
         hunters_left = jnp.sum(state.present_S.astype(jnp.int32))
         hare, stag = (jnp.any(cell_E >= 0) for cell_E in (state.hare_E, state.stag_E))
         return ~((hare & (hunters_left > 0)) | (stag & (hunters_left >= self.rules.needed)))
+
+    def potential(self, state: StagHuntState) -> Array:
+        """Nothing for those who have left."""
+        here_S = jnp.where(state.present_S, state.cell_S, NOWHERE)
+        return jnp.stack(
+            [views.nearness(here_S, animal_E, self.size) for animal_E in (state.stag_E, state.hare_E)], axis=-1
+        )
 
     def scene(self, state: StagHuntState) -> Scene:
         fixed = [
@@ -192,6 +212,9 @@ def stag_hunt(
         shortest=min(2, steps),
         exchangeable=(tuple(range(hunters)),),
         seat_names=tuple(f"hunter_{s}" for s in range(hunters)),
+        counts=COUNTS,
+        terms=TERMS,
+        suits=(*DILEMMA, ("shaping", ("near_stag=2 -> 0",))),
     )
     rules = StagHuntRules(jnp.asarray(10.0, float), jnp.asarray(1.0, float), jnp.asarray(2, jnp.int32))
     return StagHunt(spec, rules, size, stags, hares, walls, view)

@@ -34,6 +34,15 @@ def crowd(here_S: Array, cell_E: Array) -> Array:
     return jnp.sum(on_SE.astype(jnp.int32), axis=0)
 
 
+def nearness(own_S: Array, cell_E: Array, size: int) -> Array:
+    """near_S: how near the nearest of the objects is, from 0 in the opposite corner to 1 on its cell; 0 where there is
+    none, or the seat is nowhere. Ways round walls are not counted."""
+    (row_E, column_E), (row_S, column_S) = grid.split(cell_E, size), grid.split(own_S, size)
+    moves_SE = jnp.abs(row_E - row_S[:, None]) + jnp.abs(column_E - column_S[:, None])
+    there_SE = (cell_E >= 0) & (own_S >= 0)[:, None]
+    return jnp.max(jnp.where(there_SE, 1.0 - moves_SE / (2 * (size - 1)), 0.0), axis=1)
+
+
 def plane(cell_E: Array, size: int) -> Array:
     """plane_C: 1 where one of the objects is."""
     return jnp.any(cell_E[:, None] == jnp.arange(size * size), axis=0).astype(float)

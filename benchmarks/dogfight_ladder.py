@@ -1,0 +1,122 @@
+"""The dogfight judged by its scripted pilots, and by a run's learner where one is given: is there a ladder, where does
+damage come from, what ends fights, and does it pay to flee?
+
+    python benchmarks/dogfight_ladder.py                       # 240 fights a pair, about five minutes on two cores
+    python benchmarks/dogfight_ladder.py --run runs/demo       # and the learner against every rung and against itself
+    python benchmarks/dogfight_ladder.py --games 60 --front-quarter-guns   # the old gun, quickly
+
+Points are wins and half of the draws, with a 95 % interval. Half of the fights of a pair are flown on each side.
+"""
+
+import argparse
+from collections import Counter
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from sparring.core.records import Action, Step
+from sparring.evaluation.match import prepare_match
+from sparring.evaluation.scoring import MatchGames
+from sparring.games.dogfight.bots import ESCAPES, PILOTS
+from sparring.games.dogfight.game import Dogfight, dogfight
+from sparring.games.dogfight.geometry import look
+from sparring.games.dogfight.rules import CAUSES, Fight
+from sparring.games.game import Chance
+from sparring.play.scripted import Scripted
+from sparring.players.named import entrant
+from sparring.statistics.intervals import Moments, student
+
+BEHIND = 0.5
+"""Cosine off the target's tail, 60 degrees, up to which damage counts as given from behind."""
+
+
+class Tallied(Dogfight):
+    """The same game, but seat 0 is paid the damage that both gave from behind, and seat 1 all damage."""
+
+    def step(self, state: Fight, action: Action, chance: Chance) -> tuple[Fight, Step]:
+        after, step = super().step(state, action, chance)
+        given_S = (state.health_S - after.health_S)[::-1]
+        behind_S = look(state.flight).tail[:, 0] > BEHIND
+        return after, step._replace(reward_S=jnp.stack([jnp.sum(given_S * behind_S), jnp.sum(given_S)]))
+
+
+class Result(NamedTuple):
+    points: np.ndarray
+    """Of the first, game by game."""
+    causes: Counter[str]
+    seconds: float
+    behind: float
+    """Share of the damage."""
+
+    def line(self, name: str) -> str:
+        mean = student(*Moments.of(self.points))
+        count = len(self.points)
+        ends = ", ".join(f"{cause} {100 * n / count:.0f} %" for cause, n in self.causes.most_common())
+        return (
+            f"| {name} | {mean.mean:.2f} [{max(mean.low, 0):.2f}, {min(mean.high, 1):.2f}] | {100 * self.behind:.0f} % "
+            f"| {self.seconds:.0f} | {ends} |"
+        )
+
+
+HEAD = "| {} | points | from behind | seconds | ended by |\n|---|---|---|---|---|"
+
+
+def play(
+    game: Dogfight, pairs: list[tuple[str, str]], players: dict[str, Any], *, games: int, seed: int
+) -> list[Result]:
+    lineups = [lineup for one, two in pairs for lineup in ((one, two), (two, one))]
+    match = prepare_match(game, lineups, players, games=games // 2)
+    found = match(players, seed=seed)
+    return [merged(game, *found[i : i + 2]) for i in range(0, len(found), 2)]
+
+
+def merged(game: Dogfight, first: MatchGames, second: MatchGames) -> Result:
+    points = np.concatenate([first.outcome_GK[:, 0], second.outcome_GK[:, 1]])
+    damage = first.return_GS.sum(0) + second.return_GS.sum(0)
+    causes = np.concatenate([ends.cause_GK[:, 0] for ends in (first, second) if ends.cause_GK is not None])
+    length = np.concatenate([first.length_G, second.length_G]).mean()
+    return Result(
+        (points + 1) / 2,
+        Counter(CAUSES[int(cause)] for cause in causes),
+        length / game.setting.decisions,
+        damage[0] / max(damage[1], 1e-9),
+    )
+
+
+def scripted(game: Dogfight, row: Any) -> Scripted:
+    parameters_J: Array = jnp.asarray(list(row), float)
+    return Scripted(game, parameters_J, jnp.asarray(False))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=int, default=240)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--run", help="a run whose learner is judged too")
+    parser.add_argument("--front-quarter-guns", action="store_true")
+    arguments = parser.parse_args()
+    plain = dogfight(front_quarter_guns=arguments.front_quarter_guns)
+    game = Tallied(plain.spec, plain.rules, plain.setting)
+    players: dict[str, Any] = {name: scripted(game, row) for name, row in {**PILOTS, **ESCAPES}.items()}
+    rungs, top = list(PILOTS), "ace"
+    chapters = {
+        "Each rung against the one below": [(above, below) for below, above in pairwise(rungs)],
+        "The upper rungs against themselves": [(name, name) for name in rungs[-3:]],
+        f"Who flees, against {top}": [(name, top) for name in ESCAPES],
+    }
+    if arguments.run:
+        players["learner"] = entrant(arguments.run, plain, "dogfight").policy
+        chapters["The learner"] = [("learner", name) for name in (*rungs, "learner", "flee")]
+    for title, pairs in chapters.items():
+        print(f"\n{title}, {arguments.games} fights each\n\n{HEAD.format('pair')}")
+        for (one, two), result in zip(
+            pairs, play(game, pairs, players, games=arguments.games, seed=arguments.seed), strict=True
+        ):
+            print(result.line(f"{one} - {two}"), flush=True)
+
+
+if __name__ == "__main__":
+    main()

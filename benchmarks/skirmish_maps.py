@@ -1,0 +1,202 @@
+"""How hard are the 23 battles here, and in which order beside SMAC's own classes?
+
+    python benchmarks/skirmish_maps.py                              # all maps: random play and the bots
+    python benchmarks/skirmish_maps.py --maps 3m 8m --battles 500
+    python benchmarks/skirmish_maps.py --engaged                    # who fights, step by step, on four maps
+    python benchmarks/skirmish_maps.py --train --steps 2000000      # also a short MAPPO run on each map
+
+Against the script. Win rates are of this stand-in, classes and figures of SMAC those of StarCraft: two environments,
+compared by order alone. Kendall's tau-b is between SMAC's class (easy, hard, super-hard) and how often the best of the
+bots loses here; with --train, also how often what was learned loses.
+"""
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from sparring.core.records import Action
+from sparring.games.game import Game
+from sparring.games.registry import make
+from sparring.games.skirmish.maps import MAPS
+from sparring.statistics.intervals import clopper_pearson
+
+EASY, HARD, SUPER = "easy", "hard", "super-hard"
+CLASSES = {
+    "2m_vs_1z": EASY, "3m": EASY, "2s_vs_1sc": EASY, "2s3z": EASY, "3s_vs_3z": EASY, "3s_vs_4z": EASY, "8m": EASY,
+    "so_many_baneling": EASY, "MMM": EASY, "1c3s5z": EASY, "bane_vs_bane": HARD, "3s_vs_5z": HARD, "2c_vs_64zg": HARD,
+    "8m_vs_9m": HARD, "25m": HARD, "5m_vs_6m": HARD, "3s5z": HARD, "10m_vs_11m": HARD, "MMM2": SUPER,
+    "3s5z_vs_3s6z": SUPER, "27m_vs_30m": SUPER, "6h_vs_8z": SUPER, "corridor": SUPER,
+}  # fmt: skip
+"""As MAPPO's authors group them (arXiv:2103.01955); 3s5z and 10m_vs_11m are easy elsewhere."""
+ORDER = (EASY, HARD, SUPER)
+CROWDS = ("8m", "25m", "27m_vs_30m", "corridor")
+RANDOM = "random"
+LEARNED = "learned"
+PLAYERS = (RANDOM, "attack_nearest", "focus_fire", "kite")
+
+
+class Commands(eqx.Module):
+    """Who commands each world: a bot by its row of parameters, or chance."""
+
+    row_WJ: Array
+    random_W: Array
+
+
+def commands(game: Game, names: list[str]) -> Commands:
+    table = game.bots()
+    rows = [table.names.index(name) if name != RANDOM else 0 for name in names]
+    return Commands(table.table_PJ[jnp.array(rows)], jnp.array([name == RANDOM for name in names]))
+
+
+def advanced(game: Game, given: Commands, state: Any, memory: Any, key: Array) -> tuple[Any, Any, Any]:
+    """All worlds one step on."""
+
+    def one(row_J: Array, random: Array, state: Any, memory: Any, key: Array) -> tuple[Any, Any, Any]:
+        key_choice, key_luck = jax.random.split(key)
+        seen = game.observe(state)
+        logits, _, memory = game.bot_turn(row_J, seen.features_SF, seen.legal_SA, memory)
+        logits = jnp.where(seen.legal_SA, logits * ~random, -jnp.inf)
+        choice_S = jax.random.categorical(key_choice, logits).astype(jnp.int32)
+        after, step = game.step(state, Action(choice_S[:, None], jnp.zeros((len(choice_S), 0))), game.chance(key_luck))
+        return after, memory, step
+
+    return jax.vmap(one)(given.row_WJ, given.random_W, state, memory, jax.random.split(key, len(given.random_W)))
+
+
+def begun(game: Game, worlds: int, key: Array) -> tuple[Any, Any]:
+    return jax.vmap(game.start)(jax.random.split(key, worlds)), game.bot_memory(worlds, game.spec.seats)
+
+
+@eqx.filter_jit
+def won(game: Game, given: Commands, key: Array) -> Array:
+    """Whether each world's battle was won."""
+    worlds = len(given.random_W)
+    key_start, key_play = jax.random.split(key)
+
+    def go_on(carry: tuple) -> tuple:
+        number, state, memory, over_W, won_W = carry
+        state, memory, step = advanced(game, given, state, memory, jax.random.fold_in(key_play, number))
+        won_W = won_W | (~over_W & (step.over | step.cut) & (step.outcome_K[:, 0] > 0))
+        return number + 1, state, memory, over_W | step.over | step.cut, won_W
+
+    none_W = jnp.zeros(worlds, bool)
+    begin = (0, *begun(game, worlds, key_start), none_W, none_W)
+    return lax.while_loop(lambda carry: ~carry[3].all(), go_on, begin)[4]
+
+
+def rates(name: str, battles: int, seed: int) -> dict[str, tuple[int, int]]:
+    """Battles won, and battles, of each player."""
+    game = make(f"skirmish:{name}")
+    given = commands(game, [player for player in PLAYERS for _ in range(battles)])
+    found_PB = np.asarray(won(game, given, jax.random.key(seed))).reshape(len(PLAYERS), battles)
+    return {player: (int(found_B.sum()), battles) for player, found_B in zip(PLAYERS, found_PB, strict=True)}
+
+
+@eqx.filter_jit
+def engaged(game: Any, given: Commands, key: Array, steps: int) -> Array:
+    """[steps, sides]: of the fighters alive, the share whose target is within reach; mean over worlds where both armies
+    live."""
+    army = game.setting.army
+    key_start, key_play = jax.random.split(key)
+
+    def share(battle: Any) -> tuple[Array, Array]:
+        stats = jax.tree.map(lambda x: x[:, 0], army.stats(battle.kind_U[:, None]))
+        target_U = jnp.maximum(battle.target_U, 0)
+        away_U = jnp.linalg.norm(battle.place_XU[:, target_U] - battle.place_XU, axis=0)
+        near_U = (battle.target_U >= 0) & (away_U <= stats.reach + stats.radius + stats.radius[target_U])
+        fights_U = (battle.health_U > 0) & ~stats.heals
+        counts = [(jnp.sum(fights_U[army.slice(k)]), jnp.sum((near_U & fights_U)[army.slice(k)])) for k in (0, 1)]
+        both = (counts[0][0] > 0) & (counts[1][0] > 0)
+        return jnp.stack([near / jnp.maximum(alive, 1) for alive, near in counts]), both
+
+    def go_on(carry: tuple, number: Array) -> tuple[tuple, Array]:
+        state, memory, _ = advanced(game, given, *carry, jax.random.fold_in(key_play, number))
+        share_WK, both_W = jax.vmap(share)(state)
+        return (state, memory), jnp.sum(share_WK * both_W[:, None], axis=0) / jnp.maximum(jnp.sum(both_W), 1)
+
+    return lax.scan(go_on, begun(game, len(given.random_W), key_start), jnp.arange(steps))[1]
+
+
+def tau(difficulty: list[float], classes: list[str]) -> float:
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(difficulty, [ORDER.index(name) for name in classes]).statistic)
+
+
+def learned(name: str, steps: int, worlds: int, games: int, seed: int) -> tuple[int, int]:
+    """Battles won, and battles, after a run of MAPPO of `steps` steps of the game, with the settings of the recipes."""
+    from sparring.recipes.skirmish import fast_3m
+    from sparring.training.runs import start
+
+    base = fast_3m()
+    config = replace(
+        base,
+        game=f"skirmish:{name}",
+        total_steps=steps * len(MAPS[name].kinds(0)),
+        seed=seed,
+        play=replace(base.play, worlds=worlds),
+        evaluation=replace(base.evaluation, eval_every=0, eval_games=games),
+    )
+    with TemporaryDirectory() as folder:
+        summary = start(config, Path(folder) / "run")
+    score = next(score for score in summary.scores if score.team == "learned")
+    return score.wins, score.games
+
+
+def cell(tally: tuple[int, int]) -> str:
+    low, high = clopper_pearson(*tally).low, clopper_pearson(*tally).high
+    return f"{100 * tally[0] / tally[1]:5.1f} ({100 * low:3.0f}-{100 * high:3.0f})"
+
+
+def show_engaged(names: list[str], battles: int, seed: int, steps: int) -> None:
+    print("share of living fighters with their target in reach, allies / enemies, attack_nearest; by step")
+    print(f"{'map':12}" + "".join(f"{step:>9}" for step in range(1, steps + 1)))
+    for name in names:
+        game = make(f"skirmish:{name}")
+        share_TK = np.asarray(engaged(game, commands(game, ["attack_nearest"] * battles), jax.random.key(seed), steps))
+        print(f"{name:12}" + "".join(f"  {100 * a:3.0f}/{100 * b:3.0f}" for a, b in share_TK), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--maps", nargs="+", choices=tuple(MAPS), metavar="MAP")
+    parser.add_argument("--battles", type=int, default=200, help="of each player on each map")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--engaged", action="store_true", help="who fights, step by step, instead of the table")
+    parser.add_argument("--train", action="store_true", help="also a short run of MAPPO on each map")
+    parser.add_argument("--steps", type=int, default=1_000_000, help="of the game, in such a run")
+    parser.add_argument("--worlds", type=int, default=256, help="in such a run")
+    parser.add_argument("--json", type=Path, help="where figures are kept")
+    args = parser.parse_args()
+    if args.engaged:
+        show_engaged(args.maps or list(CROWDS), args.battles, args.seed, 24)
+        return
+    names, found = args.maps or list(CLASSES), {}
+    columns = (*PLAYERS, LEARNED) if args.train else PLAYERS
+    print(f"{'map':17}{'class':11}" + "".join(f"{player:>18}" for player in columns))
+    for name in names:
+        found[name] = rates(name, args.battles, args.seed)
+        if args.train:
+            found[name][LEARNED] = learned(name, args.steps, args.worlds, args.battles, args.seed)
+        print(f"{name:17}{CLASSES[name]:11}" + "".join(f"{cell(found[name][p]):>18}" for p in columns), flush=True)
+        if args.json:
+            args.json.write_text(json.dumps(found))
+    classes = [CLASSES[name] for name in names]
+    if len(set(classes)) < 2:
+        return
+    for label, players in (("the best bot", PLAYERS[1:]), *((player, (player,)) for player in columns[1:])):
+        loses = [1 - max(won / games for won, games in (found[name][p] for p in players)) for name in names]
+        print(f"Kendall's tau-b of class and losses of {label}: {tau(loses, classes):.2f}")
+
+
+if __name__ == "__main__":
+    main()
