@@ -30,7 +30,7 @@ from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 
 REGIMES = ("naive", "averaged", "magnet", "sparring", "pool", "alphastar", "psro")
-HELD_OUT = ("pure", "lead", "energy", "ace")
+HELD_OUT = ("hasty", "lead", "ace", "master")
 BOTS = Schedule.parse(0.2)
 
 

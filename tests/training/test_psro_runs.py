@@ -29,7 +29,6 @@ from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 from sparring.training.control import last_known
 from sparring.training.keeping import read_past
-from sparring.training.meta_games import of_oracles
 from sparring.training.opposition import Opposition
 from sparring.training.own_evaluation import probabilities_of
 from sparring.training.runs import resume, start
@@ -62,7 +61,7 @@ def test_the_mixture_settles_and_is_harder_to_beat_than_each_of_its_players(sett
     """Against the untrained player, which is nearly even, rock gains (1 - 0.5) / 3."""
     path, summary = settled
     run, opposition = RunDir.open(path), last_known(RunDir.open(path)).opposition
-    for r, league in of_oracles(opposition):
+    for r, league in enumerate(opposition.leagues):
         found = summary.exploitability["mixture"][r]
         assert found < 0.05
         past = league.state.pool.players
@@ -92,7 +91,7 @@ def test_every_pair_of_past_players_meets_once_from_both_sides(settled):
 
 
 def test_the_payoffs_of_the_meta_game_are_those_of_the_games(settled):
-    (_, league) = list(of_oracles(last_known(RunDir.open(settled[0])).opposition))[1]
+    league = last_known(RunDir.open(settled[0])).opposition.leagues[1]
     rows = [row for row in read_results(settled[0] / "results.db", "meta") if row.seed == 1]
     names = [player.name for player in league.state.pool.players]
     earned_MM, won_MM = np.zeros((2, 6, 6))
@@ -184,7 +183,7 @@ def told(path) -> list[dict]:
 def saved_league(path):
     built = build(TWO, game=echo())
     saved = load(RunDir.open(path).checkpoints_path).meta["opposition"]
-    ((_, league),) = of_oracles(Opposition.restored(built, saved, {}))
+    (league,) = Opposition.restored(built, saved, {}).leagues
     return league
 
 

@@ -3,7 +3,6 @@
 What follows from the games stands in league/meta_game.py. Chance of a pair's games follows the seed and the two names.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,6 @@ from sparring.core.spec import GameSpec
 from sparring.evaluation.best_response import of_side
 from sparring.evaluation.match import Match, MatchGames, prepare_match
 from sparring.games import registry
-from sparring.league.league import League
 from sparring.league.player import Player
 from sparring.setup.build import Built
 from sparring.store.results import ResultRow
@@ -38,7 +36,7 @@ class MetaGames:
     def play(self, run: RunDir, opposition: Opposition, iteration: int) -> list[ResultRow]:
         """Tell each league what its past players earn against each other; what was played, from the older's view."""
         built, rows = opposition.built, []
-        for r, league in of_oracles(opposition):
+        for r, league in enumerate(opposition.leagues):
             if not league.unsolved:
                 continue
             seed, payoffs = int(built.seeds_R[r]), {}
@@ -61,13 +59,6 @@ class MetaGames:
         return self.match(players, seed=seed)
 
 
-def of_oracles(opposition: Opposition) -> Iterator[tuple[int, League]]:
-    """The leagues of PSRO with the places of their seeds."""
-    for r, league in enumerate(opposition.leagues):
-        if league.rules.meta is not None:
-            yield r, league
-
-
 def pair_seed(seed: int, older: Player, younger: Player) -> int:
     return (Seed.of(seed) / META / older.name / younger.name).word()
 
@@ -82,13 +73,12 @@ def payoff(spec: GameSpec, played: list[MatchGames]) -> float:
 def mixture_exploitability(run: RunDir, opposition: Opposition) -> list[float] | None:
     """Exact exploitability of each seed's meta-strategy over its past players, where the game allows it, policies have
     no memory and every seed has one."""
-    built = opposition.built
+    built, leagues = opposition.built, opposition.leagues
     measure = registry.mixture_exploitability_of(built.game)
-    leagues = list(of_oracles(opposition))
-    if measure is None or built.config.recurrent or not leagues or any(not own.mixture() for _, own in leagues):
+    if measure is None or built.config.recurrent or not leagues or not all(league.mixture() for league in leagues):
         return None
     found = []
-    for r, league in leagues:
+    for r, league in enumerate(leagues):
         weighed = [(player, weight) for player, weight in league.mixture() if weight > 0.0]
         members = [probabilities_of(read_past(run, built, r, player)) for player, _ in weighed]
         found.append(measure(built.game, members, np.array([weight for _, weight in weighed])))
