@@ -79,11 +79,12 @@ class OpponentManager:
         size = next((size for size in (max_pool_size, max_history) if size is not None), 10)
         self.save_dir = None if save_dir is None else Path(save_dir)
         self.use_shadow, self.shadow_tau = use_shadow, _checked_tau(shadow_tau)
-        self.total_steps, self._bots = total_steps, dict(bots or {})
+        self._bots = dict(bots or {})
         shares = shares_of(
             settings, history_weight=initial_history_weight, shadow_weight=shadow_weight, use_shadow=use_shadow,
             use_pool=use_pool, bots=bool(self._bots),
         )  # fmt: skip
+        self._total_steps = total_steps
         self._rules = rules_of(
             size=size, shares=shares, settings=settings, bots=tuple(self._bots), seed=seed, total_steps=total_steps,
             shadow=use_shadow,
@@ -292,7 +293,7 @@ class OpponentManager:
 
     @property
     def _progress(self) -> float:
-        return min(1.0, self._step / self.total_steps)
+        return min(1.0, self._step / self._total_steps)
 
     def _steps(self) -> set[int]:
         return {player.born for player in self._league.state.pool.players}

@@ -1,8 +1,8 @@
 """What scripted enemies do: march to a goal and fight whom they meet.
 
 An approximation of the engine's attack-move. A unit looks round as far as SCAN or its weapon reaches, and farther for
-whoever fires at it or its comrades; it prefers the nearest round whom it finds a place to fight; it keeps a target while that lives and
-is in reach or fires at it.
+a foe that fires at it or its comrades; it prefers the nearest foe beside whom it finds a place to fight; it keeps a
+target while that lives and is in reach or fires at it.
 """
 
 import jax.numpy as jnp
