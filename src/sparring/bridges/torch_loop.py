@@ -293,7 +293,7 @@ class OpponentManager:
 
     @property
     def _progress(self) -> float:
-        return min(1.0, self._step / self._total_steps)
+        return min(1.0, self._step / self.total_steps)
 
     def _steps(self) -> set[int]:
         return {player.born for player in self._league.state.pool.players}

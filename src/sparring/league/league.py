@@ -234,7 +234,7 @@ class League:
 
     def learn(self, draw: Draw, score: Score) -> bool:
         """Read games against one that was drawn; not those against oneself, nor against one who has left."""
-        if draw.player == self.rules.players[0] or draw.player not in self.state.book.roll.column:
+        if draw.player == self.players[0] or draw.player not in self.state.book.roll.column:
             return False
         row = Meeting(0, draw.player, draw.probability, draw.weakened, score.games, *score)
         played, blocks = Played(self.state.iteration or 0, (row,), (True,)), self.state.blocks
