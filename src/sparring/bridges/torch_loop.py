@@ -79,12 +79,11 @@ class OpponentManager:
         size = next((size for size in (max_pool_size, max_history) if size is not None), 10)
         self.save_dir = None if save_dir is None else Path(save_dir)
         self.use_shadow, self.shadow_tau = use_shadow, _checked_tau(shadow_tau)
-        self._bots = dict(bots or {})
+        self.total_steps, self._bots = total_steps, dict(bots or {})
         shares = shares_of(
             settings, history_weight=initial_history_weight, shadow_weight=shadow_weight, use_shadow=use_shadow,
             use_pool=use_pool, bots=bool(self._bots),
         )  # fmt: skip
-        self._total_steps = total_steps
         self._rules = rules_of(
             size=size, shares=shares, settings=settings, bots=tuple(self._bots), seed=seed, total_steps=total_steps,
             shadow=use_shadow,
