@@ -21,7 +21,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 demo: setup
 	$(BIN)/sparring train --recipe demo --name demo --force
-	$(BIN)/sparring replay runs/demo --against pure
+	$(BIN)/sparring replay runs/demo --against eager
 	@echo "first    . $(BIN)/activate     (so that the shell knows the command sparring)"
 
 test: setup-dev
