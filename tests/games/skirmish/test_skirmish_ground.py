@@ -152,7 +152,7 @@ def test_zerglings_surround_a_zealot_within_three_seconds() -> None:
 
 
 def test_zerglings_that_find_no_place_go_on_to_another_zealot() -> None:
-    found = biters([(19.0, 19.0), (15.5, 16.5)], 22)
+    found = biters([(19.0, 19.0), (14.5, 15.5)], 22)
     assert found.max() <= 7
     assert found[-1].min() >= 5
 
