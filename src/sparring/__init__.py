@@ -17,6 +17,7 @@ _PUBLIC = {
     "prepare_match": "sparring.evaluation.match",
     "resume": "sparring.training.runs",
     "start": "sparring.training.runs",
+    "trust": "sparring.setup.own_code",
 }
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from sparring.cli.flags import GameWord, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.core.fields import check_ranges, setting
+from sparring.games import registry
 from sparring.setup.config import PlayConfig, RunConfig
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def command(words: list[str]) -> None:
     check_ranges(arguments)  # a game alone is measured without building a run
     config = arguments.run if arguments.word is None else replace(arguments.run, game=arguments.word)
     prepare(arguments.machine)
+    registry.admit(config.game)
     import jax
 
     from sparring.store.manifest import manifest_facts
@@ -73,11 +75,10 @@ def command(words: list[str]) -> None:
 
 
 def measured(config: RunConfig, repeats: int, *, alone: bool) -> dict[str, "Speed"]:
-    from sparring.games import registry
     from sparring.setup.build import build
     from sparring.studies.bench import game_speed, training_speed
 
-    game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+    game = registry.configured(config.game, config.options)
     built = None if alone else build(config, game=game)  # what cannot be trained is refused before anything is timed
     speeds = {"game": game_speed(game, config.play, repeats=repeats)}
     return speeds if built is None else speeds | {"training": training_speed(built, repeats=repeats)}

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from sparring.cli.flags import GameWord, parse
 
-EXAMPLES = ("sparring games", "sparring games particles:tag")
+EXAMPLES = ("sparring games", "sparring games particles:tag", "sparring games path/to/race.py:race")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ def command(words: list[str]) -> None:
     from sparring.games import registry
 
     name = arguments.name
-    if name is not None and (name in registry.GAMES or not registry.variants(name)):
+    if name is not None and (name in registry.available() or not registry.variants(name)):
         return tell(name, arguments.json)
     games = registry.available() if name is None else registry.variants(name)
     if arguments.json:
@@ -56,11 +56,14 @@ def plain(value: "str | float | tuple[int, ...] | tuple[str, ...]") -> str:
 
 
 def tell(name: str, as_json: bool) -> None:
-    from sparring.games.registry import describe, make
+    from sparring.games.contract import check_game
+    from sparring.games.registry import describe, is_own, make
     from sparring.play.scripted import bot_names
     from sparring.recipes.catalogue import RECIPES
 
-    about, game = describe(name), make(name)
+    game, about = make(name), describe(name)
+    if is_own(name):
+        check_game(game)
     spec = game.spec
     fields = {
         "game": about.name,
@@ -92,6 +95,8 @@ def tell(name: str, as_json: bool) -> None:
         table.add_row(key, text.replace("'", "").replace("=potential, ", ": ").replace("=reward, ", ": "))
     Console().print(table)
     options = " --options " + " ".join(f"{k}={v}" for k, v in fields["options"].items()) if about.options else ""
+    if is_own(name):
+        print("\nIt keeps the contract of games.")
     print(f"\nTrain on it: sparring train {name}{options}")
     for recipe, make_config in RECIPES.items():
         if make_config().game == name:

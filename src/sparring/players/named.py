@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
+from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, RunError, unknown
 from sparring.core.settings import load_toml, to_dict
 from sparring.core.spec import GameSpec
@@ -250,12 +251,12 @@ def save_entrant(player: Entrant, path: str | Path) -> Path:
 
 def check_same_game(source: str, name: str, options: tuple[str, ...], game: Game, game_name: str) -> None:
     """Refuse a player of another game: by its name, then by what it sees and does."""
-    if game_name and name != game_name:
+    if game_name and code.label(name) != code.label(game_name):
         raise ConfigError(f"{source} plays {name}, not {game_name}. Choose players of one game.")
-    if name not in registry.GAMES:
+    if name not in registry.available() and not code.is_admitted(name):
         return
     try:
-        theirs = registry.make(name, **registry.parse_options(name, options)).spec
+        theirs = registry.configured(name, options).spec
     except (ConfigError, GameError) as error:
         raise RunError(f"{source} was made for a game that there is not: {error}") from None
     for what, own, found in (

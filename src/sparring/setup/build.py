@@ -121,7 +121,7 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     training, which may have been on a larger machine."""
     config = checked_types(config)
     if game is None:
-        game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+        game = registry.configured(config.game, config.options)
     check(config, game.spec)
     if trains:
         check_memory(game, config)

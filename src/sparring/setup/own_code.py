@@ -1,0 +1,53 @@
+"""Which code a run names, what it looked like when the run began, and who lets it be loaded."""
+
+from pathlib import Path
+
+from sparring.core import code
+from sparring.core.settings import load_toml
+from sparring.games import registry
+from sparring.setup.config import RunConfig
+from sparring.store.packages import SUFFIX, read_package
+from sparring.store.run_dir import RunDir
+
+
+def trust(*sources: str | Path) -> None:
+    """Let code run: of a file (race.py), of a module, or all that a run's folder or a player package names."""
+    for source in map(Path, sources):
+        if source.suffix == SUFFIX:
+            code.admit(*named_by_package(source))
+        elif source.is_dir():
+            code.admit(*named_code(load_toml(RunConfig, RunDir.open(source).config_path)))
+        else:
+            code.admit(str(source))
+
+
+def named_code(config: RunConfig) -> tuple[str, ...]:
+    """Everything in a config that is code: file.py:function or module:function."""
+    return (config.game,) if registry.is_own(config.game) else ()
+
+
+def named_by_package(path: Path) -> tuple[str, ...]:
+    _, meta = read_package(path)
+    return (meta.game,) if registry.is_own(meta.game) else ()
+
+
+def code_facts(config: RunConfig) -> dict[str, str | None]:
+    """The files and modules that a config names, each with the SHA-256 of its source as it is now."""
+    named = dict.fromkeys(named_code(config))
+    found = {code.sources([text])[0]: code.digest(text) for text in named}
+    if entry := registry.installed().get(config.game):
+        code.admit(entry.value)
+        found[config.game] = code.digest(entry.value)
+    return found
+
+
+def changed_code(run: RunDir) -> list[str]:
+    """What of the code that a run was begun with has changed since; only code that may be loaded is looked at."""
+    before = run.read_manifest().get("code", {})
+    now = code_facts(load_toml(RunConfig, run.config_path))
+    return [
+        f"{source} is not the code that {run.path} was begun with (its SHA-256 was {str(before[source])[:12]}, is "
+        f"{found[:12]})"
+        for source, found in now.items()
+        if found is not None and source in before and before[source] != found
+    ]
