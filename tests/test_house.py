@@ -89,7 +89,7 @@ COMPILATIONS = {
     "games/test_kuhn.py": 180,
     "games/test_matrix.py": 280,
     "games/test_named_seats.py": 500,
-    "games/test_own_reward.py": 170,
+    "games/test_own_parts.py": 200,
     "games/test_probes.py": 360,
     "games/test_tree.py": 150,
     "known_solution/test_probe_learning.py": 210,

@@ -31,6 +31,7 @@ def admit(config: CodeConfig, *players: str | Path, remark: bool = True) -> None
     from sparring.setup.own_code import changed_code, trust
     from sparring.store.run_dir import RunDir
 
+    own.admit(*(text for text in map(str, players) if own.is_code(text) and not folder_of(text)))
     places = [place for text in map(str, players) if (place := text if Path(text).is_file() else folder_of(text))]
     if config.trust:
         trust(*places)

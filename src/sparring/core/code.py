@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 from sparring.core.errors import ConfigError
 
+Code = str
+"""Among the types of a setting: a name may also be code, file.py:function or package.module:function."""
 PREFIX = "sparring_own_"
 """Modules made of files are called so, and never stand in the way of an installed one."""
 LONGEST = 200
@@ -58,6 +60,12 @@ def reference(text: str) -> Reference | None:
     if len(text) > LONGEST:
         raise ConfigError(f"A name of code has at most {LONGEST} signs, found {len(text)}. Start from a folder nearer.")
     return Reference(found["source"], found["name"])
+
+
+def name_in(text: str) -> str:
+    """The function that a reference names; other names are what they are."""
+    found = reference(text)
+    return text if found is None else found.name
 
 
 def is_code(text: str) -> bool:

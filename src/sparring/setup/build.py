@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from sparring.core import code
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.fields import check_ranges
 from sparring.core.schedules import Schedule
@@ -30,6 +31,7 @@ from sparring.setup.checks import check, check_learning, nearest_divisor
 from sparring.setup.config import RunConfig, has_bots, weakens
 from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
+from sparring.setup.own_code import with_own_parts
 from sparring.setup.program import Orders, Plan
 
 FILMED = 8
@@ -122,6 +124,7 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     config = checked_types(config)
     if game is None:
         game = registry.configured(config.game, config.options)
+    game = with_own_parts(game, config)
     check(config, game.spec)
     if trains:
         check_memory(game, config)
@@ -228,7 +231,7 @@ def shaping_weights(spec: GameSpec, texts: tuple[str, ...]) -> dict[str, Schedul
     known, weights = [term.name for term in spec.terms], {}
     for text in texts:
         name, equals, value = text.partition("=")
-        name = name.strip()
+        name = code.name_in(name.strip())
         if not equals:
             raise ConfigError(f"A shaping term is written name=weight, found {text!r}. For example survival=0.1.")
         if name not in known:

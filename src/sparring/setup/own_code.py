@@ -5,6 +5,8 @@ from pathlib import Path
 from sparring.core import code
 from sparring.core.settings import load_toml
 from sparring.games import registry
+from sparring.games.game import Game
+from sparring.games.own_parts import with_bot, with_reward
 from sparring.setup.config import RunConfig
 from sparring.store.packages import SUFFIX, read_package
 from sparring.store.run_dir import RunDir
@@ -23,12 +25,37 @@ def trust(*sources: str | Path) -> None:
 
 def named_code(config: RunConfig) -> tuple[str, ...]:
     """Everything in a config that is code: file.py:function or module:function."""
-    return (config.game,) if registry.is_own(config.game) else ()
+    own = (config.game,) if registry.is_own(config.game) else ()
+    opponents = config.opponents
+    chosen = (opponents.sampler, opponents.late_sampler, opponents.bot_sampler, config.net.body)
+    return (*own, *own_rewards(config), *own_bots(config), *(name for name in chosen if code.reference(name)))
+
+
+def own_rewards(config: RunConfig) -> tuple[str, ...]:
+    return tuple(name for text in config.shaping if code.reference(name := text.partition("=")[0].strip()))
+
+
+def own_bots(config: RunConfig) -> tuple[str, ...]:
+    named = (config.seats.opponent, *config.opponents.ladder)
+    return tuple(dict.fromkeys(name for name in named if code.reference(name)))
+
+
+def with_own_parts(game: Game, config: RunConfig) -> Game:
+    """The game with the rewards and bots that a config names by their code. All code is loaded now: what is missing is
+    found before anything is made."""
+    for text in named_code(config):
+        code.load(text)
+    for text in own_rewards(config):
+        game = with_reward(game, code.load(text), name=code.name_in(text), meaning=text)
+    for text in own_bots(config):
+        game = with_bot(game, code.load(text), name=text)
+    return game
 
 
 def named_by_package(path: Path) -> tuple[str, ...]:
     _, meta = read_package(path)
-    return (meta.game,) if registry.is_own(meta.game) else ()
+    own = (meta.game,) if registry.is_own(meta.game) else ()
+    return (*own, *(text for text in (meta.net.get("body"),) if isinstance(text, str) and code.reference(text)))
 
 
 def code_facts(config: RunConfig) -> dict[str, str | None]:

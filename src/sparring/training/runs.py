@@ -195,7 +195,7 @@ def labels(built: Built) -> dict[str, Any]:
         "seats": list(spec.seat_names),
         "score": spec.score,
         "alike": spec.sides == 2 and alike,
-        "watchable": type(built.game).scene is not Game.scene,
+        "watchable": type(getattr(built.game, "game", built.game)).scene is not Game.scene,
         "many_alike": spec.sides > 2 and alike,
         "learners": list(built.lineup.names),
         "iterations": built.iterations,
