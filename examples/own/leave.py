@@ -1,7 +1,7 @@
-"""A bomb ticks. Each step every player stays, and earns one, or leaves with what it has; at the bang all who stayed lose.
+"""A bomb ticks. Each step every player stays and earns a coin, or leaves with its coins; the bang takes the others'.
 
-    sparring games examples/own/leave.py:leave
-    sparring train examples/own/leave.py:leave --total-steps 200000
+sparring games examples/own/leave.py:leave
+sparring train examples/own/leave.py:leave --total-steps 200000
 """
 
 from typing import NamedTuple

@@ -5,6 +5,7 @@ from typing import Any
 
 _PUBLIC = {
     "Game": "sparring.games.game",
+    "Module": "sparring.learn.module",
     "RunConfig": "sparring.setup.config",
     "available": "sparring.games.registry",
     "build": "sparring.setup.build",

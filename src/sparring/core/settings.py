@@ -1,8 +1,9 @@
 """Dataclass <-> TOML, strictly: a key that is not a setting, and a value of another type or out of the setting's range,
 are errors, never ignored. How settings go together is for those who use them to check.
 
-A setting may be int, float, bool, str, a Literal, a Schedule, a tuple of these, any of them `| None`, a Literal `| Code`
-(one of its names, or code of one's own), or a dataclass of settings, which becomes a table. TOML has no null: None is left out where it is the default, and else the text "none".
+A setting may be int, float, bool, str, a Literal, a Schedule, a tuple of these, any of them `| None`, a dataclass of
+settings, which becomes a table, or a Literal `| Code`: a name of its list, or that of code. TOML has no null: None is
+left out where it is the default, and else the text "none".
 """
 
 from __future__ import annotations

@@ -132,8 +132,8 @@ def weights_by(rule: str, field: Field, config: OpponentsConfig) -> np.ndarray:
     weight = np.asarray(code.load(rule)(field, config), np.float64)
     if weight.shape != field.who.shape:
         raise ConfigError(
-            f"The sampler {rule} must give a weight for each member, of the shape of field.who {field.who.shape}, found "
-            f"{weight.shape}."
+            f"The sampler {rule} must give a weight for each member, an array of the shape of field.who, "
+            f"{field.who.shape}; found {weight.shape}."
         )
     return weight
 

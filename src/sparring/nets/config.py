@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import exp
 from typing import Literal
 
-from sparring.core.code import Code, reference
+from sparring.core.code import Code
 from sparring.core.errors import ConfigError
 from sparring.core.fields import setting
 from sparring.core.sizes import LARGEST

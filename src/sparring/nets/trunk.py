@@ -157,8 +157,8 @@ def make_body(seed: Seed, widths: tuple[int, ...], config: NetConfig) -> tuple[l
 
 
 def own_body(text: str, seed: Seed, widths: tuple[int, ...]) -> Any:
-    """A body that is code: body(seed, widths) -> a module from [..., widths[0]] to [..., width]. `widths` are the inputs
-    and the entries of hidden, which it may follow."""
+    """A body that is code: body(seed, widths) gives a module from [..., widths[0]] to [..., width]. `widths` are the
+    inputs and the entries of hidden, which it may follow."""
     body = code.load(text)(seed, widths)
     width = getattr(body, "width", None)
     if not callable(body) or not isinstance(width, int):

@@ -22,6 +22,7 @@ from sparring.league.player import FIRST
 from sparring.league.stages import parse_stages
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, knobs_at
 from sparring.learn.learner import Learner
+from sparring.learn.module import weights_of
 from sparring.nets.config import NetConfig
 from sparring.play.rollout import Pairing
 from sparring.play.roster import stack
@@ -102,11 +103,19 @@ class Built:
         return min(iteration / -(-steps // self.steps_per_iteration), 1.0)
 
     def knobs(self, iteration: int) -> tuple[np.ndarray, ...]:
-        """knobs_LH for each learning group: coefficients, then the weights of shaping terms."""
+        """knobs_LH for each learning group: coefficients, the weights of shaping terms, those of parts of one's own."""
         progress, shaping_J = self.progress(iteration), self.shaping_J(iteration)
         kinds = {id(ppo): ppo for group in self.settings for ppo in group}  # most learners share one
-        known = {key: np.concatenate([knobs_at(ppo, progress, iteration), shaping_J]) for key, ppo in kinds.items()}
+        own_M = self.own_M(progress)
+        known = {
+            key: np.concatenate([knobs_at(ppo, progress, iteration), shaping_J, own_M]) for key, ppo in kinds.items()
+        }
         return tuple(np.stack([known[id(ppo)] for ppo in group]) for group in self.settings)
+
+    def own_M(self, progress: float) -> np.ndarray:
+        """Weights of losses and modules of one's own."""
+        found = weights_of(self.plan.ppo.losses, self.plan.ppo.modules)
+        return np.asarray([weight.at(progress) for _, weight in found.values()], np.float32)
 
     def shaping_J(self, iteration: int) -> np.ndarray:
         """Weights of the shaping terms, rewards first, then potentials; none where shaping is off."""

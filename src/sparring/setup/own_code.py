@@ -7,6 +7,7 @@ from sparring.core.settings import load_toml
 from sparring.games import registry
 from sparring.games.game import Game
 from sparring.games.own_parts import with_bot, with_reward
+from sparring.learn.module import weights_of
 from sparring.setup.config import RunConfig
 from sparring.store.packages import SUFFIX, read_package
 from sparring.store.run_dir import RunDir
@@ -28,7 +29,8 @@ def named_code(config: RunConfig) -> tuple[str, ...]:
     own = (config.game,) if registry.is_own(config.game) else ()
     opponents = config.opponents
     chosen = (opponents.sampler, opponents.late_sampler, opponents.bot_sampler, config.net.body)
-    return (*own, *own_rewards(config), *own_bots(config), *(name for name in chosen if code.reference(name)))
+    learned = [text for text, _ in weights_of(config.ppo.losses, config.ppo.modules).values()]
+    return (*own, *own_rewards(config), *own_bots(config), *(name for name in chosen if code.reference(name)), *learned)
 
 
 def own_rewards(config: RunConfig) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """A reward and a bot of one's own for a game that is there: particles:spread.
 
-    sparring train particles:spread --shaping 'examples/own/spread_parts.py:calm=0.1 -> 0'
-    sparring train particles:tag --opponent examples/own/spread_parts.py:idle --side 0
-    sparring eval runs/first --against examples/own/spread_parts.py:idle
+sparring train particles:spread --shaping 'examples/own/game_parts.py:calm=0.1 -> 0'
+sparring train particles:tag --opponent examples/own/game_parts.py:idle --side 0
+sparring eval runs/first --against examples/own/game_parts.py:idle
 """
 
 import jax.numpy as jnp
@@ -19,4 +19,5 @@ def calm(before, action: Action, after, step: Step) -> Array:
 
 def idle(features_NF: Array, legal_NA: Array) -> Array:
     """A bot: a score for each choice of each seat of its side, from what a policy sees. This one prefers entry 0."""
+    del features_NF
     return jnp.zeros(legal_NA.shape).at[:, 0].set(9.0)
