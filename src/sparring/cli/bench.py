@@ -9,6 +9,7 @@ from rich.table import Table
 
 from sparring.cli.flags import GameWord, parse
 from sparring.cli.machine import MachineConfig, prepare
+from sparring.core import code
 from sparring.core.fields import check_ranges, setting
 from sparring.games import registry
 from sparring.setup.config import PlayConfig, RunConfig
@@ -54,10 +55,12 @@ def command(words: list[str]) -> None:
     check_ranges(arguments)  # a game alone is measured without building a run
     config = arguments.run if arguments.word is None else replace(arguments.run, game=arguments.word)
     prepare(arguments.machine)
-    registry.admit(config.game)
     import jax
 
+    from sparring.setup.own_code import named_code
     from sparring.store.manifest import manifest_facts
+
+    code.admit(*named_code(config))
 
     names = SAMPLES.get(config.game, (config.game,))
     alone = arguments.alone or len(names) > 1

@@ -140,8 +140,7 @@ def admit_named(arguments: Train) -> None:
     """Code that flags name may be loaded, which code that a file of settings names may not."""
     from sparring.setup.own_code import named_code
 
-    registry.admit(arguments.word or arguments.run.game)
-    code.admit(*named_code(arguments.run))
+    code.admit(*named_code(replace(arguments.run, game=arguments.word or arguments.run.game)))
     admit(arguments.own, arguments.from_, *arguments.run.pool.guests)
 
 
