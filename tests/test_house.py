@@ -44,7 +44,7 @@ COMPILATIONS = {
     "cli/test_exploit.py": 260,
     "cli/test_general_sum.py": 200,
     "cli/test_interrupted_runs.py": 200,
-    "cli/test_own_game.py": 200,
+    "cli/test_own_game.py": 300,
     "cli/test_pool_command.py": 250,
     "cli/test_replay.py": 240,
     "cli/test_tournament_command.py": 190,

@@ -83,6 +83,6 @@ def leave(seats: int = 3, risk: float = 0.1) -> Leave:
     spec = GameSpec(
         seats=seats, side_of_seat=tuple(range(seats)), exchangeable=(tuple(range(seats)),),
         action=ActionSpec(heads=(2,)), layout=layout, central=Central("seat", seats * (2 * seats - 1)),
-        shortest=1, longest=LONGEST, score="outcome",
+        shortest=1, longest=LONGEST, score="outcome", suits=(("worlds", 32 * seats),),
     )  # fmt: skip
     return Leave(spec, Rules(jnp.asarray(risk)))

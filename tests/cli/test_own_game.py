@@ -3,6 +3,8 @@
 import json
 import runpy
 import shutil
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -213,23 +215,32 @@ def test_a_game_that_fails_while_it_plays_is_told_with_its_line(sparring, tmp_pa
 def test_a_module_is_named_as_it_is_imported(sparring, place):
     (place / "league_of_mine").mkdir()
     shutil.copy("dash.py", "league_of_mine/track.py")
+    before = list(sys.path)
+    assert registry.is_own("league_of_mine.track:dash") and not registry.is_own("runs:dash")
+    assert sys.path == before, "asking whether something is code opens no door to more of it"
     assert "runner_1" in sparring("games", "league_of_mine.track:dash").out
 
 
 class Entry:
-    name, value = "lane", "sparring.games.template:runners"
+    """As a package that is installed declares it."""
+
+    def __init__(self, name: str, value: str):
+        self.name, self.value = name, value
 
     def load(self):
-        from sparring.games.template import runners
-
-        return runners
+        module, _, function = self.value.partition(":")
+        return getattr(import_module(module), function)
 
 
 def test_games_of_installed_packages_are_listed_and_need_not_be_named_again(sparring, monkeypatch):
-    monkeypatch.setattr(registry, "entry_points", lambda group: [Entry()] if group == "sparring.games" else [])
+    entries = [Entry("lane", "sparring.games.template:runners"), Entry("kuhn", "os:abort"), Entry("ill", "nowhere:x")]
+    monkeypatch.setattr(registry, "entry_points", lambda group: entries if group == "sparring.games" else [])
     registry.installed.cache_clear()
     try:
-        assert "lane" in json.loads(sparring("games", "--json").out)
+        told = json.loads(sparring("games", "--json").out)
+        assert told["lane"].startswith("Runners walk") and "poker" in told["kuhn"], "ours keep their names"
+        assert "The installed game 'ill' cannot be loaded: No module named 'nowhere'" in told["ill"]
+        assert "cannot be loaded" in sparring("train", "ill").sentence()
         assert "runner_0" in sparring("games", "lane").out
         assert registry.configured("lane", ("seats=4",)).spec.seats == 4
     finally:

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sparring.cli.flags import GameWord, parse
+from sparring.core.errors import GameError
 
 EXAMPLES = ("sparring games", "sparring games particles:tag", "sparring games path/to/race.py:race")
 
@@ -30,7 +31,7 @@ def command(words: list[str]) -> None:
         return tell(name, arguments.json)
     games = registry.available() if name is None else registry.variants(name)
     if arguments.json:
-        print(json_text.dumps({game: registry.describe(game).line for game in games}))
+        print(json_text.dumps({game: line_of((game,)) for game in games}))
         return None
     shown = registry.overview() if name is None else {game: (game,) for game in games}
     table = Table("game", "what it is", box=None)
@@ -45,8 +46,11 @@ def line_of(names: tuple[str, ...]) -> str:
     """What a row says: of one game all, of many what they share and where they are listed."""
     from sparring.games.registry import common_line, describe
 
-    if len(names) == 1:
-        return describe(names[0]).line
+    try:
+        if len(names) == 1:
+            return describe(names[0]).line
+    except GameError as error:  # one installed package that is broken does not hide all other games
+        return str(error)
     return f"{common_line(names[0])} All {len(names)}: sparring games {names[0].partition(':')[0]}"
 
 

@@ -73,13 +73,14 @@ def is_code(text: str) -> bool:
     found = reference(text)
     if found is None or found.source.endswith(".py"):
         return found is not None
-    _see_working_folder()
     top, dot, _ = found.source.partition(".")
     try:
         spec = find_spec(top)
     except ValueError:  # a module that was made by hand
         return top in sys.modules
-    return spec is not None and (bool(dot) or spec.origin is not None)  # a folder alone is no module
+    if spec is not None and (dot or spec.origin is not None):  # a folder alone is no module
+        return True
+    return Path(f"{top}.py").is_file() or (bool(dot) and Path(top).is_dir())  # in the working folder
 
 
 def label(text: str) -> str:

@@ -125,5 +125,6 @@ def runners(seats: int = 3, goal: float = 8.0, risk: float = 0.2) -> RunnersGame
         longest=30,
         score="outcome",  # won, drawn or lost; "return" where it is the sum of rewards that counts
         seat_names=tuple(f"runner_{s}" for s in range(seats)),
+        suits=(("worlds", 32 * seats),),  # settings where the user says nothing; worlds are divided among alike sides
     )
     return RunnersGame(spec, Rules(jnp.asarray(goal), jnp.asarray(risk)))
