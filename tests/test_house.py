@@ -165,8 +165,8 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 BUDGETS = {
     "core": 1_400, "statistics": 350, "ratings": 1_050, "games": 12_150, "nets": 900, "league": 3_650, "play": 1_850,
-    "store": 1_400, "learn": 1_900, "evaluation": 1_550, "setup": 2_000, "players": 850, "training": 2_500,
-    "studies": 750, "reports": 2_150, "recipes": 850, "cli": 3_000, "bridges": 1_000,
+    "store": 1_400, "learn": 1_900, "evaluation": 1_550, "setup": 2_000, "players": 1_400, "training": 2_500,
+    "studies": 750, "reports": 2_150, "recipes": 850, "cli": 3_050, "bridges": 1_000,
 }  # fmt: skip
 """Lines of source that a room may have. One that outgrows them is a sign to look for the idea that is missing there."""
 
@@ -283,6 +283,8 @@ MODULE = {"pillow": "PIL", "open_spiel": "pyspiel"}
 """Packages whose module has another name."""
 TOOLS = {"pytest-xdist", "ruff", "pyright", "import-linter", "pre-commit"}
 """Packages that are commands, which nobody imports."""
+OPTIONAL = {"torch", "onnx"}
+"""Modules that are imported only where somebody asks for what they do."""
 COMES_ALONG = {"ml_dtypes"}
 """Modules that are part of a dependency of ours: this one of jax."""
 
@@ -316,8 +318,8 @@ def test_what_is_declared_is_imported_and_what_is_imported_is_declared():
     dependencies, imported = declared(project["dependencies"]), modules_named("src")
     assert dependencies - imported == set()
     extras = {name for lines in project["optional-dependencies"].values() for name in declared(lines)}
-    assert imported - dependencies - COMES_ALONG - {"sparring", "torch"} - sys.stdlib_module_names == set()
-    assert "torch" in extras and "torch" not in dependencies
+    assert imported - dependencies - COMES_ALONG - OPTIONAL - {"sparring"} - sys.stdlib_module_names == set()
+    assert extras >= OPTIONAL and not OPTIONAL & dependencies
     assert extras - TOOLS - modules_named("src", "tests", "benchmarks") == set()
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "shares": "show or set how often a run's learner meets whom",
     "defeats": "list the defeats that a run tries again, and draw one as a GIF",
     "replay": "play one game with a run's learners and draw it as a GIF",
+    "export": "write a player for programs without Sparring: safetensors and a card, PyTorch, ONNX",
     "games": "list the games, or describe one; of one of your own, check the contract",
     "new-game": "write a commented game to start from, with a test",
     "bench": "measure steps per second: the game alone, and training",
