@@ -8,14 +8,17 @@ runs/a:mixture              what PSRO gives: a past player drawn before each gam
 runs/a@100   runs/a#3       as it was after iteration 100; of seed 3. All go together: runs/a:prey@100#3
 runs/a@all   runs/a#all     at every kept checkpoint; of every seed
 players/old.safetensors     a player package
+mine.json                   a network from PyTorch: its card, with the weights beside it (from_torch)
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, RunError, unknown
@@ -43,6 +46,7 @@ from sparring.players.checkpointed import (
     weights_of,
 )
 from sparring.players.claims import check_claims, filled, net_of
+from sparring.players.from_torch import TorchCard, read_card, read_network
 from sparring.setup.config import RunConfig
 from sparring.setup.line_up import line_up
 from sparring.setup.named_arrays import to_arrays
@@ -111,7 +115,7 @@ def entrant(text: str, game: Game, game_name: str = "") -> Entrant:
     if path.suffix == SUFFIX or path.is_file():
         if not path.exists():
             raise no_player(text, game)
-        return from_package(path, game, game_name)
+        return from_file(path, game, game_name)
     return from_run(source_of(text, game), game, game_name)
 
 
@@ -120,8 +124,11 @@ def game_of(texts: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
     for text in texts:
         path = Path(text.removesuffix(ALL))
         if path.is_file():
-            arrays, meta = read_package(path)
-            check_claims(path, meta, arrays)
+            card = read_card(path)
+            if isinstance(card, TorchCard):
+                return card.game, card.options
+            arrays, meta = read_package(card)
+            check_claims(card, meta, arrays)
             return meta.game, meta.options
         if place := folder_of(text):
             config = load_toml(RunConfig, RunDir.open(place).config_path)
@@ -232,18 +239,30 @@ def mixture_of(run: RunDir, checkpoint: Checkpoint, place: int, spec: GameSpec, 
     return Mixture.make(policies, list(paths.values()))
 
 
+def from_file(path: Path, game: Game, game_name: str = "") -> Entrant:
+    card = read_card(path)
+    if not isinstance(card, TorchCard):
+        return from_package(card, game, game_name)
+    check_same_game(str(path), card.game, card.options, game, game_name)
+    return entrant_of(path, *read_network(path, card, game.spec), game.spec)
+
+
 def from_package(path: Path, game: Game, game_name: str = "") -> Entrant:
     arrays, meta = read_package(path)
     check_claims(path, meta, arrays)
     check_same_game(str(path), meta.game, meta.options, game, game_name)
-    net = net_of(path, meta)
-    sides = meta.sides or tuple(range(game.spec.sides))
-    if not set(sides) <= set(range(game.spec.sides)):
-        raise RunError(f"{path} says it drives the sides {list(sides)} of {game.spec.sides}. Get another copy.")
-    policy = filled(game.spec, net, arrays, str(path), meta.members)
     run = f"{path.absolute().parent.parent.name}:" if path.absolute().parent.name == PLAYERS else ""
     old = () if has_checksum(path) else (f"{path} is of an early format without a checksum: damage would not be seen.",)
-    return Entrant(run + path.stem, policy, "package", sides, meta, old)
+    return replace(entrant_of(path, arrays, meta, game.spec), name=run + path.stem, remarks=old)
+
+
+def entrant_of(path: Path, arrays: Mapping[str, np.ndarray], meta: PlayerMeta, spec: GameSpec) -> Entrant:
+    """A player as a file has it, for a game that it was found to fit."""
+    sides = meta.sides or tuple(range(spec.sides))
+    if not set(sides) <= set(range(spec.sides)):
+        raise RunError(f"{path} says it drives the sides {list(sides)} of {spec.sides}. Get another copy.")
+    policy = filled(spec, net_of(path, meta), arrays, str(path), meta.members)
+    return Entrant(path.stem, policy, "package", sides, meta)
 
 
 def save_entrant(player: Entrant, path: str | Path) -> Path:
