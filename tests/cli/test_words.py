@@ -43,7 +43,8 @@ def test_a_flag_of_another_library_is_answered_with_ours(sparring, theirs, ours)
     [
         ("train kuhn --batch-size 64", "--minibatches (the number of parts"),
         ("train kuhn --lstm", "--memory (with the value lstm)"),
-        ("train kuhn --wandb", "Nothing is sent anywhere: metrics.jsonl"),
+        ("train kuhn --wandb", "--track (with the value wandb)"),
+        ("train kuhn --wandb-entity me", "Nothing is sent anywhere"),
         ("train kuhn --capture-video", "sparring replay RUN"),
         ("train kuhn --total-step 3", "Did you mean --total-steps?"),
         ("train kuhn --smoothness 3", "Unknown flag --smoothness. All flags: sparring train --help-all"),

@@ -11,6 +11,7 @@ from sparring.cli.notes import note, note_damage
 from sparring.cli.own_code import CodeConfig, admit
 from sparring.cli.signals import heard
 from sparring.cli.watch import Watch
+from sparring.store.trackers import Tracker
 
 if TYPE_CHECKING:  # help answers without jax
     from sparring.setup.build import Built
@@ -35,6 +36,8 @@ class Resume:
     keep them as they were planned, to hold their last values. Default: stretch, or as the run was resumed before."""
     eval_games: Annotated[int | None, tyro.conf.arg(help_behavior_hint="")] = None
     """Games of each line-up in the evaluations still to come, 0: none. Default: as planned."""
+    track: tuple[Tracker, ...] = ()
+    """Also keep metrics in the run's folder `tracking` as: csv, tensorboard, wandb (offline, extra wandb)."""
     quiet: bool = False
     """Print no progress."""
     json: bool = False
@@ -83,7 +86,7 @@ def command(words: list[str]) -> int:
     with heard(as_json=arguments.json) as wishes, watch.bar:
         summary = resume(
             arguments.run, total_steps=total_steps, **asked,
-            on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save,
+            on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save, track=arguments.track,
         )  # fmt: skip
     return finish.conclude(arguments.run, summary, as_json=arguments.json)
 

@@ -24,6 +24,7 @@ from sparring.recipes.catalogue import RECIPES
 from sparring.recipes.defaults import PRESET, opposed, preset_for, spec_of, suited
 from sparring.recipes.self_play import SELF_PLAY, apply
 from sparring.setup.config import OPPOSING, RunConfig
+from sparring.store.trackers import Tracker
 
 AUTO = "auto"
 SLOWNESS = {"shadow_tau", "shadow_half_life"}
@@ -80,6 +81,8 @@ class Train:
     """With --from, go on with that optimiser's state."""
     keep_normaliser: bool = True
     """With --from, keep that player's observation statistics."""
+    track: tuple[Tracker, ...] = ()
+    """Also keep metrics in the run's folder `tracking` as: csv, tensorboard, wandb (offline, extra wandb)."""
     quiet: bool = False
     """Print no progress."""
     json: bool = False
@@ -131,7 +134,7 @@ def command(words: list[str]) -> int:
     with heard(as_json=arguments.json) as wishes, watch.bar:
         summary = start(
             config, path, force=arguments.force, warm=warm,
-            on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save,
+            on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save, track=arguments.track,
         )  # fmt: skip
     return finish.conclude(path, summary, as_json=arguments.json)
 

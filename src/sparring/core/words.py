@@ -54,6 +54,7 @@ _CALLED = {
     "runs": "log_dir logdir run_dir output_dir storage_path",
     "from_": "model_dir load_model restore",
     "quiet": "verbose",
+    "track": "wandb use_wandb tensorboard tensorboard_log",
 }
 """The name here, and those of others."""
 _OURS = {theirs: ours for ours, names in _CALLED.items() for theirs in names.split()}
@@ -71,16 +72,31 @@ _REMARKS = {
     "use_huber_loss": "with the value huber",
     **dict.fromkeys(("cuda", "gpu", "use_gpu"), "with the value gpu"),
     "verbose": "the other way round",
+    **dict.fromkeys(("wandb", "use_wandb"), "with the value wandb"),
+    **dict.fromkeys(("tensorboard", "tensorboard_log"), "with the value tensorboard"),
 }
 """What else is to be known of some of them."""
 _NOT_HERE = {
-    "wandb track use_wandb wandb_project_name wandb_entity tensorboard tensorboard_log": "Nothing is sent anywhere: "
-    "metrics.jsonl, curves.png and report.html in the run's folder show what a run did",
+    "wandb_project_name wandb_entity": "Nothing is sent anywhere: --track wandb keeps a run in its folder, and "
+    "wandb sync asks for project and entity",
     "capture_video render use_render save_gifs": "Games are drawn afterwards: sparring replay RUN",
     "seed_everything torch_deterministic cuda_deterministic": "A run repeats itself by its seed as it is",
 }
 _ANSWERS = {name: answer for names, answer in _NOT_HERE.items() for name in names.split()}
-FLAGS = ("preset", "self_play", "recipe", "config", "name", "runs", "force", "quiet", "json", "device", "threads")
+FLAGS = (
+    "preset",
+    "self_play",
+    "recipe",
+    "config",
+    "name",
+    "runs",
+    "force",
+    "quiet",
+    "track",
+    "json",
+    "device",
+    "threads",
+)
 """Flags of training that are no settings of a run, and so in no file of them."""
 
 

@@ -11,6 +11,7 @@ players/         past selves and guests, one package each
 commands/        what people asked of the run while it went on
 replays/         games as GIFs, and their scenes
 not_finite/      minibatches that could not be learned from and worlds that went wrong, where there were any
+tracking/        metrics in the forms of other tools, where they were asked for
 report.html      the page that tells what happened
 writer.lock      held by the process that writes
 """
@@ -136,7 +137,7 @@ class RunDir:
     def write_manifest(self, facts: Mapping[str, Any]) -> None:
         """Replace the manifest, whole; the format is added."""
         header = {"format": FORMAT, "format_version": FORMAT_VERSION}
-        manifest = {**header, **_json_ready(facts), **header}
+        manifest = {**header, **json_ready(facts), **header}
         self.write_text(self.manifest_path, json.dumps(manifest, indent=2) + "\n")
 
     def read_manifest(self) -> Manifest:
@@ -204,7 +205,7 @@ class RunDir:
             results.forget_last_evaluation(iteration)
 
     def _append(self, path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
-        text = "".join(json.dumps(_json_ready(line), allow_nan=False) + "\n" for line in lines)
+        text = "".join(json.dumps(json_ready(line), allow_nan=False) + "\n" for line in lines)
         with self._writes(path, needed=len(text)):
             append_whole(path, text.encode())
 
@@ -252,14 +253,14 @@ def _nearest_run(path: Path) -> str:
     return f"There are {len(runs)} runs in {parent}: check the name." if runs else f"There are no runs in {parent}."
 
 
-def _json_ready(value: Any) -> Any:
+def json_ready(value: Any) -> Any:
     """Plain data for JSON. Floats keep all their digits; those that are not finite, which JSON lacks, become null."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _json_ready(item) for key, item in value.items()}
+        return {str(key): json_ready(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_json_ready(item) for item in value]
+        return [json_ready(item) for item in value]
     return value

@@ -1,7 +1,7 @@
 """Writes down what happens in a run: metrics, events, notices, results, and minibatches that were not finite."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,8 @@ class Recorder:
     built: Built
     run: RunDir
     results: Results
+    told: Callable[[Sequence[Mapping[str, Any]]], None] = lambda _: None
+    """Hears every line of metrics after it is written."""
     waiting: list[ResultRow] = field(default_factory=list)
     since: float = field(default_factory=time.monotonic)
     noticed: list[dict[str, Any]] = field(default_factory=list)
@@ -50,7 +52,7 @@ class Recorder:
         found = notices(self.built, iteration, lines) + trend_notices(self.built, iteration, lines, self.run.metrics)
         new = unsaid(found, self.noticed)
         self.noticed += new
-        self.run.append_metrics([*lines, *new])
+        self.write([*lines, *new])
         for line in new:
             if line["notice"] == "not_finite":
                 self.dump(line, report)
@@ -71,7 +73,7 @@ class Recorder:
             for event in events
             if event.told
         ]
-        self.run.append_metrics([{"kind": "event", "iteration": iteration, **line} for line in told])
+        self.write([{"kind": "event", "iteration": iteration, **line} for line in told])
 
     def dump(self, line: dict[str, Any], report: Report) -> None:
         """Keep the minibatch that was not finite, for somebody to look at."""
@@ -104,7 +106,11 @@ class Recorder:
         if 0 < iteration == self.built.iterations - 1:
             scores = score_sides(self.built.game.spec, teams, games, self.built.plan.seating.seats_of_side)
             found += unsaid(gain_notices(self.built, iteration, scores, exact, self.run.metrics()), self.noticed)
-        self.run.append_metrics([*found, *lines])
+        self.write([*found, *lines])
+
+    def write(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        self.run.append_metrics(lines)
+        self.told(lines)
 
     def flush(self) -> None:
         self.results.append(self.waiting)

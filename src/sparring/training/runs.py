@@ -26,6 +26,7 @@ from sparring.setup.rows import in_front
 from sparring.store.checkpoints import Checkpoint
 from sparring.store.manifest import manifest_facts
 from sparring.store.run_dir import RunDir
+from sparring.store.trackers import check_trackers
 from sparring.training.audit import audited, results_lost
 from sparring.training.notices import EVERYBODY, noticed
 from sparring.training.opposition import Opposition
@@ -49,6 +50,7 @@ def start(
 
     A `game` of one's own need not be registered; the config then only names it.
     """
+    check_trackers(watching.get("track", ()))
     built = build(config, game=game)
     config, state = built.config, first_state(built)
     if warm is not None:
@@ -77,6 +79,7 @@ def resume(
 
     With other steps schedules are stretched to the new length, or kept at the old one; None: as the run did before.
     """
+    check_trackers(watching.get("track", ()))
     run = RunDir.open(path)
     if gone := lost_checkpoints(run, load_toml(RunConfig, run.config_path)):
         raise RunError(gone)

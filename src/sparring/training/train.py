@@ -1,7 +1,7 @@
 """The loop. It reads as the method section of a paper: play and learn, record, evaluate, save."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypedDict, Unpack
@@ -20,6 +20,7 @@ from sparring.setup.rows import in_front
 from sparring.store.checkpoints import save
 from sparring.store.results import Results
 from sparring.store.run_dir import RunDir
+from sparring.store.trackers import Tracker, tracking
 from sparring.training.apply import applied
 from sparring.training.control import Control, together
 from sparring.training.keeping import keep_players, read_past, restore_players
@@ -48,6 +49,8 @@ class Watching(TypedDict, total=False):
     should_stop: Callable[[], bool]
     should_save: Callable[[], bool]
     """A checkpoint beside the usual ones."""
+    track: Collection[Tracker]
+    """Tools that are handed every line of metrics (store/trackers)."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,11 @@ def train(
 ) -> Summary:  # fmt: skip
     """Train from iteration `start` to the end of the config, or until `should_stop`; always leaves a checkpoint. From
     the end on, only the final evaluation is left."""
-    with Results(run.results_path) as results:
+    track = watching.pop("track", ())
+    with Results(run.results_path) as results, tracking(run, track) as told:
         opposition = opposition or Opposition.begin(built)
         restore_players(run, opposition, state, start)
-        recorder, population = Recorder(built, run, results), population or Population.begin(built)
+        recorder, population = Recorder(built, run, results, told), population or Population.begin(built)
         return Training(recorder, opposition, population, state, **watching).loop(start)
 
 
