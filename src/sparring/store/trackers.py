@@ -141,7 +141,7 @@ class Wandb:
 
 
 def numbers(line: Mapping[str, Any]) -> dict[str, float]:
-    """The metrics of a line, those of evaluations marked as such; null stands for what is not finite, and is left out."""
+    """The metrics of a line, those of evaluations marked as such; null, what is not finite, is left out."""
     before = "eval/" if line["kind"] == "eval" else ""
     return {f"{before}{key}": float(line[key]) for key in line if key not in PLACE and line[key] is not None}
 

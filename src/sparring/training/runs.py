@@ -31,7 +31,7 @@ from sparring.training.audit import audited, results_lost
 from sparring.training.notices import EVERYBODY, noticed
 from sparring.training.opposition import Opposition
 from sparring.training.population import Population
-from sparring.training.train import Summary, Watching, train
+from sparring.training.train import Summary, Tracked, train
 from sparring.training.warm_start import WarmStart, warmed
 
 Schedules = Literal["stretch", "keep"]
@@ -44,7 +44,7 @@ def start(
     force: bool = False,
     warm: WarmStart | None = None,
     game: Game | None = None,
-    **watching: Unpack[Watching],
+    **watching: Unpack[Tracked],
 ) -> Summary:
     """Train a new run. All that can be wrong with the config is found before the directory is made.
 
@@ -72,7 +72,7 @@ def resume(
     schedules: Schedules | None = None,
     eval_games: int | None = None,
     game: Game | None = None,
-    **watching: Unpack[Watching],
+    **watching: Unpack[Tracked],
 ) -> Summary:
     """Go on from the newest checkpoint, bit for bit as if nothing had happened; more steps may be asked for, and
     another number of games in evaluations. A run that lacks its final evaluation alone is evaluated.

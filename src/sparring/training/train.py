@@ -49,6 +49,9 @@ class Watching(TypedDict, total=False):
     should_stop: Callable[[], bool]
     should_save: Callable[[], bool]
     """A checkpoint beside the usual ones."""
+
+
+class Tracked(Watching, total=False):
     track: Collection[Tracker]
     """Tools that are handed every line of metrics (store/trackers)."""
 
@@ -71,11 +74,11 @@ class Summary:
 
 def train(
     built: Built, run: RunDir, state: TrainState, *, opposition: Opposition | None = None,
-    population: Population | None = None, start: int = 0, **watching: Unpack[Watching],
+    population: Population | None = None, start: int = 0, track: Collection[Tracker] = (),
+    **watching: Unpack[Watching],
 ) -> Summary:  # fmt: skip
     """Train from iteration `start` to the end of the config, or until `should_stop`; always leaves a checkpoint. From
     the end on, only the final evaluation is left."""
-    track = watching.pop("track", ())
     with Results(run.results_path) as results, tracking(run, track) as told:
         opposition = opposition or Opposition.begin(built)
         restore_players(run, opposition, state, start)
