@@ -8,7 +8,8 @@ from io import StringIO
 import pytest
 
 from sparring.cli.child import Ended, run_child
-from sparring.cli.compare import settled, split
+from sparring.cli.compare import Compare, settled
+from sparring.cli.flags import split
 from sparring.cli.main import INTERRUPTED, STOPPED, main
 
 GAME = "matrix:rock_paper_scissors"
@@ -148,7 +149,8 @@ def test_a_comparison_ends_as_the_training_ended_that_a_signal_reached(
 def test_words_are_shared_but_for_those_of_the_command_itself():
     own, shared = split(
         ["kuhn", "--regimes", "naive", "pool", "--worlds", "8", "--json", "--games=4", "--eval-first", "--out", "a",
-         "--no-compile-cache", "--guests", "x", "y", "--threads", "1", "--survival", "-5"]
+         "--no-compile-cache", "--guests", "x", "y", "--threads", "1", "--survival", "-5"],
+        Compare,
     )  # fmt: skip
     assert own == ["--regimes", "naive", "pool", "--json", "--games=4", "--out", "a", "--no-compile-cache",
                    "--threads", "1"]  # fmt: skip

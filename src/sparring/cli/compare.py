@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
 
 from sparring.cli import own_code, signals
 from sparring.cli.child import Ended, run_child
-from sparring.cli.flags import named, parse
+from sparring.cli.flags import named, parse, split
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.main import STOPPED
 from sparring.cli.train import Train, flagged, names_game, plain_name, ready_made
@@ -95,7 +95,7 @@ class Plan:
 
 
 def command(words: list[str]) -> int:
-    own, shared = split(words)
+    own, shared = split(words, Compare)
     arguments = parse(Compare, own, command="compare", examples=EXAMPLES)
     if "--regimes" in own and not arguments.regimes:
         raise ConfigError(f"--regimes names nobody. Leave it out, or name some of {', '.join(SELF_PLAY)}.")
@@ -116,28 +116,6 @@ def command(words: list[str]) -> int:
     write(plan.out / PICTURE, comparison_picture(comparison))
     print(json_text.dumps({**found, "out": str(plan.out)})) if arguments.json else tell(comparison, plan.out)
     return 0
-
-
-def split(words: list[str]) -> tuple[list[str], list[str]]:
-    """The words of this command's own flags, and those that every training gets."""
-    kinds = {**get_type_hints(Compare), **get_type_hints(MachineConfig), **get_type_hints(own_code.CodeConfig)}
-    own: tuple[list[str], list[str]] = ([], [])
-    takes, to = 0.0, 1
-    for word in words:
-        if word.startswith("-") and not word[1:2].isdigit():
-            name = word.partition("=")[0].lstrip("-").replace("-", "_")
-            kind = kinds.get(name.removeprefix("no_"))
-            to = 0 if kind is not None or name in ("help", "help_all", "h") else 1
-            takes = (
-                0 if kind is bool or "=" in word or kind is None else float("inf") if name in ("regimes", "code") else 1
-            )
-            own[to].append(word)
-            continue
-        if to == 0 and takes <= 0:
-            to = 1
-        takes -= 1
-        own[to].append(word)
-    return own
 
 
 def agreed(arguments: Compare, shared: list[str]) -> Plan:

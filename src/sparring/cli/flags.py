@@ -5,9 +5,10 @@ A command of many flags names the usual ones: --help shows these, --help-all sho
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, make_dataclass
+from math import inf
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
@@ -140,11 +141,36 @@ def check_known(kind: type, words: Sequence[str], command: str) -> None:
 
 def _flags(kind: type) -> Iterator[str]:
     """The names of all flags, those of tables within included."""
+    return (name for name, _ in _hints(kind))
+
+
+def split(words: Sequence[str], kind: type) -> tuple[list[str], list[str]]:
+    """The words of a command's own flags, and those that it hands on to `sparring train`."""
+    kinds, found = dict(_hints(kind)), ([], [])
+    takes, to = 0.0, 1
+    for word in words:
+        if word.startswith("-") and not word[1:2].isdigit():
+            name = word.partition("=")[0].lstrip("-").replace("-", "_")
+            hint = kinds.get(name.removeprefix("no_"))
+            to = 0 if hint is not None or name in ("help", "help_all", "h") else 1
+            many = get_origin(hint) is tuple
+            takes = 0 if hint is bool or "=" in word or hint is None else inf if many else 1
+            found[to].append(word)
+            continue
+        if to == 0 and takes <= 0:
+            to = 1
+        takes -= 1
+        found[to].append(word)
+    return found
+
+
+def _hints(kind: type) -> Iterator[tuple[str, Any]]:
+    """Names and types of all flags, those of tables within included."""
     for name, hint in get_type_hints(kind).items():
         if is_dataclass(hint) and hint is not Schedule:
-            yield from _flags(hint)  # type: ignore[arg-type]
+            yield from _hints(hint)  # type: ignore[arg-type]
         else:
-            yield name.strip("_")
+            yield name.strip("_"), hint
 
 
 def _flag(name: str) -> str:

@@ -16,6 +16,7 @@ COMMANDS = {
     "exploit": "say how much can be won of a run's policy, exactly or by training against it",
     "tournament": "let runs, packages and bots meet each other, and rank them",
     "compare": "train several regimes with one budget, let all meet, and say which helps",
+    "sweep": "search for settings: many trainings, each with what those before suggest (Optuna)",
     "pool": "list whom a run's learner meets, add guests, remove members",
     "shares": "show or set how often a run's learner meets whom",
     "defeats": "list the defeats that a run tries again, and draw one as a GIF",
