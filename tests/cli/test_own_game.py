@@ -130,7 +130,7 @@ def test_a_player_of_ones_own_game_meets_others_of_it_wherever_its_file_was(plac
 
     game = registry.make("dash.py:dash", seats=2)
     check_same_game("a run", "dash.py:dash", ("seats=2",), game, f"{place.resolve()}/dash.py:dash")
-    with pytest.raises(ConfigError, match="with features 5"):
+    with pytest.raises(ConfigError, match="with features 9"):
         check_same_game("a run", "dash.py:dash", (), game, "dash.py:dash")
     with pytest.raises(ConfigError, match="plays dash\\.py:run, not"):
         check_same_game("a run", "dash.py:run", (), game, "dash.py:dash")
@@ -238,7 +238,7 @@ def test_games_of_installed_packages_are_listed_and_need_not_be_named_again(spar
     registry.installed.cache_clear()
     try:
         told = json.loads(sparring("games", "--json").out)
-        assert told["lane"].startswith("Runners walk") and "poker" in told["kuhn"], "ours keep their names"
+        assert told["lane"].startswith("Runners walk or sprint") and "poker" in told["kuhn"], "ours keep their names"
         assert "The installed game 'ill' cannot be loaded: No module named 'nowhere'" in told["ill"]
         assert "cannot be loaded" in sparring("train", "ill").sentence()
         assert "runner_0" in sparring("games", "lane").out
