@@ -102,7 +102,7 @@ def test_a_run_never_makes_code_run_by_itself(sparring, place, command):
     assert not trace.exists()
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("exploit", "resume")])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "resume"])
 def test_every_command_goes_on_with_a_run_whose_code_is_named(sparring, place, command):
     said = sparring(*COMMANDS[command].split(), "--code", place / "dash.py")
     assert said.code == 0 and "is not the code" not in said.err, said.err
@@ -123,6 +123,25 @@ def test_a_folder_is_trusted_when_somebody_says_so(sparring, place):
     trace = spied(place / "dash.py")
     said = sparring("eval", "runs/dash-1", "--games", "2", "--trust")
     assert said.code == 0 and trace.exists() and "note: dash.py is not the code" in said.err
+
+
+BOT = """
+import jax.numpy as jnp
+
+def rest(features_NF, legal_NA):
+    tired_N = features_NF[:, 1] > 0.5
+    return jnp.stack([jnp.where(tired_N, 9.0, 0.0), jnp.where(tired_N, 0.0, 9.0)], axis=1)
+"""
+
+
+def test_a_bot_of_ones_own_is_a_player_like_any_other(sparring, place):
+    """Who sprints when fresh and walks when tired never falls, and arrives before who walks."""
+    (place / "bots.py").write_text(BOT)
+    said = sparring("eval", "runs/dash-1", "--against", "bots.py:rest", "--games", 2, "--code", "dash.py", "--json")
+    assert {row["opponents"] for row in json.loads(said.out)["against"]} == {"bots.py:rest"}
+    words = ("tournament", "bots.py:rest", "walker", "--game", "dash.py:dash", "--options", "seats=2", "--json")
+    told = json.loads(sparring(*words, "--games", 8).out)
+    assert told["payoff"]["names"] == ["bots.py:rest", "walker"] and told["payoff"]["won"] == [[0, 8], [0, 0]]
 
 
 def test_a_player_of_ones_own_game_meets_others_of_it_wherever_its_file_was(place):
