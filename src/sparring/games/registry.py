@@ -99,7 +99,7 @@ class Description:
 
 @cache
 def installed() -> dict[str, EntryPoint]:
-    """Games of installed packages by name; whoever installs a package lets it run, and ours keep their names."""
+    """Games of installed packages by name; installing a package lets it run. Ours keep their names."""
     return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in GAMES}
 
 
