@@ -3,9 +3,11 @@
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from sparring.core.errors import ConfigError, GameError, unknown
@@ -64,6 +66,13 @@ line of its docstring describes the game. Of a family of games that one function
 each is "module:function:variant": the function gets the variant before its options, and `variant_line(variant)` of its
 module, if there is one, says what is its own."""
 
+OUTSIDE = {
+    "gymnasium": "sparring.games.outside:gymnasium",
+    "pettingzoo": "sparring.games.outside:pettingzoo",
+}
+"""Environments of other people: the word before the first colon to "module:function". The rest of the name is given to
+the function before its options; options that its signature does not name are the environment's own."""
+
 MANY = 6
 """Variants of one function beyond which a list of games has one row for them."""
 WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -84,6 +93,8 @@ class Description:
     name: str
     line: str
     options: tuple[Option, ...]
+    open: bool = False
+    """Other options are handed on to an environment of somebody else."""
 
     def __str__(self) -> str:
         return "\n".join([f"{self.name}: {self.line}", *(f"  {option}" for option in self.options)])
@@ -116,8 +127,11 @@ def overview() -> dict[str, tuple[str, ...]]:
 
 def make(name: str, **options: Any) -> "Game":
     """The game of that name. Options are checked against the types of its function's signature."""
-    known = {option.name: option for option in describe(name).options}
+    description = describe(name)
+    known = {option.name: option for option in description.options}
     for key, value in options.items():
+        if key not in known and description.open:
+            continue
         if key not in known:
             raise ConfigError(unknown(f"option of game {name!r}", key, known))
         options[key] = _checked(name, known[key], value)
@@ -131,9 +145,10 @@ def describe(name: str) -> Description:
     """One line on the game, and its options with types and defaults; `str` of it is a text for people."""
     function, variant = _load(name)
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[len(variant) :]
-    own = getattr(import_module(GAMES[name].partition(":")[0]), "variant_line", None) if variant else None
+    own = getattr(sys.modules[function.__module__], "variant_line", None) if variant else None
     line = " ".join((common_line(name), *(map(own, variant) if own else ())))
-    return Description(name, line, tuple(Option(p.name, p.annotation, p.default) for p in parameters))
+    named = tuple(Option(p.name, p.annotation, p.default) for p in parameters if p.kind is not p.VAR_KEYWORD)
+    return Description(name, line, named, open=len(named) < len(parameters))
 
 
 def common_line(name: str) -> str:
@@ -143,17 +158,18 @@ def common_line(name: str) -> str:
 
 def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
     """Options of a game from words like "agents=4", typed by the game's signature."""
-    known = {option.name: option for option in describe(name).options}
+    description = describe(name)
+    known = {option.name: option for option in description.options}
     options: dict[str, Any] = {}
     for word in words:
         key, equals, text = word.partition("=")
         if not equals:
             raise ConfigError(f"An option of a game is written name=value, found {word!r}. {_example(known)}")
-        if key not in known:
+        if key not in known and not description.open:
             raise ConfigError(unknown(f"option of game {name!r}", key, known))
         if key in options:
             raise ConfigError(f"Option {key!r} of game {name!r} is given twice: keep one.")
-        options[key] = _parsed(name, known[key], text)
+        options[key] = _parsed(name, known[key], text) if key in known else _guessed(text)
     return options
 
 
@@ -196,6 +212,10 @@ def _in_module_of(game: "Game", name: str) -> Callable | None:
 
 def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
     """The function that makes a game, and the variant it is called with, if it has any."""
+    family, _, rest = name.partition(":")
+    if family in OUTSIDE and rest:
+        module, function = OUTSIDE[family].split(":")
+        return getattr(import_module(module), function), (rest,)
     if name not in GAMES:
         raise GameError(_refusal(name))
     module, function, *variant = GAMES[name].split(":", 2)
@@ -237,6 +257,15 @@ def _parsed(name: str, option: Option, text: str) -> Any:
         return _checked(name, option, option.type(text) if option.type in (int, float) else text)
     except (ValueError, KeyError):
         raise ConfigError(_mismatch(name, option, text)) from None
+
+
+def _guessed(text: str) -> int | float | bool | str:
+    """A value whose type nobody says: a number, true or false, or a word."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            value = kind(text)
+            return value if isfinite(value) else text
+    return {"true": True, "false": False}.get(text.lower(), text)
 
 
 def _mismatch(name: str, option: Option, found: Any) -> str:

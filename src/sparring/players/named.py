@@ -252,7 +252,7 @@ def check_same_game(source: str, name: str, options: tuple[str, ...], game: Game
     """Refuse a player of another game: by its name, then by what it sees and does."""
     if game_name and name != game_name:
         raise ConfigError(f"{source} plays {name}, not {game_name}. Choose players of one game.")
-    if name not in registry.GAMES:
+    if name not in registry.GAMES or game.spec.outside:
         return
     try:
         theirs = registry.make(name, **registry.parse_options(name, options)).spec
