@@ -122,14 +122,12 @@ def test_looking_twice_shows_the_same_and_a_finished_game_is_played_no_more(open
     duel = opened(DUEL)
     once, twice = begin(duel, 3, 4), begin(duel, 3, 4)
     assert np.array_equal(once["features"], twice["features"])
-    for _ in range(4):
-        row = duel.step(tokens(3, 4), *choices(duel, (0, 0), (0, 0)))
-    assert row["over"].all() and not duel.slot_of
-    again = duel.look(tokens(3, 4), np.asarray([True, False]))  # within an evaluation: nobody looks at it any more
-    assert (
-        not again["present"].any()
-        and not np.isnan(duel.step(tokens(3, 4), *choices(duel, (0, 0), (0, 0)))["reward"]).any()
-    )
+    with duel.once():
+        for _ in range(4):
+            row = duel.step(tokens(3, 4), *choices(duel, (0, 0), (0, 0)))
+        assert row["over"].all() and not duel.slot_of
+        assert not begin(duel, 3, 4)["present"].any()
+        assert not np.isnan(duel.step(tokens(3, 4), *choices(duel, (0, 0), (0, 0)))["reward"]).any()
     assert np.array_equal(begin(duel, 3, 4)["features"], once["features"]), "another evaluation plays it again"
 
 

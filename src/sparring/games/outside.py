@@ -5,7 +5,8 @@ Programs reach the workers by callbacks, one for all worlds at once. These run N
 JAX, so a program cannot wait for itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from math import prod
 from typing import Any, Literal, NamedTuple
@@ -74,6 +75,15 @@ def check_outside(game: Game) -> None:
     leases = leases_in(game)
     if leases is not None and leases.pool.trouble is not None:
         raise leases.pool.trouble
+
+
+@contextmanager
+def each_game_once(game: Game) -> Iterator[None]:
+    """For evaluations, whose programs must be done within: no environment plays what nobody looks at."""
+    leases = leases_in(game)
+    with nullcontext() if leases is None else leases.once():
+        yield
+    check_outside(game)
 
 
 def blank(spec: GameSpec) -> Observation:

@@ -8,6 +8,8 @@ its worker ended, is lost: its reward is NaN, and the trainer leaves it out.
 import threading
 import time
 from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from statistics import median
 
@@ -21,8 +23,6 @@ from sparring.workers.source import Source
 
 SEEN = ("features", "legal", "present", "acting")
 STEPPED = (*SEEN, "reward", "left", "over", "cut", "outcome", "count")
-REMEMBERED = 65_536
-"""Games whose end is remembered: evaluations go on from starts that they have played, and nobody looks at those."""
 
 
 class Leases:
@@ -32,7 +32,8 @@ class Leases:
         self.pool = pool
         self.slot_of: OrderedDict[int, int] = OrderedDict()
         self.stepped: set[int] = set()
-        self.over: OrderedDict[int, None] = OrderedDict()
+        self.over: set[int] | None = None
+        """Where every game is played once, those that are over."""
         self.free: list[int] = []
         self.made = 0
         self.lock = threading.Lock()
@@ -52,10 +53,7 @@ class Leases:
         """What is seen of games that begin; rows of others are blank. Looking twice shows the same."""
         with self.lock:
             began, tokens = time.perf_counter(), tokens_of(token_VX)
-            if fresh_V.all():  # a beginning: an evaluation may repeat games of an earlier one
-                for token in tokens:
-                    self.over.pop(token, None)
-            wanted = [i for i in np.flatnonzero(fresh_V) if tokens[i] not in self.over]
+            wanted = [i for i in np.flatnonzero(fresh_V) if tokens[i] not in (self.over or ())]
             new = [i for i in wanted if tokens[i] not in self.slot_of or tokens[i] in self.stepped]
             self.begin([tokens[i] for i in new])
             found = self.blank(len(tokens), SEEN)
@@ -64,7 +62,7 @@ class Leases:
             return found
 
     def step(self, token_VX: np.ndarray, discrete: np.ndarray, continuous: np.ndarray) -> dict[str, np.ndarray]:
-        """One step of every game that is under way. Of one that is over and was looked at no more, nothing comes."""
+        """One step of every game that is under way."""
         with self.lock:
             began, tokens = time.perf_counter(), tokens_of(token_VX)
             playing = [i for i, token in enumerate(tokens) if token in self.slot_of]
@@ -76,7 +74,8 @@ class Leases:
             self.stepped.update(tokens[i] for i in playing)
             found = self.blank(len(tokens), STEPPED)
             self.fill(found, [i for i in playing if tokens[i] in self.slot_of], tokens)
-            lost = [i for i, token in enumerate(tokens) if token not in self.slot_of and token not in self.over]
+            known = self.slot_of.keys() | (self.over or set())
+            lost = [i for i, token in enumerate(tokens) if token not in known]
             found["reward"][lost] = np.nan
             for i in np.flatnonzero(found["over"] | found["cut"]):
                 self.finish(tokens[i])
@@ -128,9 +127,8 @@ class Leases:
         slot = self.slot_of.pop(token)
         self.free.append(slot)
         self.stepped.discard(token)
-        self.over[token] = None
-        while len(self.over) > REMEMBERED:
-            self.over.popitem(last=False)
+        if self.over is not None:
+            self.over.add(token)
         self.pool.workers[slot % len(self.pool.workers)].failures = 0
 
     def blank(self, count: int, names: tuple[str, ...]) -> dict[str, np.ndarray]:
@@ -145,6 +143,16 @@ class Leases:
         slots = [self.slot_of[tokens[i]] for i in where]
         for name, array in found.items():
             array[where] = self.pool.rows[name][slots]
+
+    @contextmanager
+    def once(self) -> Iterator[None]:
+        """Within, a game that is over is not played again. Evaluations look at the first game of each world, and go on
+        from the start they had until the longest is over: that costs nothing then."""
+        self.over = set()
+        try:
+            yield
+        finally:
+            self.over = None
 
     def news(self) -> list[str]:
         """What happened to workers since somebody last asked."""
