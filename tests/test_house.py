@@ -86,6 +86,7 @@ COMPILATIONS = {
     "games/social/test_social_seats.py": 260,
     "games/social/test_stag_hunt_game.py": 410,
     "games/test_contract.py": 610,
+    "games/test_jax_environments.py": 500,
     "games/test_kuhn.py": 180,
     "games/test_matrix.py": 280,
     "games/test_named_seats.py": 500,
@@ -163,10 +164,10 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 BUDGETS = {
-    "core": 1_200, "statistics": 350, "ratings": 1_000, "games": 11_850, "nets": 900, "league": 3_650, "play": 1_800,
+    "core": 1_200, "statistics": 350, "ratings": 1_000, "games": 12_350, "nets": 900, "league": 3_650, "play": 1_800,
     "store": 1_400, "learn": 1_700, "evaluation": 1_550, "setup": 1_900, "players": 850, "training": 2_500,
     "studies": 750, "reports": 2_150, "recipes": 850, "cli": 2_750, "bridges": 1_000,
-    "environments": 450, "workers": 1_050,
+    "environments": 450, "workers": 1_500,
 }  # fmt: skip
 """Lines of source that a room may have. One that outgrows them is a sign to look for the idea that is missing there."""
 
@@ -286,7 +287,7 @@ TOOLS = {"pytest-xdist", "ruff", "pyright", "import-linter", "pre-commit"}
 COMES_ALONG = {"ml_dtypes"}
 """Modules that are part of a dependency of ours: this one of jax."""
 
-OPTIONAL = {"torch", "pettingzoo", "gymnasium"}
+OPTIONAL = {"torch", "pettingzoo", "gymnasium", "pgx", "jaxmarl"}
 """Modules that only some uses need: they are in an extra."""
 
 

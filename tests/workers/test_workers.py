@@ -27,9 +27,9 @@ def opened() -> Iterator:
     """opened(name, workers=1, **settings) gives the games of an environment; its workers end with the test."""
     pools = []
 
-    def make(name: str, workers: int = 1, timeout: float = 20.0, **settings) -> Leases:
+    def make(name: str, workers: int = 1, timeout: float = 20.0, kind: str = "pettingzoo", **settings) -> Leases:
         own = {key: settings.pop(key) for key in ("sides", "positions", "longest", "infos") if key in settings}
-        pool = Pool(Source("pettingzoo", name, tuple(sorted(settings.items())), **own))
+        pool = Pool(Source(kind, name, tuple(sorted(settings.items())), **own))
         pools.append(pool)
         leases = Leases(pool)
         leases.staff(workers, timeout)
@@ -224,6 +224,38 @@ def test_an_environment_that_cannot_be_made_is_refused():
         _ = Pool(Source("pettingzoo", DUEL, (("colour", "red"),))).found
 
 
+def test_dictionaries_of_rllib_are_played_by_who_was_shown_something(opened):
+    relay = opened("toy_environments:Handover", kind="rllib", goal=3)
+    found = relay.pool.found
+    assert found.agents == ("judge", "left", "right") and found.in_turn and found.side_of_agent == (0, 1, 2)
+    seen = begin(relay, 1)
+    assert seen["acting"].tolist() == [[False, True, False]] == seen["present"].tolist()
+    rows = [relay.step(tokens(1), *choices(relay, (2, 2, 2))) for _ in range(3)]
+    assert [row["reward"][0].tolist() for row in rows] == [[0, 0, 0], [0, 0, 1], [1, 0, 0]]
+    assert [row["acting"][0].tolist() for row in rows[:2]] == [[False, False, True], [True, False, False]]
+    assert rows[1]["present"][0].all() and rows[1]["features"][0, :, 0].tolist() == [4.0, 0.0, 2.0], (
+        "what each saw last"
+    )
+    assert [bool(row["over"][0]) for row in rows] == [False, False, True] and not rows[2]["cut"][0]
+
+
+def test_a_team_of_smac_has_masks_falls_and_is_cut_by_its_limit(opened):
+    team = opened("toy_environments:FakeSmac", kind="smac", sides="all", health=6)
+    found = team.pool.found
+    assert (found.agents, found.side_of_agent, found.longest) == (("agent_0", "agent_1"), (0, 0), 6)
+    assert set(found.infos) >= {"battle_won", "dead_allies"}
+    seen = begin(team, 1)
+    assert seen["legal"].tolist() == [[[False, True, True]] * 2]
+    rows = [team.step(tokens(1), *choices(team, (2, 2))) for _ in range(4)]
+    assert [row["reward"][0].tolist() for row in rows] == [[2, 2], [2, 2], [1, 1], [1, 1]], "the fallen shoot no more"
+    assert rows[1]["legal"][0, 1].tolist() == [True, False, False] and rows[1]["acting"][0].tolist() == [True, False]
+    assert rows[1]["present"][0].all(), "and share what the team earns"
+    assert rows[3]["over"][0] and rows[3]["count"][0, 0, found.infos.index("battle_won")] == 1
+    begin(team, 2)
+    rows = [team.step(tokens(2), *choices(team, (1, 1))) for _ in range(6)]
+    assert rows[5]["cut"][0] and not rows[5]["over"][0] and not any(row["cut"][0] for row in rows[:5])
+
+
 def test_sides_are_found_by_names_and_rewards_or_as_said():
     mpe, board = ("adversary_0", "agent_0", "agent_1"), ("player_1", "player_2")
     team = ("walker_0", "walker_1")
@@ -253,11 +285,12 @@ def test_workers_load_no_jax_and_end_with_their_trainer():
     )
     here = Path(__file__).parent
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=here)
+    assert done.returncode == -9, done.stderr
     path, *pids = done.stdout.split()
     until = time.monotonic() + 10
     while time.monotonic() < until and any(map(alive, pids)):
         time.sleep(0.05)
-    assert done.returncode == -9 and not any(map(alive, pids)) and not Path(path).exists()
+    assert not any(map(alive, pids)) and not Path(path).exists()
 
 
 def alive(pid: str) -> bool:

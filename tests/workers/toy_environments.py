@@ -113,6 +113,68 @@ class Duel:
             os._exit(9)
 
 
+class Handover:
+    """RLlib's shape: "left" and "right" take turns to add their choice to a sum; who makes it 3 or more is paid. Agent
+    "judge" speaks once at the end. Spaces by agent, as a dictionary; "__all__" ends the game."""
+
+    def __init__(self, config: dict) -> None:
+        self.possible_agents = ["left", "right", "judge"]
+        self.goal = config.get("goal", 3)
+        self.observation_spaces = dict.fromkeys(self.possible_agents, spaces.Box(0, 10, (1,), np.float32))
+        self.action_spaces = dict.fromkeys(self.possible_agents, spaces.Discrete(3))
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[dict, dict]:
+        del seed, options
+        self.sum, self.turn = 0, "left"
+        return {"left": np.zeros(1, np.float32)}, {}
+
+    def step(self, actions: dict) -> tuple[dict, dict, dict, dict, dict]:
+        assert list(actions) == [self.turn], "only who was shown something acts"
+        if self.turn == "judge":
+            return {}, {"judge": 1.0}, {"__all__": True}, {"__all__": False}, {}
+        self.sum += actions[self.turn]
+        won = self.sum >= self.goal
+        pays = {self.turn: 1.0} if won else {}
+        self.turn = "judge" if won else {"left": "right", "right": "left"}[self.turn]
+        seen = {self.turn: np.asarray([self.sum], np.float32)}
+        return seen, pays, {"__all__": False}, {"__all__": False}, {}
+
+
+class FakeSmac:
+    """SMAC's interface: two marines, three actions (nothing, stop, shoot). The enemy falls after `health` shots; the
+    second marine falls in step 2. The team is paid 1 for a shot."""
+
+    def __init__(self, map_name: str = "2m", health: int = 4, limit: int = 6) -> None:
+        self.map_name, self.full, self.limit = map_name, health, limit
+
+    def get_env_info(self) -> dict:
+        return {"n_actions": 3, "n_agents": 2, "obs_shape": 2, "state_shape": 4, "episode_limit": self.limit}
+
+    def reset(self) -> tuple[list, list]:
+        self.now, self.health = 0, self.full
+        return self.get_obs(), [0.0] * 4
+
+    def get_obs(self) -> list:
+        return [np.asarray([self.now, self.health], np.float32) * self.alive(i) for i in range(2)]
+
+    def alive(self, marine: int) -> bool:
+        return marine == 0 or self.now < 2
+
+    def get_avail_actions(self) -> list:
+        return [[0, 1, 1] if self.alive(marine) else [1, 0, 0] for marine in range(2)]
+
+    def step(self, actions: list) -> tuple[float, bool, dict]:
+        for marine, action in enumerate(actions):
+            assert self.get_avail_actions()[marine][action], "SMAC refuses what is not available"
+        shots = sum(action == 2 for action in actions)
+        self.now, self.health = self.now + 1, self.health - shots
+        won = self.health <= 0
+        info = {"battle_won": won, "dead_allies": int(self.now >= 2)}
+        if self.now >= self.limit and not won:
+            info["episode_limit"] = True
+        return float(shots), won or self.now >= self.limit, info
+
+
 class NoAgents:
     possible_agents = ()
 

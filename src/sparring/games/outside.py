@@ -188,7 +188,7 @@ def outside(source: Source) -> Outside:
         longest=found.longest, in_turn=found.in_turn, zero_sum=found.zero_sum, score=found.score,
         seat_names=found.agents, counts=found.infos, outside=True, **alike,
     )  # fmt: skip
-    return Outside(spec, source)
+    return Outside(spec=spec, source=source)
 
 
 def action_of(found: Found) -> ActionSpec:
@@ -207,6 +207,19 @@ def pettingzoo(
 def gymnasium(environment: str, longest: int = 0, infos: str = "", **settings: Setting) -> Outside:
     """An environment of Gymnasium, by its id or as module:function. Further options are its own."""
     return outside(Source("gymnasium", environment, pairs(settings), longest=longest, infos=infos))
+
+
+def rllib(
+    environment: str, sides: str = "auto", positions: Positions = "random", longest: int = 0, score: Score = "auto",
+    infos: str = "", **settings: Setting,
+) -> Outside:  # fmt: skip
+    """An environment of RLlib's shape, MultiAgentEnv, as module:Class. Further options are its config."""
+    return outside(Source("rllib", environment, pairs(settings), sides, positions, longest, score, infos))
+
+
+def smac(environment: str, longest: int = 0, infos: str = "", **settings: Setting) -> Outside:
+    """An environment of SMAC's or SMACv2's interface, as module:Class. Further options, as map_name, are its own."""
+    return outside(Source("smac", environment, pairs(settings), "all", longest=longest, infos=infos))
 
 
 def pairs(settings: dict[str, Setting]) -> tuple[tuple[str, Setting], ...]:

@@ -68,7 +68,11 @@ module, if there is one, says what is its own."""
 
 OUTSIDE = {
     "gymnasium": "sparring.games.outside:gymnasium",
+    "jaxmarl": "sparring.games.jaxmarl_games:jaxmarl",
     "pettingzoo": "sparring.games.outside:pettingzoo",
+    "pgx": "sparring.games.pgx_games:pgx",
+    "rllib": "sparring.games.outside:rllib",
+    "smac": "sparring.games.outside:smac",
 }
 """Environments of other people: the word before the first colon to "module:function". The rest of the name is given to
 the function before its options; options that its signature does not name are the environment's own."""

@@ -53,7 +53,7 @@ class Leases:
         """What is seen of games that begin; rows of others are blank. Looking twice shows the same."""
         with self.lock:
             began, tokens = time.perf_counter(), tokens_of(token_VX)
-            wanted = [i for i in np.flatnonzero(fresh_V) if tokens[i] not in (self.over or ())]
+            wanted = [i for i in np.flatnonzero(fresh_V).tolist() if tokens[i] not in (self.over or ())]
             new = [i for i in wanted if tokens[i] not in self.slot_of or tokens[i] in self.stepped]
             self.begin([tokens[i] for i in new])
             found = self.blank(len(tokens), SEEN)

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from sparring.core.errors import GameError
+from sparring.workers.dictionaries import RllibAgents, SmacAgents
 from sparring.workers.source import Source
 
 
@@ -98,5 +99,10 @@ class OneAgent:
         return tuple({"agent_0": part} for part in parts)
 
 
-MAKERS: dict[str, Callable[[str, dict[str, Any]], Any]] = {"pettingzoo": pettingzoo_env, "gymnasium": gymnasium_env}
+MAKERS: dict[str, Callable[[str, dict[str, Any]], Any]] = {
+    "pettingzoo": pettingzoo_env,
+    "gymnasium": gymnasium_env,
+    "rllib": lambda name, settings: RllibAgents(named(name, ())(settings)),
+    "smac": lambda name, settings: SmacAgents(named(name, ())(**settings)),
+}
 """By the word before the first colon of a game's name."""

@@ -10,7 +10,7 @@ import numpy as np
 from sparring.core.errors import ConfigError, GameError
 from sparring.workers.source import Found, Source
 from sparring.workers.spaces import mask_of
-from sparring.workers.world import Parts, last_line
+from sparring.workers.world import Parts, acts, last_line
 
 STEPS, SECONDS = 300, 3.0
 """The longest look, whichever ends first; at least one game is begun."""
@@ -41,7 +41,7 @@ def look_at(env: Any, source: Source) -> Found:
         in_turn=games.in_turn,
         zero_sum=zero_sum,
         score=score,  # pyright: ignore[reportArgumentType]
-        longest=source.longest or limit_of(env) or LONGEST,
+        longest=source.longest or (0 if games.in_turn else limit_of(env)) or LONGEST,  # in turns, one counts cycles
         infos=tuple(dict.fromkeys([*(w for w in source.infos.split(",") if w), *sorted(games.infos)]))[:16],
     )
 
@@ -73,10 +73,11 @@ def random_games(env: Any, parts: Parts) -> RandomGames:
     """What games of random legal choices paid and told."""
     found, random, until = RandomGames(), np.random.default_rng(0), time.monotonic() + SECONDS
     seen, infos = env.reset(seed=0)
-    found.in_turn = len(parts.agents) > 1 and any("active_agent" in info for info in infos.values())
+    found.in_turn = len(parts.agents) > 1
     for number in range(STEPS):
         if time.monotonic() > until:
             break
+        found.in_turn = found.in_turn and sum(acts(agent, infos.get(agent, {})) for agent in env.agents) == 1
         actions = {a: random_action(env, parts, a, seen.get(a), infos.get(a, {}), random) for a in env.agents}
         try:
             seen, rewards, _, _, infos = env.step(actions)

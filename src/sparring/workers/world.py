@@ -100,8 +100,7 @@ class World:
             agent = self.agents[index]
             info = infos.get(agent, {})
             row["present"][seat] = agent in present
-            active = info.get("active_agent")
-            row["acting"][seat] = agent in present and (active is None or active == agent)
+            row["acting"][seat] = agent in present and acts(agent, info)
             features[seat] = 0.0
             if agent in seen:
                 self.read(features[seat], index, agent, seen[agent])
@@ -159,6 +158,11 @@ class World:
     def fault(self, what: str, fix: str, agent: Any = None) -> None:
         del agent
         raise GameError(f"In step {self.steps} of a game {what}. {fix}")
+
+
+def acts(agent: Any, info: Mapping[str, Any]) -> bool:
+    """Whether an agent decides now. Where agents take turns, PettingZoo's conversion says in the infos who does."""
+    return info.get("active_agent", agent) == agent
 
 
 def last_line(error: BaseException) -> str:
