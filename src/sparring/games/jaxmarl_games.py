@@ -1,6 +1,7 @@
 """Environments of JaxMARL (Rutherford and others 2023), pure functions in JAX already: a thin adapter."""
 
 from functools import lru_cache
+from importlib import import_module
 from math import prod
 from typing import Any, NamedTuple
 
@@ -134,7 +135,7 @@ def masked(env: Any) -> bool:
 @lru_cache(maxsize=32)
 def loaded(name: str, settings: tuple[tuple[str, Setting], ...]) -> Any:
     try:
-        import jaxmarl as library
+        library = import_module("jaxmarl")
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"jaxmarl:{name} needs the package {error.name}, which is not here. pip install it."
