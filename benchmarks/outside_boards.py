@@ -4,7 +4,7 @@
     python benchmarks/outside_boards.py --games tictactoe_v3 --steps 200000
 
 The sides of these games are alike and change places from game to game, so that the points of one side hold for who
-begins and who answers alike; --positions fixed evaluates them apart.
+begins and who answers alike.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from sparring.cli.main import main as sparring
 from sparring.evaluation.stored import deployed
 from sparring.store.run_dir import RunDir
 
-STEPS = {"tictactoe_v3": 600_000, "connect_four_v3": 1_500_000}
+STEPS = {"tictactoe_v3": 1_000_000, "connect_four_v3": 800_000}
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
         for game in args.games:
             steps = args.steps or STEPS[game]
             words = f"train pettingzoo:pettingzoo.classic.{game} --self-play pool --total-steps {steps} --worlds 128"
-            learning = "--steps 32 --discount 1 --hidden 128 128 --learning-rate 1e-3->1e-4 --entropy 0.03->0.005"
+            learning = "--steps 32 --discount 1 --hidden 128 128 --learning-rate 2e-3->1e-4 --entropy 0.2->0"
             where = f"--eval-games 500 --seed {args.seed} --runs {folder} --name {game}"
             sparring([*f"{words} {learning} {where}".split()])
             run = RunDir.open(Path(folder) / game)

@@ -167,7 +167,7 @@ BUDGETS = {
     "core": 1_200, "statistics": 350, "ratings": 1_000, "games": 12_350, "nets": 900, "league": 3_650, "play": 1_800,
     "store": 1_400, "learn": 1_700, "evaluation": 1_550, "setup": 1_900, "players": 850, "training": 2_500,
     "studies": 750, "reports": 2_150, "recipes": 850, "cli": 2_750, "bridges": 1_000,
-    "environments": 450, "workers": 1_500,
+    "environments": 450, "workers": 1_550,
 }  # fmt: skip
 """Lines of source that a room may have. One that outgrows them is a sign to look for the idea that is missing there."""
 

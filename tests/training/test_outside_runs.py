@@ -6,15 +6,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import jax
 import pytest
 
 pytest.importorskip("gymnasium", reason="the toys of these tests have spaces of Gymnasium")
 
 from sparring.core.errors import ConfigError, GameError
+from sparring.games import outside
 from sparring.games.outside import leases_in
 from sparring.games.registry import make
 from sparring.setup.build import build
 from sparring.setup.config import EvalConfig, RunConfig, WorkersConfig
+from sparring.setup.program import compile_program
 from sparring.store.results import Results
 from sparring.store.run_dir import RunDir
 from sparring.training.runs import resume, start
@@ -62,6 +65,21 @@ def test_a_run_trains_and_is_resumed_whoever_is_killed(duel, tmp_path):
     assert resume(tmp_path / "run", total_steps=32 * 8).iteration == 8
     later = [line["games"] for line in run.metrics() if line["kind"] == "train"][6:]
     assert later == [4, 4], "games begin again, and none is left out"
+
+
+@pytest.mark.slow  # for its programs alone
+def test_an_accelerator_gets_copies_and_seeds_side_by_side_play_the_same_games(duel, tmp_path, monkeypatch):
+    def returns(path: Path) -> list:
+        start(replace(duel, seeds=2), path)
+        lines = [line for line in RunDir.open(path).metrics() if line["kind"] == "train"]
+        return [(line["seed"], line["games"], line["return/player_0"]) for line in lines]
+
+    here = returns(tmp_path / "cpu")
+    for cached in (compile_program, outside.looked, outside.played):
+        cached.cache_clear()
+    jax.clear_caches()
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert returns(tmp_path / "gpu") == here and len(here) == 2 * 6
 
 
 def test_what_an_environment_does_wrong_ends_the_run_with_a_sentence(duel, tmp_path):

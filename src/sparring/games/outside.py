@@ -99,7 +99,7 @@ def blank(spec: GameSpec) -> Observation:
 def looked(spec: GameSpec, source: Source) -> Callable[[Array, Array, Observation], Observation]:
     """observe() of one world that is one call for all worlds, and none where all have begun."""
     shapes = {name: shape for name, shape in shapes_of(spec).items() if name in SEEN}
-    call = at_once(lambda token_VX, fresh_V: leases_of(source).look(token_VX, fresh_V), shapes)
+    call = at_once(lambda token_VX, fresh_V: leases_of(source).look(token_VX, fresh_V), shapes, repeatable=True)
 
     def many(token_VX: Array, fresh_V: Array, seen_V: Observation) -> Observation:
         def look() -> Observation:
@@ -129,8 +129,11 @@ def shapes_of(spec: GameSpec) -> dict[str, tuple[tuple[int, ...], Any]]:
     return {name: shapes[name] for name in STEPPED}
 
 
-def at_once(call: Callable[..., dict[str, np.ndarray]], shapes: dict[str, Any]) -> Callable[..., dict[str, Array]]:
-    """A function of NumPy arrays [V, ...] as part of a program. On a CPU it is given the program's own memory."""
+def at_once(
+    call: Callable[..., dict[str, np.ndarray]], shapes: dict[str, Any], *, repeatable: bool = False
+) -> Callable[..., dict[str, Array]]:
+    """A function of NumPy arrays [V, ...] as part of a program. On a CPU it is given the program's own memory;
+    elsewhere copies, and one that may be repeated is no effect to JAX, which allows none in conditions under vmap."""
 
     def through_memory(_: Any, out: dict[str, Any], *arrays: Any) -> None:
         for name, value in call(*map(np.asarray, arrays)).items():
@@ -144,7 +147,7 @@ def at_once(call: Callable[..., dict[str, np.ndarray]], shapes: dict[str, Any]) 
         wanted = {name: jax.ShapeDtypeStruct((worlds, *shape), kind) for name, (shape, kind) in shapes.items()}
         if jax.default_backend() == "cpu":
             return buffer_callback(through_memory, wanted, has_side_effect=True)(*arrays)
-        return io_callback(through_copies, wanted, *arrays)
+        return (jax.pure_callback if repeatable else io_callback)(through_copies, wanted, *arrays)
 
     return in_program
 

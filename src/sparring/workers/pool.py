@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -212,7 +213,8 @@ class Pool:
             end(worker)
         self.workers.clear()
         if self._path is not None:
-            self._path.unlink(missing_ok=True)
+            with suppress(OSError):  # Windows keeps a file that is mapped
+                self._path.unlink(missing_ok=True)
 
 
 QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
