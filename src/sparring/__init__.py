@@ -5,6 +5,7 @@ from typing import Any
 
 _PUBLIC = {
     "Game": "sparring.games.game",
+    "Module": "sparring.learn.module",
     "RunConfig": "sparring.setup.config",
     "available": "sparring.games.registry",
     "build": "sparring.setup.build",
@@ -17,6 +18,7 @@ _PUBLIC = {
     "prepare_match": "sparring.evaluation.match",
     "resume": "sparring.training.runs",
     "start": "sparring.training.runs",
+    "trust": "sparring.setup.own_code",
 }
 
 

@@ -17,6 +17,7 @@ from sparring.games.outside import leases_in
 from sparring.games.registry import make
 from sparring.setup.build import build
 from sparring.setup.config import EvalConfig, RunConfig, WorkersConfig
+from sparring.setup.own_code import code_facts, trust
 from sparring.setup.program import compile_program
 from sparring.store.results import Results
 from sparring.store.run_dir import RunDir
@@ -29,8 +30,18 @@ DUEL = "pettingzoo:toy_environments:Duel"
 
 @pytest.fixture(scope="module", autouse=True)
 def workers_end():
+    trust("toy_environments")
     yield
     closed(make(DUEL).source)
+
+
+def test_a_config_makes_no_code_run_that_nobody_named(tiny):
+    with pytest.raises(ConfigError, match="pettingzoo:strangers:env is code, and code runs only when you name it"):
+        build(replace(tiny, game="pettingzoo:strangers:env"))
+    with pytest.raises(ConfigError, match="is code, and code runs only when you name it"):
+        build(replace(tiny, game="pettingzoo:some/where/strangers.py:env"))
+    assert code_facts(replace(tiny, game=DUEL)).keys() == {"toy_environments"}, "a run remembers which it was"
+    assert code_facts(replace(tiny, game="pettingzoo:mpe2.simple_v3")) == {}
 
 
 @pytest.fixture

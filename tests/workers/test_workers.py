@@ -114,7 +114,7 @@ def test_alike_sides_change_places_by_the_seed_and_win_as_they_earn(opened):
         row = duel.step(tokens(*words), *choices(duel, *[(2, 1)] * 20))
     assert row["over"].all() and row["reward"].tolist() == [[1, -1]] * 20, "whichever agent it is, the larger wins"
     assert row["outcome"].tolist() == [[1, -1]] * 20
-    fixed = opened(DUEL, positions="fixed")
+    fixed = opened(f"{Path(__file__).with_name('toy_environments.py')}:Duel", positions="fixed")  # by its file
     assert fixed.pool.found.alike == "none" and begin(fixed, *words)["features"][:, 0, 2].all()
 
 
@@ -212,6 +212,7 @@ def test_an_environment_that_cannot_be_made_is_refused():
         "no_such_package.env": "needs the module 'no_such_package', which is not here. pip install no_such_package",
         "toy_environments:Nothing": "The module 'toy_environments' has no Nothing",
         "toy_environments": "has no parallel_env nor env nor raw_env",
+        "no_such_file.py:Duel": "There is no file no_such_file.py",
         "toy_environments:NoAgents": "has no agents",
     }.items():
         with pytest.raises(GameError, match=words):

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from sparring.cli.main import STOPPED
+from sparring.core.code import admitted
 from sparring.evaluation.stored import deployed
 from sparring.reports.page import ReportFiles, write_report
 from sparring.reports.tables import score_table, scores_json
@@ -32,22 +33,23 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
             print(f"notice   {line['text']}")
     for team, values in summary.exploitability.items():
         print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {sum(values) / len(values):.4f}")
+    named = " ".join(["", "--code", *admitted()] if admitted() else [])
     if verdict.chosen:
         print(f"{verdict.sentence()} By name: {path}:deployed")
     print(f"picture  {files.curves}\nreport   {files.page}")
     if summary.finished:
         if not summary.scores:
             print("No evaluation was asked for; this plays one at any time:")
-        print(f"next     sparring eval {path} --games 500")
+        print(f"next     sparring eval {path} --games 500{named}")
         facts = run.read_manifest()
         if facts.get("alike") and facts["score"] == "return" and facts["seeds"] > 1:
-            print(f"         sparring tournament {path}#all")  # whether the seeds found one convention
+            print(f"         sparring tournament {path}#all{named}")  # whether the seeds found one convention
         if facts.get("watchable"):
-            print(f"         sparring replay {path}")
+            print(f"         sparring replay {path}{named}")
     else:
         print(
             f"Stopped after iteration {summary.iteration}, exit code {code}; nothing is lost. "
-            f"Go on: sparring resume {path}"
+            f"Go on: sparring resume {path}{named}"
         )
     return code
 

@@ -22,7 +22,7 @@ from jax.experimental.buffer_callback import buffer_callback
 from sparring.core.records import Action, Observation, Step
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.games.game import Chance, Game
-from sparring.games.own_reward import OwnReward
+from sparring.games.own_parts import OwnParts
 from sparring.workers.leases import SEEN, STEPPED, Leases, leases_of
 from sparring.workers.source import Found, Setting, Source
 
@@ -64,9 +64,10 @@ class Outside(Game):
 
 
 def leases_in(game: Game) -> Leases | None:
-    """The games that an environment outside plays for this one, which may be it with a reward of one's own."""
-    own = game.game if isinstance(game, OwnReward) else game
-    return leases_of(own.source) if isinstance(own, Outside) else None
+    """The games that an environment outside plays for this one, which may be it with parts of one's own."""
+    while isinstance(game, OwnParts):
+        game = game.game
+    return leases_of(game.source) if isinstance(game, Outside) else None
 
 
 def check_outside(game: Game) -> None:

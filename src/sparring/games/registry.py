@@ -1,4 +1,7 @@
-"""Which games there are, by name. Listing them imports none: a game is loaded when it is made or described."""
+"""Which games there are, by name: ours, those of installed packages (entry points), and code that somebody names.
+
+Listing them imports none: a game is loaded when it is made or described.
+"""
 
 import inspect
 import sys
@@ -6,11 +9,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
-from sparring.core.errors import ConfigError, GameError, unknown
+from sparring.core import code
+from sparring.core.errors import ConfigError, GameError, SparringError, unknown
 from sparring.core.sizes import LARGEST, check_size
 from sparring.games.skirmish.maps import MAPS
 
@@ -76,7 +82,10 @@ OUTSIDE = {
 }
 """Environments of other people: the word before the first colon to "module:function". The rest of the name is given to
 the function before its options; options that its signature does not name are the environment's own."""
-
+HARMLESS = ("gymnasium", "mpe2", "pettingzoo", "smac", "smacv2")
+"""Packages of environments: whoever installed one lets it run. Other modules must be named by somebody."""
+GROUP = "sparring.games"
+"""Under this name an installed package lists its games as entry points, each a function as above."""
 MANY = 6
 """Variants of one function beyond which a list of games has one row for them."""
 WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -104,8 +113,39 @@ class Description:
         return "\n".join([f"{self.name}: {self.line}", *(f"  {option}" for option in self.options)])
 
 
+@cache
+def installed() -> dict[str, EntryPoint]:
+    """Games of installed packages by name; whoever installs a package lets it run, and ours keep their names."""
+    return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in GAMES}
+
+
 def available() -> tuple[str, ...]:
-    return tuple(sorted(GAMES))
+    return tuple(sorted({**GAMES, **installed()}))
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is neither ours nor an installed package's, but code: file.py:function or module:function."""
+    if name in GAMES or name in installed() or variants(name.partition(":")[0]):  # particles:tga is a slip
+        return False
+    return not is_outside(name) and code.is_code(name)
+
+
+def is_outside(name: str) -> bool:
+    """Whether a name is an environment of other people: pettingzoo:MODULE and the like."""
+    family, _, rest = name.partition(":")
+    return family in OUTSIDE and bool(rest)
+
+
+def outside_code(name: str) -> str:
+    """The code that an environment outside is, as module:function; empty where it is of a package known as harmless, or
+    its name is no module at all."""
+    family, _, rest = name.partition(":")
+    module, _, function = rest.partition(":")
+    named = family in ("pettingzoo", "rllib", "smac") or (family == "gymnasium" and bool(function))
+    in_registry = "/" in module and not function  # of PettingZoo, by id
+    if not named or in_registry or module.partition(".")[0] in HARMLESS:
+        return ""
+    return f"{module}:{function or 'parallel_env'}"
 
 
 def variants(family: str) -> tuple[str, ...]:
@@ -118,7 +158,7 @@ def overview() -> dict[str, tuple[str, ...]]:
     such as "skirmish:MAP"."""
     made_by: dict[tuple[str, ...], list[str]] = {}
     for name in available():
-        made_by.setdefault(tuple(GAMES[name].split(":")[:2]), []).append(name)
+        made_by.setdefault(tuple(GAMES.get(name, name).split(":")[:2]), []).append(name)
     shown: dict[str, tuple[str, ...]] = {}
     for names in made_by.values():
         if len(names) > MANY:
@@ -129,8 +169,28 @@ def overview() -> dict[str, tuple[str, ...]]:
     return shown
 
 
+def admit(name: str) -> None:
+    """Let a game be loaded that is code: somebody has named it."""
+    if is_own(name):
+        code.admit(name)
+    elif own := outside_code(name):
+        code.admit(own)
+
+
 def make(name: str, **options: Any) -> "Game":
-    """The game of that name. Options are checked against the types of its function's signature."""
+    """The game of that name. Options are checked against the types of its function's signature. Naming code here lets
+    it be loaded."""
+    admit(name)
+    return _made(name, options)
+
+
+def configured(name: str, words: Sequence[str] = ()) -> "Game":
+    """The game of a config, its options written name=value. A config may come from a file, so code that it names is
+    refused unless somebody has named it too."""
+    return _made(name, parse_options(name, words))
+
+
+def _made(name: str, options: dict[str, Any]) -> "Game":
     description = describe(name)
     known = {option.name: option for option in description.options}
     for key, value in options.items():
@@ -140,7 +200,17 @@ def make(name: str, **options: Any) -> "Game":
             raise ConfigError(unknown(f"option of game {name!r}", key, known))
         options[key] = _checked(name, known[key], value)
     function, variant = _load(name)
-    game = function(*variant, **options)
+    try:
+        game = function(*variant, **options)
+    except SparringError:
+        raise
+    except Exception as error:
+        if name in GAMES:
+            raise
+        said, fault = f"{type(error).__name__}: {error}".rstrip("."), code.line_at_fault(error)
+        raise GameError(f"{name} made no game: {said}{fault and f', in {fault}'}. Mend it there.") from error
+    if not isinstance(game, import_module("sparring.games.game").Game):
+        raise GameError(f"{name} returned a {type(game).__name__}, expected a sparring.Game. Return one.")
     check_size(f"The longest game of {name!r}, in steps,", game.spec.longest)
     return game
 
@@ -148,11 +218,30 @@ def make(name: str, **options: Any) -> "Game":
 def describe(name: str) -> Description:
     """One line on the game, and its options with types and defaults; `str` of it is a text for people."""
     function, variant = _load(name)
-    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[len(variant) :]
+    parameters = _parameters(name, function)[len(variant) :]
+    named = [each for each in parameters if not (each.kind is each.VAR_KEYWORD and is_outside(name))]
+    options = tuple(_option(name, each) for each in named)
     own = getattr(sys.modules[function.__module__], "variant_line", None) if variant else None
     line = " ".join((common_line(name), *(map(own, variant) if own else ())))
-    named = tuple(Option(p.name, p.annotation, p.default) for p in parameters if p.kind is not p.VAR_KEYWORD)
-    return Description(name, line, named, open=len(named) < len(parameters))
+    return Description(name, line, options, open=len(named) < len(parameters))
+
+
+def _parameters(name: str, function: Callable) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function, eval_str=True).parameters.values())
+    except (TypeError, ValueError, NameError) as error:
+        raise GameError(f"The options of {name} cannot be read: {error}. Write def race(laps: int = 3).") from error
+
+
+def _option(name: str, parameter: inspect.Parameter) -> Option:
+    """An option as its function declares it; without a type, that of the default."""
+    empty, default = inspect.Parameter.empty, parameter.default
+    if default is empty or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+        raise GameError(
+            f"The option {str(parameter)!r} of {name} needs a default: games are made by name alone. Write for example "
+            f"{parameter.name}: int = 3"
+        )
+    return Option(parameter.name, type(default) if parameter.annotation is empty else parameter.annotation, default)
 
 
 def common_line(name: str) -> str:
@@ -216,14 +305,34 @@ def _in_module_of(game: "Game", name: str) -> Callable | None:
 
 def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
     """The function that makes a game, and the variant it is called with, if it has any."""
-    family, _, rest = name.partition(":")
-    if family in OUTSIDE and rest:
-        module, function = OUTSIDE[family].split(":")
-        return getattr(import_module(module), function), (rest,)
+    if is_outside(name):
+        return _outside(name)
+    if name in installed():
+        try:
+            return installed()[name].load(), ()
+        except Exception as error:
+            raise GameError(
+                f"The installed game {name!r} cannot be loaded: {error}. Mend or remove its package."
+            ) from error
+    if is_own(name):
+        return code.load(name), ()
     if name not in GAMES:
         raise GameError(_refusal(name))
     module, function, *variant = GAMES[name].split(":", 2)
     return getattr(import_module(module), function), tuple(variant)
+
+
+def _outside(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
+    own = outside_code(name)
+    if own and not code.is_admitted(own):
+        module = own.partition(":")[0]
+        raise ConfigError(
+            f"{name} is code, and code runs only when you name it yourself. If you know it, add --code {module}, or "
+            f"--trust where you know all that is named here (in Python: sparring.trust({module!r}))."
+        )
+    family, _, rest = name.partition(":")
+    module, function = OUTSIDE[family].split(":")
+    return getattr(import_module(module), function), (rest,)
 
 
 def _refusal(name: str) -> str:
@@ -231,7 +340,7 @@ def _refusal(name: str) -> str:
     family, _, variant = name.partition(":")
     known = variants(family)
     if not known:
-        return unknown("game", name, GAMES)
+        return f"{unknown('game', name, available())} One of your own is named file.py:function."
     near = get_close_matches(variant, [game.partition(":")[2] for game in known], n=3, cutoff=0.5)
     if near:
         return f"Unknown game {name!r}. Did you mean {' or '.join(repr(f'{family}:{word}') for word in near)}?"

@@ -1,8 +1,12 @@
 """Environments by name, all with the interface of PettingZoo's parallel ones: possible_agents, agents, the two spaces,
 reset and step. Loaded in workers only; other people's code stays out of the trainer's process. No JAX."""
 
+import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
 from sparring.core.errors import GameError
@@ -28,7 +32,7 @@ def make_environment(source: Source) -> Any:
 def named(name: str, usual: tuple[str, ...]) -> Any:
     """What "module:function" names; of a module alone the first of the usual names that it has."""
     module_name, _, function = name.partition(":")
-    module = import_module(module_name)
+    module = module_of_file(Path(module_name)) if module_name.endswith(".py") else import_module(module_name)
     for own in (function,) if function else usual:
         if hasattr(module, own):
             return getattr(module, own)
@@ -36,12 +40,24 @@ def named(name: str, usual: tuple[str, ...]) -> Any:
     raise GameError(f"The module {module_name!r} has no {wanted}. Write module:function.")
 
 
+@cache
+def module_of_file(path: Path) -> Any:
+    spec = spec_from_file_location(f"sparring_environment_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise GameError(f"There is no file {path}. Check the path.")
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.append(str(path.resolve().parent))
+    spec.loader.exec_module(module)
+    return module
+
+
 def pettingzoo_env(name: str, settings: dict[str, Any]) -> Any:
     """A parallel environment, or one that steps agent by agent by PettingZoo's own conversion. A name with a slash is
     that of PettingZoo's registry."""
     import pettingzoo
 
-    if "/" in name:
+    if "/" in name and ":" not in name:
         return as_parallel(pettingzoo.make("parallel", name, **settings))  # pyright: ignore[reportAttributeAccessIssue]
     return as_parallel(named(name, ("parallel_env", "env", "raw_env"))(**settings))
 
