@@ -18,7 +18,7 @@ import pytest
         ("--total-steps 0", "total_steps must be at least 1, found 0."),
         ("--hidden 0", "hidden must be at least 1, found 0."),
         ("--keep 0", "keep must be at least 1, found 0."),
-        ("--eval-games -1", "eval_games must be at least 0, found -1."),
+        ("--eval-games -2", "eval_games must be at least -1, found -2."),
         ("--threads -1", "threads must be at least 0, found -1."),
         ("--minibatches 3", "Nearest that does: 2."),
         ("--memory gru --sequence 3", "sequence=3 does not divide the 10 steps of a rollout. Nearest that does: 2."),

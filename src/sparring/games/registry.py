@@ -168,6 +168,11 @@ def gains_of(game: "Game") -> Callable[[Any, Callable], Sequence[float]] | None:
     return _exact(game, "policy_gains")
 
 
+def exact_is_slow(game: "Game") -> bool:
+    """Whether such an answer takes seconds, as the module that defines the game says (`EXACT_IS_SLOW`)."""
+    return bool(_in_module_of(game, "EXACT_IS_SLOW"))
+
+
 def mixture_exploitability_of(game: "Game") -> Callable[[Any, Sequence[Callable], Any], float | None] | None:
     """The same of a mixture, `mixture_exploitability(game, members, weight_M)`: a policy is drawn before each game and
     kept to its end. None where the game has none; it gives None where that cannot be told from single situations."""
@@ -187,11 +192,11 @@ def _exact(game: "Game", name: str) -> Callable | None:
     return own
 
 
-def _in_module_of(game: "Game", name: str) -> Callable | None:
-    """A function of the module that defines the game."""
+def _in_module_of(game: "Game", name: str) -> Any:
+    """What has this name in the module that defines the game."""
     modules = (sys.modules.get(kind.__module__) for kind in type(game).__mro__)
     found = (getattr(module, name, None) for module in modules)
-    return next((function for function in found if function is not None), None)
+    return next((one for one in found if one is not None), None)
 
 
 def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sparring.core.errors import RunError
 from sparring.evaluation.scoring import SideScore
-from sparring.evaluation.stored import deployed, last_scores
+from sparring.evaluation.stored import deployed, last_scores, verdict_of
 from sparring.reports.curves import draw_curves
 from sparring.reports.exploits import kept_rows
 from sparring.reports.tables import full_rows, legend, summary_rows
@@ -21,6 +21,8 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 2rem aut
 table { border-collapse: collapse; margin: 1rem 0 } td, th { padding: .25rem .8rem; text-align: left }
 tr:nth-child(even) { background: #f4f6f8 } th { border-bottom: 2px solid #888 } img { max-width: 100% }
 pre { background: #f4f6f8; padding: 1rem; overflow: auto } .note { color: #666 }
+dl { border-left: 4px solid #1d62d1; background: #f4f8ff; padding: .6rem 1rem } dt { font-weight: 600 }
+dd { margin: 0 0 .4rem 0 }
 """
 FORMAT = ("format", "format_version")
 """Facts that only the store needs."""
@@ -60,6 +62,7 @@ def page(
 <body><h1>{title}</h1>
 <p>{done:,} iterations of {manifest["steps_per_iteration"]:,} steps, {seeds},
 learners: {escape(", ".join(manifest["learners"]))}.</p>
+{conclusion(run)}
 <img alt="curves of training, evaluation and health" src="data:image/png;base64,{b64encode(picture).decode()}">
 <h2>Evaluation</h2>
 {evaluation(run, manifest, scores)}
@@ -69,6 +72,14 @@ learners: {escape(", ".join(manifest["learners"]))}.</p>
 <h2>Settings</h2><pre>{escape(run.config_path.read_text(encoding="utf-8", errors="replace"))}</pre>
 </body></html>
 """
+
+
+def conclusion(run: RunDir) -> str:
+    """What was learned, how sure that is, and what to do next."""
+    said = verdict_of(run)
+    command = f" <code>{escape(said.command)}</code>" if said.command else ""
+    rows = {"learned": escape(said.learned), "sure": escape(said.sure), "next": escape(said.next) + command}
+    return f"<dl>{''.join(f'<dt>{word}</dt><dd>{text}</dd>' for word, text in rows.items())}</dl>"
 
 
 def evaluation(run: RunDir, manifest: dict[str, Any], scores: list[SideScore]) -> str:

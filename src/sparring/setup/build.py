@@ -28,6 +28,7 @@ from sparring.play.scripted import Scripted, bot_names
 from sparring.play.seating import Seating
 from sparring.setup.checks import check, check_learning, nearest_divisor
 from sparring.setup.config import RunConfig, has_bots, weakens
+from sparring.setup.evaluations import with_evaluations
 from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
 from sparring.setup.program import Orders, Plan
@@ -123,6 +124,7 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     if game is None:
         game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     check(config, game.spec)
+    config = with_evaluations(game, config)
     if trains:
         check_memory(game, config)
     lineup = lined_up(game, config)

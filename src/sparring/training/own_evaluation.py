@@ -127,6 +127,17 @@ def exploitability(built: Built, state: TrainState, *, shadow: bool = False) -> 
     return [of_seed(r) for r in range(built.config.seeds)]
 
 
+def exploitability_of_bots(built: Built) -> dict[str, float]:
+    """The same of random play and of bots that can drive every side, as a yardstick for the learners; of none where
+    bots remember or it takes long."""
+    game, measure = built.game, registry.exploitability_of(built.game)
+    if measure is None or registry.exact_is_slow(game) or jax.tree.leaves(game.bot_memory(1)):
+        return {}
+    sides = range(game.spec.sides)
+    names = [name for name in game.bots().names if all(name in game.bots().fitting(side) for side in sides)]
+    return {name: float(measure(game, probabilities_of(Scripted.make(game, name)))) for name in (RANDOM, *names)}
+
+
 def probabilities_of(policy: Any) -> Callable[[int, np.ndarray, np.ndarray], np.ndarray]:
     """(seat, features_RF, legal_RA) -> probability_RA of a policy without memory, the same in every seat."""
 

@@ -101,7 +101,7 @@ class Recorder:
         self.flush()
         lines = evaluation_lines(self.built, iteration, teams, games, exact)
         found = evaluation_notices(self.built, iteration, games)
-        if 0 < iteration == self.built.iterations - 1:
+        if iteration == self.built.iterations - 1:
             scores = score_sides(self.built.game.spec, teams, games, self.built.plan.seating.seats_of_side)
             found += unsaid(gain_notices(self.built, iteration, scores, exact, self.run.metrics()), self.noticed)
         self.run.append_metrics([*found, *lines])

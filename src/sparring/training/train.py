@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from sparring.evaluation.match import MatchGames
-from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore, score_sides
+from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, UNTRAINED, SideScore, score_sides
 from sparring.setup.build import Built
 from sparring.setup.config import EvalConfig
 from sparring.setup.named_arrays import to_arrays
@@ -25,7 +25,7 @@ from sparring.training.control import Control, together
 from sparring.training.keeping import keep_players, read_past, restore_players
 from sparring.training.meta_games import MetaGames, mixture_exploitability
 from sparring.training.opposition import Opposition
-from sparring.training.own_evaluation import Examination, examination, exploitability
+from sparring.training.own_evaluation import Examination, examination, exploitability, exploitability_of_bots
 from sparring.training.population import Population
 from sparring.training.recorder import Recorder
 
@@ -107,7 +107,7 @@ class Training:
         untrained: list[list[MatchGames]] = []
         seeds_R, iteration, exact, stopping = jnp.asarray(self.built.seeds_R), start - 1, {}, False
         if examine and tests.eval_first and start == 0:
-            untrained, _ = self.evaluate(examine, 0)
+            untrained, _ = self.evaluate(examine, UNTRAINED)
         for iteration in range(start, self.built.iterations):
             orders = self.before(iteration, control)
             knobs = jax.tree.map(jnp.asarray, self.population.knobs(iteration))
@@ -183,7 +183,9 @@ class Training:
             MIXTURE: mixture_exploitability(self.recorder.run, self.opposition),
         }
         exact = {team: values for team, values in known.items() if values is not None}
-        self.recorder.evaluation(iteration, examine.teams, games, exact)
+        bots = exploitability_of_bots(built) if exact and iteration == built.iterations - 1 else {}
+        measured = exact | {bot: [value] * built.config.seeds for bot, value in bots.items()}
+        self.recorder.evaluation(iteration, examine.teams, games, measured)
         return games, exact
 
     def checkpoint(self, done: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparring.core.spec import GameSpec
 from sparring.evaluation.deploy import measure
-from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore
+from sparring.evaluation.scoring import LEARNED, SHADOW, UNTRAINED, SideScore
 from sparring.games import registry
 from sparring.play.scripted import RANDOM
 from sparring.setup.build import Built
@@ -102,7 +102,7 @@ def gain_notices(
 ) -> list[dict[str, Any]]:
     """Of the last evaluation: what shows no gain over random play or, where an evaluation came before training, over
     the start; and then critics that explain nothing. `lines` are all of the run."""
-    begun = [line for line in lines if line["kind"] == "eval" and line["iteration"] == 0]
+    begun = [line for line in lines if line["kind"] == "eval" and line["iteration"] == UNTRAINED]
     found = list(exact_remarks(built, exact)) if LEARNED in exact else list(score_remarks(built, scores, begun))
     told = [noticed(iteration, built.config.seed, EVERYBODY, *one) for one in found]
     stretch = quarter(iteration, built.iterations)
