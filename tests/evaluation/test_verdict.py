@@ -81,6 +81,14 @@ def test_an_exact_figure_stands_beside_the_start_and_the_best_bot_and_decides_on
     assert verdict(duel(scores=both("random", 0.5), exact=exact, exact_before=0.25)).gain == "worse"
 
 
+def test_of_psro_the_mixture_is_judged_since_its_oracles_are_easily_answered():
+    said = verdict(duel(scores=both("random", 0.5), exact={LEARNED: 0.99, "mixture": 0.25}, exact_before=0.5))
+    assert (
+        said.gain == "better"
+        and "0.250 of return a game from its mixture, 0.990 from its newest policy" in said.learned
+    )
+
+
 def test_where_random_play_is_an_equilibrium_nothing_is_called_a_loss():
     said = verdict(duel(scores=both("random", 0.5), exact={LEARNED: 0.02, "random": 0.0}, exact_before=0.001))
     assert said.gain == "unclear" and said.learned.startswith("Random play is an equilibrium of this game")
@@ -101,8 +109,8 @@ def test_what_to_do_next_follows_from_what_is_missing():
     assert "--seeds 3 --name x-seeds" in verdict(replace(done, half=both("weak", 0.9))).command
     three = replace(done, facts={**DUEL, "seeds": 3})
     assert verdict(three).command == "sparring exploit runs/x"
-    assert verdict(replace(three, exact={LEARNED: 0.1}, exact_half=0.11)).command == "sparring compare duel"
-    assert "--total-steps" in verdict(replace(three, exact={LEARNED: 0.1}, exact_half=0.5)).command
+    assert verdict(replace(three, exact={LEARNED: 0.1}, exact_half={LEARNED: 0.11})).command == "sparring compare duel"
+    assert "--total-steps" in verdict(replace(three, exact={LEARNED: 0.1}, exact_half={LEARNED: 0.5})).command
 
 
 def test_no_interval_no_claim():

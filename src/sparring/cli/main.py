@@ -5,6 +5,7 @@ import os
 import sys
 from importlib import import_module
 from importlib.metadata import version
+from signal import SIGINT
 
 from sparring.core.errors import ConfigError, SparringError, unknown
 
@@ -26,6 +27,8 @@ COMMANDS = {
 """Each is a function `command(arguments)` of the module of its name, which may return an exit code: nothing heavy is
 loaded to print this list."""
 
+INTERRUPTIBLE = ("eval", "exploit", "tournament", "replay", "bench")
+"""Commands that compile and have nothing to save: Ctrl-C ends them at once."""
 FAILED, STOPPED, INTERRUPTED, PIPE_CLOSED = 70, 75, 130, 141
 """Exit codes beside those of errors: a fault of ours; a run that a signal stopped, which `resume` goes on with; Ctrl-C,
 or a second signal; and a reader such as `head` that had enough."""
@@ -76,7 +79,13 @@ def run(arguments: list[str]) -> int:
     command, *rest = arguments
     if command not in COMMANDS:
         raise ConfigError(unknown("command", command, COMMANDS) + " See: sparring --help")
-    return import_module(f"sparring.cli.{command}").command(rest) or 0
+    act = import_module(f"sparring.cli.{command}").command
+    if command not in INTERRUPTIBLE:
+        return act(rest) or 0
+    from sparring.cli.signals import Interruptions, listening
+
+    with listening(Interruptions("--json" in rest), [SIGINT]):
+        return act(rest) or 0
 
 
 def usage() -> str:

@@ -78,6 +78,7 @@ def command(words: list[str]) -> int:
         start=checkpoint.iteration if checkpoint else 0,
     )
     with heard(as_json=arguments.json) as wishes, watch.bar:
+        watch.begin("", next((line["seconds"] for line in run.timing()), None))
         summary = resume(
             arguments.run, total_steps=total_steps, **asked,
             on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save,

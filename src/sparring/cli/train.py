@@ -11,7 +11,7 @@ from sparring.cli.flags import GameWord, check_needs, named, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note, note_damage
 from sparring.cli.signals import heard
-from sparring.cli.watch import Watch
+from sparring.cli.watch import Watch, compiled_before
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.fields import overlaid
 from sparring.core.names import is_file_name
@@ -120,9 +120,10 @@ def command(words: list[str]) -> int:
         quiet=arguments.quiet or arguments.json,
         steps_per_iteration=built.steps_per_iteration,
         seeds=config.seeds,
-        told=told if built.game.spec.sides > 1 else "One side, which plays against the game itself.",
     )
     with heard(as_json=arguments.json) as wishes, watch.bar:
+        told = told if built.game.spec.sides > 1 else "One side, which plays against the game itself."
+        watch.begin(told, compiled_before(arguments.runs, config.game))
         summary = start(
             config, path, force=arguments.force, warm=warm,
             on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save,

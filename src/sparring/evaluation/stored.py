@@ -42,7 +42,7 @@ def verdict_of(run: RunDir) -> Verdict:
         scores=scores_at(rows, last, facts) if known else (), before=scores_at(rows, UNTRAINED, facts),
         half=scores_at(rows, half, facts) if half != UNTRAINED else (),
         exact=exact[last] if known else {}, exact_before=exact[UNTRAINED].get(LEARNED),
-        exact_half=exact[half].get(LEARNED) if half != UNTRAINED else None,
+        exact_half=exact[half] if half != UNTRAINED else {},
         notices=[line["notice"] for line in lines if line["kind"] == "notice"],
     )  # fmt: skip
     return verdict(findings)

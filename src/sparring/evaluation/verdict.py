@@ -3,7 +3,7 @@ is, and what to try next. Figures in, sentences out; no JAX."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import hypot, inf, isnan
+from math import hypot, isnan
 from textwrap import TextWrapper
 from typing import Any, Literal
 
@@ -50,11 +50,17 @@ class Findings:
     exact: Mapping[str, float] = field(default_factory=dict)
     """Exploitability of the newest policy, the shadow, the mixture and bots, the mean over seeds."""
     exact_before: float | None = None
-    exact_half: float | None = None
+    """Of the policy before training."""
+    exact_half: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, Interval] = field(default_factory=dict)
     """What trained responses won of its policies."""
     notices: Sequence[str] = ()
     """Kinds."""
+
+    @property
+    def own(self) -> float | None:
+        """Exact exploitability of what one would deploy: PSRO's oracles are easily answered, their mixture is not."""
+        return self.exact.get(MIXTURE, self.exact.get(LEARNED))
 
 
 @dataclass(frozen=True)
@@ -183,8 +189,8 @@ def gain_of(found: Findings, places: Sequence[Standing]) -> Gain:
     """By exact exploitability where it is known before and after; else by games."""
     if found.exact.get(RANDOM, 1.0) < NOTHING:
         return "unclear"
-    if LEARNED in found.exact and found.exact_before is not None:
-        return "better" if found.exact[LEARNED] < found.exact_before else "worse"
+    if found.own is not None and found.exact_before is not None:
+        return "better" if found.own < found.exact_before else "worse"
     gains = [gain for place in places for gain in place.gains.values() if not isnan(gain.low)]
     up, down = any(gain.low > 0 for gain in gains), any(gain.high < 0 for gain in gains)
     if not gains:
@@ -195,7 +201,7 @@ def gain_of(found: Findings, places: Sequence[Standing]) -> Gain:
 def start_sentence(found: Findings, gain: Gain, places: Sequence[Standing]) -> str:
     if found.exact.get(RANDOM, 1.0) < NOTHING:
         return "Random play is an equilibrium of this game: there is nothing to be gained over it."
-    if LEARNED in found.exact and found.exact_before is not None:
+    if found.own is not None and found.exact_before is not None:
         return {"better": "Better than before training.", "worse": "Not better than before training."}[gain]
     gains = [(bot, lead) for place in places for bot, lead in place.gains.items()]
     up, down = (
@@ -230,8 +236,9 @@ def bots_sentence(place: Standing) -> str:
 def exact_sentence(found: Findings) -> str:
     """What a perfect opponent would win from it, from the policy before training and from the best bot."""
     unit = "a game" if found.facts["score"] == "return" else "of return a game"
-    if LEARNED in found.exact:
-        teams = {LEARNED: "it", SHADOW: "its average", MIXTURE: "its mixture"}
+    if found.own is not None:
+        newest = "its newest policy" if MIXTURE in found.exact else "it"
+        teams = {MIXTURE: "its mixture", LEARNED: newest, SHADOW: "its average"}
         from_ = {words: found.exact[team] for team, words in teams.items() if team in found.exact}
         if found.exact_before is not None:
             from_["the policy before training"] = found.exact_before
@@ -252,7 +259,7 @@ def sure_sentence(found: Findings) -> str:
     if not games:
         return "Nothing was measured after training."
     seeds = found.facts["seeds"]
-    exact = " What a perfect opponent would win is exact." if LEARNED in found.exact else ""
+    exact = " What a perfect opponent would win is exact." if found.own is not None else ""
     over = f"{seeds} seeds" if seeds > 1 else f"{games:,} games of each line-up"
     luck = "" if seeds > 1 else " One seed was trained: another may turn out differently."
     return f"Differences count where 95 % intervals over {over} exclude chance.{exact}{luck}"
@@ -263,8 +270,8 @@ def next_step(found: Findings, places: Sequence[Standing]) -> tuple[str, str]:
     run, facts = found.run, found.facts
     below = dict.fromkeys(bot for place in places for bot in place.below)
     rises = [place.rise for place in places if place.rise is not None]
-    halved = found.exact_half is not None and found.exact.get(LEARNED, inf) < SMALLER * found.exact_half
-    rising = halved if LEARNED in found.exact else any(rise.low > 0 for rise in rises)
+    then = found.exact_half.get(MIXTURE, found.exact_half.get(LEARNED, 0.0))
+    rising = any(rise.low > 0 for rise in rises) if found.own is None else found.own < SMALLER * then
     if not found.finished:
         return "It was stopped before its end; go on.", f"sparring resume {run}"
     if not found.scores:
@@ -281,7 +288,7 @@ def next_step(found: Findings, places: Sequence[Standing]) -> tuple[str, str]:
         name = run.replace("\\", "/").rpartition("/")[2]
         command = f"sparring train --config {run}/config.toml --seeds 3 --name {name}-seeds"
         return "Find out whether that was luck: train three seeds.", command
-    if LEARNED not in found.exact and LEARNED not in found.bounds and places and places[0].duel:
+    if found.own is None and LEARNED not in found.bounds and places and places[0].duel:
         return "Find out what an opponent that trains against it can win.", f"sparring exploit {run}"
     return "Compare it with other ways to train.", f"sparring compare {facts['game']}"
 
@@ -289,9 +296,9 @@ def next_step(found: Findings, places: Sequence[Standing]) -> tuple[str, str]:
 def short_text(found: Findings, gain: Gain, places: Sequence[Standing]) -> str:
     """For a list of runs."""
     parts = [{"unknown": "", "unclear": "no gain seen"}.get(gain, gain)]
-    if LEARNED in found.exact:
+    if found.own is not None:
         start = "" if found.exact_before is None else f" (was {found.exact_before:.3f})"
-        parts.append(f"exploitability {found.exact[LEARNED]:.3f}{start}")
+        parts.append(f"exploitability {found.own:.3f}{start}")
     for place in places if any(place.leads for place in places) else ():
         verb = "beats" if place.duel else "above"
         side = f"{place.side} " if place.side else ""

@@ -39,6 +39,8 @@ class Progress:
     seconds: float
     lines: list[dict[str, Any]]
     notices: list[dict[str, Any]]
+    evaluated: list[dict[str, Any]]
+    """Lines of the newest evaluation; none where there was none yet."""
 
 
 class Watching(TypedDict, total=False):
@@ -93,6 +95,7 @@ class Training:
     meta_games: MetaGames = field(default_factory=MetaGames)
     running: tuple[int, Report] | None = None
     """The iteration that runs on the device while the loop goes on; reading it waits for it."""
+    evaluated: list[dict[str, Any]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -168,7 +171,7 @@ class Training:
         told = Report(tally, stats, report.suspects, faults._replace(exhibit=report.faults.exhibit), duels, tries)
         lines, new = self.recorder.iteration(iteration, told, seconds, faced, self.opposition.rated.pop(iteration, []))
         self.opposition.read(lines)
-        self.on_iteration(Progress(iteration + 1, self.built.iterations, seconds, lines, new))
+        self.on_iteration(Progress(iteration + 1, self.built.iterations, seconds, lines, new, self.evaluated))
 
     def evaluate(
         self, examine: Examination, iteration: int, leaders: Sequence[int] = ()
@@ -185,7 +188,7 @@ class Training:
         exact = {team: values for team, values in known.items() if values is not None}
         bots = exploitability_of_bots(built) if exact and iteration == built.iterations - 1 else {}
         measured = exact | {bot: [value] * built.config.seeds for bot, value in bots.items()}
-        self.recorder.evaluation(iteration, examine.teams, games, measured)
+        self.evaluated = self.recorder.evaluation(iteration, examine.teams, games, measured)
         return games, exact
 
     def checkpoint(self, done: int) -> None:
