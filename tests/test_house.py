@@ -123,7 +123,9 @@ COMPILATIONS = {
     "play/test_starts.py": 130,
     "recipes/test_self_play.py": 140,
     "test_drawings.py": 170,
+    "test_notebooks.py": 230,
     "training/test_control.py": 250,
+    "players/test_loaded.py": 200,
     "players/test_named_players.py": 220,
     "players/test_open_spiel_players.py": 200,
     "training/test_game_speed.py": 150,
@@ -161,9 +163,9 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 BUDGETS = {
-    "core": 1_200, "statistics": 350, "ratings": 1_000, "games": 11_850, "nets": 900, "league": 3_650, "play": 1_800,
-    "store": 1_400, "learn": 1_700, "evaluation": 1_900, "setup": 1_950, "players": 850, "training": 2_500,
-    "studies": 750, "reports": 2_150, "recipes": 850, "cli": 2_750, "bridges": 1_000,
+    "core": 1_200, "statistics": 350, "ratings": 1_000, "games": 11_850, "nets": 900, "league": 3_650, "play": 1_900,
+    "store": 1_400, "learn": 1_700, "evaluation": 1_900, "setup": 1_950, "players": 1_000, "training": 2_550,
+    "studies": 750, "reports": 2_150, "recipes": 850, "cli": 3_200, "bridges": 1_000,
 }  # fmt: skip
 """Lines of source that a room may have. One that outgrows them is a sign to look for the idea that is missing there."""
 

@@ -90,6 +90,7 @@ class Description:
 
 
 def available() -> tuple[str, ...]:
+    """Names of all games that come with the library."""
     return tuple(sorted(GAMES))
 
 

@@ -65,6 +65,8 @@ class CheckpointConfig:
 @explained
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
+    """All settings of a run, in tables. `sparring train --help-all` lists them; `default_config` chooses for a game."""
+
     game: str = "particles:spread"
     """The game; `sparring games` lists them."""
     options: tuple[str, ...] = ()

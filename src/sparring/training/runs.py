@@ -38,7 +38,7 @@ Schedules = Literal["stretch", "keep"]
 
 def start(
     config: RunConfig,
-    path: Path,
+    path: str | Path,
     *,
     force: bool = False,
     warm: WarmStart | None = None,
@@ -64,7 +64,7 @@ def start(
 
 
 def resume(
-    path: Path,
+    path: str | Path,
     *,
     total_steps: int | None = None,
     schedules: Schedules | None = None,
