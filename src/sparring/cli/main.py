@@ -12,6 +12,8 @@ from sparring.core.errors import ConfigError, SparringError, unknown
 COMMANDS = {
     "train": "train by self-play, or against a bot",
     "resume": "go on with a run from its newest checkpoint",
+    "runs": "list runs with what they learned, or tell what one learned",
+    "metrics": "look at what a run recorded, in the terminal",
     "eval": "play complete games with a run's learners and print the table",
     "exploit": "say how much can be won of a run's policy, exactly or by training against it",
     "tournament": "let runs, packages and bots meet each other, and rank them",
@@ -101,7 +103,7 @@ def usage() -> str:
             "first steps:",
             "  sparring games",
             "  sparring train particles:tag --total-steps 300000 --name first",
-            "  sparring eval runs/first",
+            "  sparring runs",
         ]
     )
 

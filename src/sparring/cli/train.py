@@ -1,9 +1,10 @@
 """sparring train [GAME]: train by self-play, or against a bot. Ends with a table, a picture and a report."""
 
+import json as json_text
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -15,13 +16,16 @@ from sparring.cli.watch import Watch, compiled_before
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.fields import overlaid
 from sparring.core.names import is_file_name
-from sparring.core.settings import load_toml
+from sparring.core.settings import load_toml, to_toml
 from sparring.games.registry import overview
 from sparring.recipes import presets
 from sparring.recipes.catalogue import RECIPES
 from sparring.recipes.defaults import PRESET, opposed, preset_for, spec_of, suited
 from sparring.recipes.self_play import SELF_PLAY, apply
 from sparring.setup.config import OPPOSING, RunConfig
+
+if TYPE_CHECKING:  # help answers without jax
+    from sparring.setup.build import Built
 
 AUTO = "auto"
 SLOWNESS = {"shadow_tau", "shadow_half_life"}
@@ -77,6 +81,10 @@ class Train:
     """With --from, go on with that optimiser's state."""
     keep_normaliser: bool = True
     """With --from, keep that player's observation statistics."""
+    print_config: bool = False
+    """Print all settings as TOML, as they would be used, and train nothing; --config reads them back."""
+    dry_run: bool = False
+    """Check everything, say what would be trained, and train nothing."""
     quiet: bool = False
     """Print no progress."""
     json: bool = False
@@ -107,7 +115,13 @@ def command(words: list[str]) -> int:
     from sparring.training.warm_start import WarmStart, split_source
 
     built = build(config)
+    if arguments.print_config:
+        print(to_toml(built.config), end="")
+        return 0
     path = arguments.runs / (arguments.name or free_name(arguments.runs, config.game))
+    told = told if built.game.spec.sides > 1 else "One side, which plays against the game itself."
+    if arguments.dry_run:
+        return tell_plan(built, path, told, as_json=arguments.json)
     warm = None
     if arguments.from_:
         warm = WarmStart(
@@ -122,13 +136,43 @@ def command(words: list[str]) -> int:
         seeds=config.seeds,
     )
     with heard(as_json=arguments.json) as wishes, watch.bar:
-        told = told if built.game.spec.sides > 1 else "One side, which plays against the game itself."
         watch.begin(told, compiled_before(arguments.runs, config.game))
         summary = start(
             config, path, force=arguments.force, warm=warm,
             on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save,
         )  # fmt: skip
     return finish.conclude(path, summary, as_json=arguments.json)
+
+
+def tell_plan(built: "Built", path: Path, told: str, *, as_json: bool) -> int:
+    """What would be trained."""
+    from sparring.setup.memory import estimate
+
+    config = built.config
+    facts = {
+        "run": str(path),
+        "game": config.game,
+        "learners": list(built.lineup.names),
+        "opponents": told,
+        "iterations": built.iterations,
+        "steps_per_iteration": built.steps_per_iteration,
+        "seeds": config.seeds,
+        "evaluations": config.evaluation.eval_times if config.evaluation.eval_games else 0,
+        "eval_games": config.evaluation.eval_games,
+        "memory_gb": round(sum(estimate(built.game, config).values()) / 1e9, 1),
+    }
+    if as_json:
+        print(json_text.dumps(facts))
+        return 0
+    there = " There is a run at this place already: choose another --name, or pass --force." if path.exists() else ""
+    print(
+        f"{path}: {config.game}, {built.iterations:,} iterations of {built.steps_per_iteration:,} steps, "
+        f"{config.seeds} seed{'s' * (config.seeds > 1)}.{there}\n{told}\n"
+        f"Learners: {', '.join(built.lineup.names)}. About {facts['memory_gb']} GB of memory.\n"
+        f"Evaluations along the way: {facts['evaluations']}, {facts['eval_games']} games of each line-up.\n"
+        "Nothing was trained or written. All settings: --print-config"
+    )
+    return 0
 
 
 def names_game(arguments: Train, given: Collection[str]) -> bool:

@@ -1,6 +1,5 @@
 """A trained run in Python: its policies, which act on what a game shows, its settings and its metrics."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +24,7 @@ from sparring.players.checkpointed import checkpoint_of, policies_of, seed_row
 from sparring.players.named import entrant
 from sparring.setup.config import RunConfig
 from sparring.setup.line_up import line_up
+from sparring.store.lines import series
 from sparring.store.run_dir import RunDir
 
 
@@ -141,24 +141,16 @@ class Run:
 
     def curve(self, name: str, kind: str = "train") -> tuple[np.ndarray, np.ndarray]:
         """Steps and values of a metric, the mean over seeds: what `matplotlib` wants."""
-        return curve(self.metrics(kind), name)
+        steps, values = series(lines := self.metrics(kind), name)
+        if not steps:
+            known = {key for line in lines for key in line}
+            raise ConfigError(unknown("metric", name, known) if name not in known else f"{name} has no values yet.")
+        return np.asarray(steps), np.asarray(values)
 
     @property
     def verdict(self) -> Verdict:
         """What was learned, in words; `print(run.verdict.text())`."""
         return verdict_of(RunDir.open(self.path))
-
-
-def curve(lines: Sequence[dict[str, Any]], name: str) -> tuple[np.ndarray, np.ndarray]:
-    found: dict[int, list[float]] = {}
-    for line in lines:
-        if line.get(name) is not None:
-            found.setdefault(line["steps"], []).append(line[name])
-    if not found:
-        known = {key for line in lines for key in line}
-        raise ConfigError(unknown("metric", name, known) if name not in known else f"{name} has no values yet.")
-    steps = sorted(found)
-    return np.asarray(steps), np.asarray([np.mean(found[step]) for step in steps])
 
 
 def load(path: str | Path, *, seed: int | None = None, game: Game | None = None) -> Run:
