@@ -127,7 +127,7 @@ def outcome(lines: Lines) -> str:
     """What the games of an iteration brought: points against each kind of opponent; where nobody else is met, how often
     a lone team won, or what seats earned; of a contest, in which that adds up to nothing, how long games were."""
     first = lines[0]
-    for word in ("points", "earned"):
+    for word in ("earned", "points"):  # where both are known the game is judged by what is earned
         told = {kind: mean(lines, [f"{word}/{kind}"]) for kind in KINDS if f"{word}/{kind}" in first}
         parts = [f"{KINDS[kind]} {x:.2f}" for kind, x in told.items() if x is not None]
         if parts:

@@ -1,14 +1,15 @@
-"""The report of a run: one HTML file that needs nothing else, and the picture in it as a file of its own."""
+"""The report of a run: one HTML file that needs nothing else but replays that it links, and its picture as a file."""
 
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from sparring.core.errors import RunError
-from sparring.evaluation.scoring import SideScore
-from sparring.evaluation.stored import deployed, last_scores, verdict_of
+from sparring.evaluation.scoring import UNTRAINED, SideScore
+from sparring.evaluation.stored import deployed, last_scores, scores_at, verdict_of
 from sparring.reports.curves import draw_curves
 from sparring.reports.exploits import kept_rows
 from sparring.reports.tables import full_rows, legend, summary_rows
@@ -38,7 +39,7 @@ def write_report(run: RunDir) -> ReportFiles:
     manifest, lines = run.read_manifest(), run.metrics()
     files = ReportFiles(run.report_path, run.path / "curves.png")
     scores = last_scores(read_results(run.results_path), manifest)
-    picture = draw_curves(lines, manifest)
+    picture = draw_curves(lines, manifest, run.timing())
     text = page(run, manifest, lines, picture, scores)
     for path, data in ((files.curves, picture), (files.page, text.encode())):
         try:
@@ -68,8 +69,11 @@ learners: {escape(", ".join(manifest["learners"]))}.</p>
 {evaluation(run, manifest, scores)}
 {weaknesses(run)}
 {told(lines)}
-<h2>Made with</h2>{table(["fact", "value"], fact_rows(manifest))}
-<h2>Settings</h2><pre>{escape(run.config_path.read_text(encoding="utf-8", errors="replace"))}</pre>
+{replays(run, manifest)}
+<details><summary>All settings (config.toml)</summary>
+<pre>{escape(run.config_path.read_text(encoding="utf-8", errors="replace"))}</pre></details>
+<details><summary>The machine and the versions it was made with</summary>
+{table(["fact", "value"], fact_rows(manifest))}</details>
 </body></html>
 """
 
@@ -87,9 +91,12 @@ def evaluation(run: RunDir, manifest: dict[str, Any], scores: list[SideScore]) -
         command = escape(f"sparring eval {run.path}")
         return f"<p>None yet: the run was stopped before its first evaluation, or has none. <code>{command}</code></p>"
     command = escape(f"sparring eval {run.path} --games 1000")
-    return f"""<p class="note">Complete games apart from training, {escape(legend(scores, manifest))} The best bot
-is the one that did best in the learner's place. More games: <code>{command}</code></p>
-{table(*summary_rows(scores, manifest))}
+    before = scores_at(read_results(run.results_path, "eval"), UNTRAINED, manifest)
+    header, rows = summary_rows(scores, manifest, before)
+    best = " The best bot is the one that did best in the learner's place." * any("bot" in name for name in header)
+    return f"""<p class="note">Complete games apart from training, {escape(legend(scores, manifest))}{best}
+More games: <code>{command}</code></p>
+{table(header, rows)}
 <details><summary>All line-ups, the bots alone among them</summary>{table(*full_rows(scores, manifest))}</details>"""
 
 
@@ -100,6 +107,20 @@ def weaknesses(run: RunDir) -> str:
     found = f"""<h2>What can be won of it</h2><p class="note">Exploitability, in units of return: exact, or (≥) at least
 what trained responses won in games that did not choose them.</p>{table(*kept_rows(lines))}"""
     return said * verdict.chosen + found * bool(lines)
+
+
+def replays(run: RunDir, manifest: dict[str, Any]) -> str:
+    """The games that were drawn, or how to draw one."""
+    if not manifest.get("watchable"):
+        return ""
+    found = sorted((run.path / "replays").glob("*.gif"))
+    links = "".join(
+        f'<p><a href="replays/{quote(one.name)}">{escape(one.name)}</a><br>'
+        f'<img alt="a game" loading="lazy" src="replays/{quote(one.name)}"></p>'
+        for one in found
+    )
+    command = f"<p>{'Another' if found else 'Draw a'} game: <code>{escape(f'sparring replay {run.path}')}</code></p>"
+    return f"<h2>To watch</h2>{links}{command}"
 
 
 def told(lines: Sequence[dict[str, Any]]) -> str:
