@@ -113,6 +113,14 @@ def test_what_to_do_next_follows_from_what_is_missing():
     assert "--total-steps" in verdict(replace(three, exact={LEARNED: 0.1}, exact_half={LEARNED: 0.5})).command
 
 
+def test_who_is_far_easier_to_exploit_than_a_bot_has_much_left_to_learn():
+    """The worst bot loses 1.0: from a tenth of it on there is much left, unless no bot does much better."""
+    found = duel(scores=both("weak", 0.9), exact={LEARNED: 0.2, "weak": 1.0, "solid": 0.05})
+    assert "much harder to exploit" in verdict(found).next
+    assert "--seeds 3" in verdict(replace(found, exact={LEARNED: 0.2, "weak": 1.0, "solid": 0.15})).command
+    assert "--seeds 3" in verdict(replace(found, exact={LEARNED: 0.05, "weak": 1.0, "solid": 0.0})).command
+
+
 def test_no_interval_no_claim():
     """One game, or one of two seeds, says nothing about chance."""
     said = verdict(Findings(run="r", facts=TEAM, scores=[replace(earned(LEARNED, 5.0), returns=(Moments(5.0, 0, 1),))]))

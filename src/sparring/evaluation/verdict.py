@@ -19,6 +19,8 @@ LISTED = 6
 RANDOM = "random"
 NOTHING = 1e-3
 """Where no more can be won from random play, it cannot be improved."""
+FAR = 0.1
+"""Of the worst bot's exploitability, from which on there is much left to learn."""
 SMALLER = 0.8
 """An exploitability below this share of what it was half way is still falling."""
 ADVICE = {
@@ -283,6 +285,10 @@ def next_step(found: Findings, places: Sequence[Standing]) -> tuple[str, str]:
     if below:
         meet = ", or meet bots in training (--bots 0.3)" * places[0].duel
         step = f"It is behind {listed(below)}: train longer{meet}."
+        return step, f"sparring resume {run} --total-steps {2 * found.steps}"
+    bots = [value for team, value in found.exact.items() if team not in (LEARNED, SHADOW, MIXTURE)]
+    if found.own is not None and bots and found.own > FAR * max(bots) and found.own > 2 * min(bots):
+        step = "A bot is much harder to exploit: train longer, or with what settles (--self-play magnet)."
         return step, f"sparring resume {run} --total-steps {2 * found.steps}"
     if facts["seeds"] == 1:
         name = run.replace("\\", "/").rpartition("/")[2]
