@@ -200,6 +200,11 @@ def test_flags_of_every_kind_arrive_in_the_config():
     assert (run.net.hidden, run.total_steps, run.each, run.net.memory) == ((16, 8), 10**6, ("entropy=0.1,0.2",), "gru")
 
 
+@pytest.mark.parametrize(("word", "steps"), [("1e6", 10**6), ("300k", 300_000), ("1.5M", 1_500_000), ("2_000", 2_000)])
+def test_numbers_of_steps_are_read_as_people_write_them(word, steps):
+    assert parsed("--total-steps", word).run.total_steps == steps
+
+
 def test_underscores_do_as_well_as_dashes():
     assert parsed("--total_steps", "5").run.total_steps == 5
 

@@ -1,6 +1,7 @@
 """Tables, curves and pages: the numbers they show, worked out by hand."""
 
 from dataclasses import replace
+from io import StringIO
 from math import nan
 
 import matplotlib.pyplot as plt
@@ -309,3 +310,22 @@ def test_notices_of_a_stretch_and_of_the_last_evaluation_are_printed_and_reporte
     assert said.out.count("notice   Nothing was gained.") == 1
     page = (tmp_path / "runs" / "new" / "report.html").read_text()
     assert "hardly tries anything" in page and "Nothing was gained." in page
+
+
+def test_names_are_folded_and_never_cut_where_a_table_has_little_room(own_run):
+    """Cut at the end, two players that differ there would look alike."""
+    from rich.console import Console
+
+    from sparring.cli.runs import row as listed
+    from sparring.cli.runs import table
+    from sparring.reports.standings import against_table
+    from sparring.reports.tables import score_table
+
+    names = [f"a_rather_long_name_of_a_player_{letter}" for letter in "xy"]
+    scores = [score(0, "learned", name, 3.0) for name in names] + [score(0, names[0], names[1], 1.0)]
+    long = own_run.rename(own_run.with_name(names[0]))
+    for made in (score_table(scores, MANIFEST), against_table(scores, "runs/a"), table([listed(long)])):
+        console = Console(width=50, record=True, file=StringIO())
+        console.print(made)
+        text = console.export_text()
+        assert "…" not in text, text

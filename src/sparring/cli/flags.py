@@ -24,6 +24,7 @@ GameWord = Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[G
 RunFolder = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
 MaybeRun = Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[RUN]", help_behavior_hint="")]
 
+UNITS = {"k": 1_000, "K": 1_000, "m": 1_000_000, "M": 1_000_000}
 HELP, HELP_ALL = ("--help", "-h"), "--help-all"
 
 _registry = ConstructorRegistry()
@@ -76,13 +77,14 @@ def _read_schedule(word: str) -> Schedule:
 
 
 def _read_whole_number(word: str) -> int:
-    """Also 1_000_000 and 1e6, as people write numbers of steps."""
+    """Also 1_000_000, 1e6, 300k and 1.5M, as people write numbers of steps."""
     try:
         return int(word)
     except ValueError:
         pass
+    unit = UNITS.get(word[-1:], 1)
     try:
-        number = float(word)
+        number = round(float(word[:-1] if unit > 1 else word) * unit, 6)
     except ValueError:
         number = 0.5
     if not number.is_integer():

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from sparring.cli.flags import parse
 from sparring.core.errors import RunError, SparringError
+from sparring.reports.tables import NAMES
 
 EXAMPLES = ("sparring runs", "sparring runs runs/first")
 WIDEST = 100
@@ -79,9 +80,9 @@ def row(path: Path) -> dict[str, Any]:
 
 
 def table(found: list[dict[str, Any]]) -> Table:
-    made = Table("run", "game", box=None)
+    made = Table(Column("run", overflow=NAMES), Column("game", overflow=NAMES), box=None)
     for name in ("steps", "done", "seeds"):
-        made.add_column(name, justify="right")
+        made.add_column(name, justify="right", no_wrap=True)
     made.add_column("what it learned", overflow="fold")
     for one in found:
         cells = (one["name"], one["game"], f"{one['steps']:,}", f"{one['done']:.0%}", f"{one['seeds']}", one["verdict"])

@@ -3,6 +3,7 @@
 import json as json_text
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -99,7 +100,7 @@ def command(words: list[str]) -> int:
     check_needs(arguments, NEEDS)
     if arguments.name and not is_file_name(arguments.name):
         raise ConfigError(
-            f"--name must be the plain name of a folder, found {arguments.name!r}. Say with --runs where it shall be."
+            f"--name must be the plain name of a folder, found {arguments.name!r}. Choose its folder with --runs."
         )
     if not names_game(arguments, given):
         raise ConfigError(f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(overview())}.")
@@ -136,9 +137,9 @@ def command(words: list[str]) -> int:
         seeds=config.seeds,
     )
     with heard(as_json=arguments.json) as wishes, watch.bar:
-        watch.begin(told, compiled_before(arguments.runs, config.game))
+        begin = partial(watch.begin, told, compiled_before(arguments.runs, config.game))
         summary = start(
-            config, path, force=arguments.force, warm=warm,
+            config, path, force=arguments.force, warm=warm, on_begin=begin,
             on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save,
         )  # fmt: skip
     return finish.conclude(path, summary, as_json=arguments.json)
@@ -187,7 +188,7 @@ def settled(arguments: Train, given: Collection[str]) -> tuple[RunConfig, str]:
         said = bool(arguments.recipe or arguments.config)
         config = apply(config, name) if said else opposed(config, spec_of(config), name)
         config = flagged(config, arguments, given)
-    return config, f"Self-play: {name or 'as set'} ({why})."
+    return config, f"Self-play: {name} ({why})." if name else f"Opponents: {why}."
 
 
 def ready_made(arguments: Train) -> RunConfig:
@@ -200,12 +201,22 @@ def ready_made(arguments: Train) -> RunConfig:
         raise ConfigError(unknown("recipe", recipe, RECIPES))
     if recipe:
         config = RECIPES[recipe]()
+        check_family(recipe, config.game, arguments.word)
     elif file:
         config = load_toml(RunConfig, file)
     else:
         config = RunConfig(game=arguments.word or arguments.run.game, options=arguments.run.options)
         config = suited(config, spec_of(config))
     return presets.apply(config, arguments.preset) if arguments.preset else config
+
+
+def check_family(recipe: str, game: str, word: str | None) -> None:
+    """A recipe may serve another game of its family, such as another map."""
+    if word is not None and word.partition(":")[0] != game.partition(":")[0]:
+        raise ConfigError(
+            f"The recipe {recipe} is for {game}, and you named {word}. Use one of them: sparring train --recipe "
+            f"{recipe}, or sparring train {word}"
+        )
 
 
 def flagged(config: RunConfig, arguments: Train, given: Collection[str]) -> RunConfig:
@@ -222,16 +233,17 @@ def chosen_self_play(arguments: Train, config: RunConfig, given: Collection[str]
             raise ConfigError(unknown("self-play preset", arguments.self_play, (AUTO, *SELF_PLAY)))
         return arguments.self_play, "by --self-play"
     if arguments.recipe or arguments.config:
-        return "", "by the recipe" if arguments.recipe else "by the file"
+        return "", "as the recipe says" if arguments.recipe else f"as {arguments.config} says"
     opposing = {one.name for table in OPPOSING for one in fields(getattr(config, table))}
-    if said := sorted(opposing & {*given}):  # whoever sets one of these has decided for himself
-        return "", f"by --{said[0].replace('_', '-')}"
+    if said := sorted(opposing & {*given}):  # who sets one of these has decided
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in said)
+        return "", f"as the flags say ({flags}), without a preset; --self-play names one"
     spec = spec_of(config)
     if name := preset_for(spec, config):
         return name, "what suits this game" if PRESET in dict(spec.suits) else "the default where two sides are alike"
     if spec.sides != 2 or not spec.exchangeable_sides:
-        return "", "the game does not have two sides that are alike"
-    return "", "an odd number of worlds has no equal blocks"
+        return "", "the learners meet each other (presets of self-play are for two sides that are alike)"
+    return "", "the learner meets itself (an odd number of worlds cannot be split into equal blocks)"
 
 
 def free_name(runs: Path, game: str) -> str:

@@ -1,5 +1,5 @@
 """Which policy of a run to deploy: the newest, its slow average, or PSRO's mixture. One function decides, on figures
-alone; whatever cannot be told apart is the newest."""
+alone; where nothing differs it is the newest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -89,8 +89,8 @@ def by_games(evidence: Evidence) -> Deployment:
     teams = {SHADOW if lead.mean > 0 else LEARNED for lead in sure.values()}
     if len(teams) == 1:
         return Deployment(teams.pop(), ", and ".join(sure))
-    told = "games against each other and against others disagree" if teams else "no difference can be told"
-    return Deployment(LEARNED, f"{told}: the newest is the plain choice")
+    why = "games against each other and against others disagree" if teams else "these games show no difference"
+    return Deployment(LEARNED, f"{why}, and the newest is the simple choice")
 
 
 def duel(evidence: Evidence) -> Interval | None:

@@ -22,6 +22,8 @@ LEFT = (
     "best bot, return",
     "a bot in its place, return",
 )
+NAMES = "fold"
+"""How tables treat names that are too long for them: cut, two players could look alike."""
 Rows = tuple[list[str], list[list[str]]]
 """Header and rows of cells."""
 
@@ -158,7 +160,7 @@ def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any], before
     header, rows = summary_rows(scores, manifest, before)
     table = Table(title=f"Learned on {manifest['game']}", caption=legend(scores, manifest), caption_justify="left")
     for name in header:
-        table.add_column(name, justify="left" if name in LEFT else "right", no_wrap=name in ("against", "points"))
+        table.add_column(name, justify="left" if name in LEFT else "right", no_wrap=name == "points", overflow=NAMES)
     for row in rows:
         table.add_row(*row)
     return table

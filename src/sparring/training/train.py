@@ -46,6 +46,8 @@ class Progress:
 class Watching(TypedDict, total=False):
     """Who watches a run, and what they may ask for while it trains."""
 
+    on_begin: Callable[[], None]
+    """Nothing was refused; compiling comes next."""
     on_iteration: Callable[[Progress], None]
     should_stop: Callable[[], bool]
     should_save: Callable[[], bool]
@@ -89,6 +91,7 @@ class Training:
     opposition: Opposition
     population: Population
     state: TrainState
+    on_begin: Callable[[], None] = lambda: None
     on_iteration: Callable[[Progress], None] = lambda _: None
     should_stop: Callable[[], bool] = lambda: False
     should_save: Callable[[], bool] = lambda: False
@@ -104,6 +107,7 @@ class Training:
         return self.opposition.built
 
     def loop(self, start: int) -> Summary:
+        self.on_begin()
         config, tests = self.built.config, self.built.config.evaluation
         programs, control, examine = Programs(), Control.of(self.recorder.run, start), final_examination(self.built)
         games: list[list[MatchGames]] = []
@@ -149,7 +153,7 @@ class Training:
         orders, decided = opposition.assign(iteration)
         events = together(by_hand, decided)
         recorder.events(iteration, events)
-        keep_players(recorder.run, opposition, self.state, events)  # before a learner that was copied begins anew
+        keep_players(recorder.run, opposition, self.state, events)  # before a learner that was copied starts over
         self.state = applied(self.state, events, opposition, partial(read_past, recorder.run, self.built))
         if self.population.due(iteration):
             self.state, copied = self.population.round(self.state, iteration)
