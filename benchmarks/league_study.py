@@ -62,8 +62,8 @@ def train(game: str, regime: str, path: Path, *, steps: int, seeds: int) -> None
     start(config_of(game, regime, steps=steps, seeds=seeds), path, force=True)
 
 
-def exploit(path: Path, *, steps: int, games: int) -> None:
-    """What responses of one budget win of everything that the run might deploy."""
+def exploit(path: Path, *, steps: int, games: int, newest: bool) -> None:
+    """What responses of one budget win of everything that the run might deploy, or of the newest policies alone."""
     from sparring.games import registry
     from sparring.players.named import Source
     from sparring.studies.weakness import by_responses, targets_of
@@ -72,7 +72,11 @@ def exploit(path: Path, *, steps: int, games: int) -> None:
     config = load_toml(RunConfig, run.config_path)
     game = registry.make(config.game, **registry.parse_options(config.game, config.options))
     learner = replace(config, total_steps=steps, schedule_steps=0, seeds=1, seed=1000, stages=config.stages[-1:])
+    answered = set()
     for target in targets_of(Source(path), game):
+        if newest and target.seed in answered:  # of each seed the newest comes first
+            continue
+        answered.add(target.seed)
         found = by_responses(game, target, learner, games=games, seed=1)
         run.append_exploits([found.line()])
         print(path.name, target.player, target.seed, f"{found.exploitability:.3f}", flush=True)
@@ -128,6 +132,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=0, help="of training or of a response; 0: as the game has it")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--games", type=int, default=64)
+    parser.add_argument("--newest", action="store_true", help="answer the newest policies alone, not their averages")
     parser.add_argument("--json", type=Path, help="where the table is kept")
     arguments = parser.parse_args()
     paths = {regime: arguments.out / arguments.game.replace(":", "-") / regime for regime in arguments.regimes}
@@ -141,7 +146,7 @@ def main() -> None:
         if arguments.what == "train":
             train(arguments.game, regime, path, steps=arguments.steps, seeds=arguments.seeds)
         else:
-            exploit(path, steps=arguments.steps or 5_000_000, games=arguments.games)
+            exploit(path, steps=arguments.steps or 5_000_000, games=arguments.games, newest=arguments.newest)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@
 
 Against the script. Win rates are of this stand-in, classes and figures of SMAC those of StarCraft: two environments,
 compared by order alone. Kendall's tau-b is between SMAC's class (easy, hard, super-hard) and how often the best of the
-bots loses here; with --train, also how often what was learned loses.
+bots loses here; with --train, also how often what was learned loses, at the end and on average over the run (which
+tells apart the maps that all are won in the end).
 """
 
 import argparse
@@ -41,6 +42,7 @@ ORDER = (EASY, HARD, SUPER)
 CROWDS = ("8m", "25m", "27m_vs_30m", "corridor")
 RANDOM = "random"
 LEARNED = "learned"
+WHILE_LEARNING = "while learning"
 PLAYERS = (RANDOM, "attack_nearest", "focus_fire", "kite")
 
 
@@ -132,9 +134,11 @@ def tau(difficulty: list[float], classes: list[str]) -> float:
     return float(kendalltau(difficulty, [ORDER.index(name) for name in classes]).statistic)
 
 
-def learned(name: str, steps: int, worlds: int, games: int, seed: int) -> tuple[int, int]:
-    """Battles won, and battles, after a run of MAPPO of `steps` steps of the game, with the settings of the recipes."""
+def learned(name: str, steps: int, worlds: int, games: int, seed: int) -> dict[str, tuple[int, int]]:
+    """Battles won, and battles, after and during a run of MAPPO of `steps` steps of the game, with the settings of the
+    recipes. During the run every iteration counts alike, as one battle of a thousand."""
     from sparring.recipes.skirmish import fast_3m
+    from sparring.store.run_dir import RunDir
     from sparring.training.runs import start
 
     base = fast_3m()
@@ -148,8 +152,10 @@ def learned(name: str, steps: int, worlds: int, games: int, seed: int) -> tuple[
     )
     with TemporaryDirectory() as folder:
         summary = start(config, Path(folder) / "run")
+        lines = RunDir.open(Path(folder) / "run").metrics()
+    shares = [value or 0.0 for line in lines for key, value in line.items() if key.startswith("won/")]
     score = next(score for score in summary.scores if score.team == "learned")
-    return score.wins, score.games
+    return {LEARNED: (score.wins, score.games), WHILE_LEARNING: (round(1000 * float(np.mean(shares))), 1000)}
 
 
 def cell(tally: tuple[int, int]) -> str:
@@ -181,12 +187,12 @@ def main() -> None:
         show_engaged(args.maps or list(CROWDS), args.battles, args.seed, 24)
         return
     names, found = args.maps or list(CLASSES), {}
-    columns = (*PLAYERS, LEARNED) if args.train else PLAYERS
+    columns = (*PLAYERS, LEARNED, WHILE_LEARNING) if args.train else PLAYERS
     print(f"{'map':17}{'class':11}" + "".join(f"{player:>18}" for player in columns))
     for name in names:
         found[name] = rates(name, args.battles, args.seed)
         if args.train:
-            found[name][LEARNED] = learned(name, args.steps, args.worlds, args.battles, args.seed)
+            found[name] |= learned(name, args.steps, args.worlds, args.battles, args.seed)
         print(f"{name:17}{CLASSES[name]:11}" + "".join(f"{cell(found[name][p]):>18}" for p in columns), flush=True)
         if args.json:
             args.json.write_text(json.dumps(found))

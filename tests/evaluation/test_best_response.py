@@ -1,5 +1,8 @@
 """Best responses whose worth is known: to rock, to the equilibrium, and what choosing among attempts may not do."""
 
+from dataclasses import replace
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,10 +16,12 @@ from sparring.games.particles.spread import spread
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.play.scripted import Scripted
+from sparring.setup.beginning import first_state
 from sparring.setup.build import build
 from sparring.setup.config import PlayConfig, RunConfig
 from sparring.statistics.intervals import Interval
 from sparring.studies import exploit as training
+from sparring.training.own_evaluation import players_of_seed
 from toy_players import Always, quick
 
 
@@ -150,3 +155,24 @@ def test_a_fresh_learner_finds_the_answer_to_rock_and_to_paper_with_one_program(
         said, _ = policy(jnp.ones((1, rps.spec.features)), jnp.ones((1, 3), bool), policy.initial(1))
         assert jnp.exp(said.log_p_A)[0, answer] > 0.8
     assert [program._cache_size() for program in programs] == [1]
+
+
+def test_the_first_attempt_begins_as_who_plays_there_and_the_others_from_nothing():
+    config = RunConfig(
+        game="matrix:rock_paper_scissors", total_steps=16, seeds=2, play=PlayConfig(worlds=8, steps=2),
+        net=NetConfig(hidden=(4,)),
+    )  # fmt: skip
+    built = build(training.against_one(config))
+    fresh = players_of_seed(built, first_state(built), 1)[built.lineup.names[0]]
+    present = jax.tree.map(lambda weight: weight + 1.0, fresh)
+    first, second = next(iter(training.trainer(built, present)(present))).attempts
+    for policy, begun in ((first, present), (second, fresh)):
+        assert all(map(np.array_equal, jax.tree.leaves(policy), jax.tree.leaves(begun)))
+
+
+def test_a_bot_or_a_larger_network_is_no_beginning():
+    config = RunConfig(game="matrix:rock_paper_scissors", net=NetConfig(hidden=(4,)))
+    larger = replace(config, net=NetConfig(hidden=(5,)))
+    own, other = (players_of_seed(b, first_state(b), 0)[b.lineup.names[0]] for b in map(build, (config, larger)))
+    assert training.fits(own, own) and not training.fits(other, own)
+    assert not training.fits(Scripted.make(rock_paper_scissors(), "random"), own) and not training.fits(None, own)

@@ -1,4 +1,4 @@
-"""A trained best response: a fresh learner that meets one frozen policy and nobody else. What it wins is a lower bound
+"""A trained best response: a learner that meets one frozen policy and nobody else. What it wins is a lower bound
 of what can be won, and so of the policy's exploitability; a better learner or a larger budget may find more."""
 
 from collections.abc import Callable, Iterable, Sequence

@@ -9,6 +9,7 @@ import numpy as np
 from sparring.ratings.alpha_rank import alpha_rank
 from sparring.ratings.bradley_terry import Ratings, bradley_terry
 from sparring.ratings.cycles import Noise, cycle_count, cyclic_share, noise
+from sparring.ratings.diversity import Diversity, diversity
 from sparring.ratings.nash import nash_average
 from sparring.ratings.payoff import Payoff
 from sparring.statistics.intervals import Interval
@@ -34,6 +35,7 @@ class Summary:
     """What pools without cycles show."""
     cycles: int
     """Triples that beat each other round the loop at 0.7 or more."""
+    diversity: Diversity | None
     worst: tuple[tuple[str, Interval] | None, ...]
     """For each player the opponent with the lowest win rate; biased low. None for a player without games."""
     problems: tuple[str, ...]
@@ -64,6 +66,7 @@ def summarise(payoff: Payoff, anchor: str | None, *, seed: int = 0) -> Summary:
         cyclic_share=attempt("cyclic share", lambda: cyclic_share(payoff)),
         noise=attempt("noise", lambda: noise(payoff, seed=seed)),
         cycles=cycle_count(payoff),
+        diversity=None if nash_M is None else diversity(payoff, nash_M),
         worst=tuple(payoff.worst(row) if games else None for row, games in enumerate(payoff.games_MM.sum(axis=1))),
         problems=tuple(problems),
     )

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from sparring.evaluation.scoring import SideScore
 from sparring.ratings.cycles import Noise
+from sparring.ratings.diversity import Diversity
 from sparring.ratings.payoff import Payoff
 from sparring.ratings.summary import Summary
 from sparring.reports.tables import NAMES, interval_text, spread_text
@@ -68,6 +69,8 @@ def explanation(payoff: Payoff, summary: Summary) -> list[str]:
     if summary.cyclic_share is not None and summary.noise is not None:
         lines.append(f"cyclic   {cyclic_text(summary.cyclic_share, summary.noise)}")
     lines.append(f"cycles   triples that beat each other round the loop at 70 % or more: {summary.cycles}.")
+    if summary.diversity is not None:
+        lines.append(f"diverse  {diversity_text(summary.diversity)}")
     games_MM = payoff.games_MM
     met = games_MM[games_MM > 0]
     if met.size:
@@ -81,6 +84,13 @@ def cyclic_text(share: float, noise: Noise) -> str:
     sign = "there are cycles" if noise.p_value <= 0.05 else "no sign of cycles"
     noisy = f"noise shows up to {noise.floor:.1%} (p = {noise.p_value:.3f})"
     return f"{share:.1%} of the differences fit no ranking; {noisy}: {sign}."
+
+
+def diversity_text(found: Diversity) -> str:
+    won = f"{found.effective:.2f}"
+    return (
+        f"{found.players:.1f} players share the Nash mixture; they win {won} of each other (0: all alike or one best)."
+    )
 
 
 def rating_text(summary: Summary, i: int) -> str:
@@ -124,6 +134,8 @@ def standings_json(payoff: Payoff, summary: Summary) -> dict[str, Any]:
         "noise_floor": summary.noise and summary.noise.floor,
         "cyclic_p": summary.noise and summary.noise.p_value,
         "cycles": summary.cycles,
+        "diversity": summary.diversity and summary.diversity.effective,
+        "nash_players": summary.diversity and summary.diversity.players,
         "problems": list(summary.problems),
     }
 

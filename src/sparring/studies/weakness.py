@@ -149,7 +149,7 @@ def by_responses(
     seed: int,
     on_stage: Callable[[int], None] = lambda _: None,
 ) -> Exploited:
-    """What fresh learners of the config win, one for each of its seeds, on every side in turn: a lower bound."""
+    """What learners of the config win, one for each of its seeds, on every side in turn: a lower bound."""
     check_answerable(game.spec, target.sides[0])
     found = []
     for side in target.sides:
