@@ -44,6 +44,7 @@ COMPILATIONS = {
     "cli/test_general_sum.py": 200,
     "cli/test_interrupted_runs.py": 200,
     "cli/test_pool_command.py": 250,
+    "cli/test_readme_commands.py": 180,
     "cli/test_replay.py": 240,
     "cli/test_tournament_command.py": 190,
     "contract/test_games.py": 2100,

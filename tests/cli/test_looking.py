@@ -61,7 +61,9 @@ def test_metrics_are_shown_by_name_part_or_pattern(sparring, trained):
     found = json.loads(sparring("metrics", trained, "learner/entropy", "--json").out)["metrics"]
     lines = [line for line in RunDir.open(trained).metrics() if line["kind"] == "train"]
     assert found["learner/entropy"]["values"] == [line["learner/entropy"] for line in lines]
-    assert "exploitability" in sparring("metrics", trained, "exploitability", "--kind", "eval").out
+    both = sparring("metrics", trained, "entropy", "exploitability").out
+    assert "learner/entropy" in both and "exploitability" in both, "of training and of evaluations"
+    assert "entropy" not in sparring("metrics", trained, "--kind", "eval").out
     assert "Did you mean 'learner/entropy'" in sparring("metrics", trained, "lerner/entropy").sentence()
 
 

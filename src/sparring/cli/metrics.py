@@ -13,7 +13,7 @@ from sparring.core.errors import RunError
 EXAMPLES = (
     "sparring metrics runs/first",
     "sparring metrics runs/first entropy 'return/*'",
-    "sparring metrics runs/first exploitability --kind eval",
+    "sparring metrics runs/first --kind eval",
 )
 
 
@@ -25,8 +25,8 @@ class Metrics:
     """Folder of the run."""
     names: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="[NAME ...]")] = ()
     """Metrics by name, by a part of it, or by a pattern such as 'learner/*'; without any, all are shown."""
-    kind: Literal["train", "eval"] = "train"
-    """Of training, or of evaluations."""
+    kind: Annotated[Literal["train", "eval"] | None, tyro.conf.arg(help_behavior_hint="")] = None
+    """Of training, or of evaluations. Default: of both where names are given, else of training."""
     json: bool = False
     """Print the result as one JSON object."""
 
@@ -38,13 +38,14 @@ def command(words: list[str]) -> None:
     from sparring.store.run_dir import RunDir
 
     run = RunDir.open(arguments.run)
-    lines = [line for line in run.metrics() if line["kind"] == arguments.kind]
+    kinds = (arguments.kind,) if arguments.kind else ("train", "eval") if arguments.names else ("train",)
+    lines = [line for line in run.metrics() if line["kind"] in kinds]
     if not lines:
-        raise RunError(f"{run.path} has recorded nothing of the kind {arguments.kind} yet. Look again later.")
+        raise RunError(f"{run.path} has recorded nothing of the kind {' or '.join(kinds)} yet. Look again later.")
     names = chosen(lines, arguments.names)
     if arguments.json:
         found = {name: dict(zip(("steps", "values"), series(lines, name), strict=True)) for name in names}
-        print(json_text.dumps({"run": str(run.path), "kind": arguments.kind, "metrics": found}))
+        print(json_text.dumps({"run": str(run.path), "metrics": found}))
         return
     shown = names if arguments.names else changing(lines, names)
     Console().print(value_table(lines, names[0]) if len(names) == 1 else series_table(lines, shown))
