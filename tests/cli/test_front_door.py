@@ -107,6 +107,22 @@ def test_a_misspelt_command_gets_the_nearest_name(sparring):
     assert said == (2, "", "sparring: Unknown command 'trian'. Did you mean 'train'? See: sparring --help\n")
 
 
+def test_help_before_a_command_is_help_on_it(sparring):
+    assert sparring("help", "runs").out == sparring("runs", "--help").out
+    assert sparring("help", "trian").code == 2
+
+
+def test_a_game_may_be_looked_for_by_a_word_of_its_description(sparring):
+    assert sparring("games", "poker").sentence() == "Unknown game 'poker'. Did you mean 'kuhn' or 'leduc'?"
+    assert "skirmish:MAP" in sparring("games", "zzz").sentence()
+
+
+def test_a_run_named_without_its_folder_is_found(sparring, trained, monkeypatch, tmp_path):
+    (tmp_path / "runs").symlink_to(trained.parent)
+    monkeypatch.chdir(tmp_path)
+    assert sparring("eval", "trained").sentence() == "No run at trained. Did you mean runs/trained?"
+
+
 def test_an_empty_command_is_unknown(sparring):
     assert sparring("").code == 2
 

@@ -39,7 +39,8 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
     facts = run.read_manifest()
     if summary.finished and facts.get("watchable"):
         print(f"watch    sparring replay {path}")
-    if summary.finished and facts.get("alike") and facts["score"] == "return" and facts["seeds"] > 1:
+    contest = facts["score"] == "outcome" or facts.get("zero_sum")
+    if summary.finished and facts.get("alike") and not contest and facts["seeds"] > 1:
         print(f"meet     sparring tournament {path}#all")  # whether the seeds found one convention
     told = f"\n{verdict.text(min(console.width, WIDEST))}"
     stopped = f"Stopped after iteration {summary.iteration}, exit code {code}; nothing is lost."

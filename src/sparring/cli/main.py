@@ -72,6 +72,8 @@ def sentence(error: Exception) -> tuple[str, int]:
 
 
 def run(arguments: list[str]) -> int:
+    if len(arguments) > 1 and arguments[0] == "help":
+        return run([arguments[1], "--help", *arguments[2:]])
     if not arguments or arguments[0] in ("--help", "-h", "help"):
         print(usage())
         return 0

@@ -188,6 +188,8 @@ def settled(arguments: Train, given: Collection[str]) -> tuple[RunConfig, str]:
         said = bool(arguments.recipe or arguments.config)
         config = apply(config, name) if said else opposed(config, spec_of(config), name)
         config = flagged(config, arguments, given)
+    if config.seats.opponent and not name:
+        return config, f"Opponent: {config.seats.opponent}, always."
     return config, f"Self-play: {name} ({why})." if name else f"Opponents: {why}."
 
 

@@ -213,7 +213,11 @@ def _refusal(name: str) -> str:
     family, _, variant = name.partition(":")
     known = variants(family)
     if not known:
-        return unknown("game", name, GAMES)
+        near = get_close_matches(name, GAMES, n=1, cutoff=0.5)
+        about = [] if near else [game for game in GAMES if name.lower() in common_line(game).lower()]
+        if about:
+            return f"Unknown game {name!r}. Did you mean {' or '.join(map(repr, about[:4]))}?"
+        return unknown("game", name, GAMES if near else overview())
     near = get_close_matches(variant, [game.partition(":")[2] for game in known], n=3, cutoff=0.5)
     if near:
         return f"Unknown game {name!r}. Did you mean {' or '.join(repr(f'{family}:{word}') for word in near)}?"

@@ -242,6 +242,9 @@ def _manifest(path: Path) -> dict[str, Any] | None:
 
 def _nearest_run(path: Path) -> str:
     parent = path.parent
+    usual = Path("runs", path.name)
+    if parent == Path() and _manifest(usual) is not None:
+        return f"Did you mean {usual}?"
     try:
         runs = [child.name for child in parent.iterdir() if _manifest(child) is not None]
     except OSError:
