@@ -32,7 +32,7 @@ def test_training_leaves_a_run_a_report_and_the_next_step(sparring, train_words,
     assert max(len(line) for line in said.out.splitlines() if str(run) not in line) <= 80
     assert (run / "curves.png").read_bytes().startswith(b"\x89PNG")
     page = (run / "report.html").read_text()
-    assert "always_2" in page and "<dt>learned</dt>" in page
+    assert "always_2" in page and "<dt>What was learned</dt>" in page
 
 
 def test_a_run_is_evaluated_before_training_and_along_the_way(trained):

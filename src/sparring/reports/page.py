@@ -82,7 +82,11 @@ def conclusion(run: RunDir) -> str:
     """What was learned, how sure that is, and what to do next."""
     said = verdict_of(run)
     command = f" <code>{escape(said.command)}</code>" if said.command else ""
-    rows = {"learned": escape(said.learned), "sure": escape(said.sure), "next": escape(said.next) + command}
+    rows = {
+        "What was learned": escape(said.learned),
+        "How sure that is": escape(said.sure),
+        "What to do next": escape(said.next) + command,
+    }
     return f"<dl>{''.join(f'<dt>{word}</dt><dd>{text}</dd>' for word, text in rows.items())}</dl>"
 
 
