@@ -33,7 +33,8 @@ SLOWNESS = {"shadow_tau", "shadow_half_life"}
 """One thing said in two ways: a flag for one of them takes the place of the other."""
 USUAL = (
     "word", "recipe", "preset", "self_play", "config", "name", "force", "from_", "options", "total_steps", "seed",
-    "seeds", "share", "opponent", "side", "worlds", "steps", "hidden", "memory", "critic", "learning_rate", "json",
+    "seeds", "share", "opponent", "side", "worlds", "steps", "hidden", "memory", "critic", "learning_rate",
+    "print_config", "dry_run", "json",
 )  # fmt: skip
 """What --help shows; --help-all shows the rest as well."""
 EXAMPLES = (
