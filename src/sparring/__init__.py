@@ -4,6 +4,7 @@ Play       make, available, policy, rollout
 Train      default_config, RunConfig, start, resume
 Look       load
 A game     Game, GameSpec, ActionSpec, Feature, Central, Bots, Action, Observation, Step, check_game
+Parts      Module
 Judges     open_spiel_player, open_spiel_probabilities
 
 Everything else is in the rooms that ARCHITECTURE.md lists. docs/guide/notebooks.md shows how these go together.
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from sparring.games.game import Game as Game
     from sparring.games.registry import available as available
     from sparring.games.registry import make as make
+    from sparring.learn.module import Module as Module
     from sparring.play.batch import rollout as rollout
     from sparring.players.loaded import load as load
     from sparring.players.loaded import policy as policy
@@ -43,6 +45,7 @@ _PUBLIC = {
     "Feature": "sparring.core.spec",
     "Game": "sparring.games.game",
     "GameSpec": "sparring.core.spec",
+    "Module": "sparring.learn.module",
     "Observation": "sparring.core.records",
     "RunConfig": "sparring.setup.config",
     "Step": "sparring.core.records",
@@ -57,6 +60,7 @@ _PUBLIC = {
     "resume": "sparring.training.runs",
     "rollout": "sparring.play.batch",
     "start": "sparring.training.runs",
+    "trust": "sparring.setup.own_code",
 }
 
 

@@ -13,7 +13,7 @@ from sparring.games import matrix, registry, tree
 from sparring.games.contract import check_game
 from sparring.games.kuhn import Kuhn, KuhnState, kuhn
 from sparring.games.matrix import MatrixGame, MatrixState
-from sparring.games.own_reward import with_reward
+from sparring.games.own_parts import with_reward
 
 PAYOFF = np.random.default_rng(7).normal(size=(2, 3, 2)) - 5.0
 """Of two seats with three and two choices; not zero-sum, and no choice pays as much as one that is not there."""

@@ -90,7 +90,7 @@ ACT_ALONE = {
     "hidden", "body", "layer_norm", "convolutions", "memory", "trunk", "critic", "normalise", "policy_gain", "std",
     "epochs", "minibatches", "critic_epochs", "recompute_old", "loss", "time_limit", "advantage", "critic_target",
     "recompute", "normalise_advantage", "reward_scale", "value_loss", "value_norm", "optimiser", "clip_groups",
-    "calm_critic",
+    "calm_critic", "losses", "modules",
     "target_kl", "discount", "decay", "value_weight", "entropy", "max_grad_norm",
     "reward_clip", "value_clip", "temperature", "epsilon", "shadow_half_life", "shadow_tau",
     "learning_rate", "adam_eps", "actor_rate", "critic_rate", "actor_eps", "critic_eps",

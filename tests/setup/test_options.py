@@ -6,6 +6,7 @@ Most tests compare programs as text, before anything is compiled: a text holds o
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +22,10 @@ from sparring.setup.beginning import first_state
 from sparring.setup.build import Built, build
 from sparring.setup.config import RunConfig, SeatsConfig
 from sparring.setup.named_arrays import to_arrays
+from sparring.setup.own_code import trust
 from sparring.setup.program import Report, TrainState, compile_program
 
+OWN = Path(__file__).parents[2] / "examples" / "own"
 BASES = {
     "plain": {},
     "gru": {"memory": "gru", "memory_size": 8, "sequence": 2},
@@ -66,6 +69,8 @@ OPTIONS = {
     "optimiser": ("plain", "adam_rel", "muon"),
     "clip_groups": ("tight", True),
     "calm_critic": ("plain", True),
+    "losses": ("plain", [f"{OWN}/loss.py:floor=0.1"]),
+    "modules": ("plain", [f"{OWN}/opponent_model.py:foresight"]),
     "critic_hidden": ("plain", [6]),
     "activation": ("plain", "relu"),
     "body": ("plain", "simba"),
@@ -91,6 +96,7 @@ TABLES = {
     for field in fields(place.type)  # type: ignore[arg-type]
 }
 """Where each setting lives."""
+trust(OWN / "loss.py", OWN / "opponent_model.py")
 FIRST_NUMBERS = ("clip", "kl_min", "kl_max", "kl_weight", "policy_gain", "initial_std")
 
 
@@ -198,7 +204,9 @@ RUN: dict[str, dict] = {
         "continuous": True, "std": "state", "activation": "relu", "loss": "kl", "optimiser": "muon",
         "normalise_advantage": "none",
     },
-    "beaten": {**BASES["beaten"], "imitation": 1.0},
+    "beaten": {
+        **BASES["beaten"], "imitation": 1.0, "losses": OPTIONS["losses"][1], "modules": OPTIONS["modules"][1],
+    },
     "grid": {"game": "probe:grid", "convolutions": [2]},
 }  # fmt: skip
 """Programs that are compiled and run: between them they have every option."""
@@ -250,7 +258,7 @@ def running(tiny):
 def test_with_every_option_all_stays_finite(running, which):
     _, after, report = running(which)
     assert all(np.isfinite(leaf).all() for leaf in after.values())
-    assert all(np.isfinite(np.asarray(x)).all() for stats in report.stats for x in stats)
+    assert all(np.isfinite(np.asarray(x)).all() for stats in report.stats for x in jax.tree.leaves(stats))
 
 
 def test_every_option_is_in_a_program_that_runs():

@@ -74,7 +74,7 @@ def test_permuting_learners_with_their_ids_permutes_results_bit_for_bit(tiny, pr
         np.testing.assert_array_equal(np.asarray(x)[:, order], np.asarray(y))
     for x, y in zip(jax.tree.leaves(report.tally), jax.tree.leaves(report_permuted.tally), strict=True):
         np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
-    for x, y in zip(report.stats[0], report_permuted.stats[0], strict=True):
+    for x, y in zip(*map(jax.tree.leaves, (report.stats[0], report_permuted.stats[0])), strict=True):
         np.testing.assert_array_equal(np.asarray(x)[:, order], np.asarray(y))
 
 

@@ -9,7 +9,9 @@ from rich.table import Table
 
 from sparring.cli.flags import GameWord, parse
 from sparring.cli.machine import MachineConfig, prepare
+from sparring.core import code
 from sparring.core.fields import check_ranges, setting
+from sparring.games import registry
 from sparring.setup.config import PlayConfig, RunConfig
 
 if TYPE_CHECKING:
@@ -55,7 +57,10 @@ def command(words: list[str]) -> None:
     prepare(arguments.machine)
     import jax
 
+    from sparring.setup.own_code import named_code
     from sparring.store.manifest import manifest_facts
+
+    code.admit(*named_code(config))
 
     names = SAMPLES.get(config.game, (config.game,))
     alone = arguments.alone or len(names) > 1
@@ -73,11 +78,10 @@ def command(words: list[str]) -> None:
 
 
 def measured(config: RunConfig, repeats: int, *, alone: bool) -> dict[str, "Speed"]:
-    from sparring.games import registry
     from sparring.setup.build import build
     from sparring.studies.bench import game_speed, training_speed
 
-    game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+    game = registry.configured(config.game, config.options)
     built = None if alone else build(config, game=game)  # what cannot be trained is refused before anything is timed
     speeds = {"game": game_speed(game, config.play, repeats=repeats)}
     return speeds if built is None else speeds | {"training": training_speed(built, repeats=repeats)}

@@ -10,7 +10,7 @@ import json as json_text
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -18,12 +18,13 @@ from typing import Annotated, Any, get_type_hints
 import tyro
 from rich.console import Console
 
-from sparring.cli import signals
+from sparring.cli import own_code, signals
 from sparring.cli.child import Ended, run_child
 from sparring.cli.flags import named, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.main import STOPPED
-from sparring.cli.train import Train, flagged, names_game, ready_made
+from sparring.cli.train import Train, flagged, names_game, plain_name, ready_made
+from sparring.core import code
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.fields import check_ranges
 from sparring.evaluation.regimes import Comparison, Cost
@@ -49,6 +50,8 @@ OURS = {
     "--name": "compare sets --name itself: the folder is --out.",
     "--runs": "compare sets --runs itself: the folder is --out.",
     "--force": "compare never replaces a run: remove the folder, or choose another --out.",
+    "--code": "compare passes --code on by itself: name the files on its own command line.",
+    "--trust": "compare passes --trust on by itself: say it on its own command line.",
     "--regime": "There is no flag --regime. Did you mean --regimes?",
 }
 """Flags that are no use here, and what is."""
@@ -72,6 +75,7 @@ class Compare:
     """Names of --self-play; the first is what the others are measured against. Default: averaged, which is naive with
     its average, and five others."""
     machine: MachineConfig = field(default_factory=MachineConfig)
+    own: own_code.CodeConfig = field(default_factory=own_code.CodeConfig)
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: in runs/)")] = None
     """Folder of the comparison; one that was begun goes on, and then needs no other words."""
     games: int = 32
@@ -116,7 +120,7 @@ def command(words: list[str]) -> int:
 
 def split(words: list[str]) -> tuple[list[str], list[str]]:
     """The words of this command's own flags, and those that every training gets."""
-    kinds = {**get_type_hints(Compare), **get_type_hints(MachineConfig)}
+    kinds = {**get_type_hints(Compare), **get_type_hints(MachineConfig), **get_type_hints(own_code.CodeConfig)}
     own: tuple[list[str], list[str]] = ([], [])
     takes, to = 0.0, 1
     for word in words:
@@ -124,7 +128,9 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
             name = word.partition("=")[0].lstrip("-").replace("-", "_")
             kind = kinds.get(name.removeprefix("no_"))
             to = 0 if kind is not None or name in ("help", "help_all", "h") else 1
-            takes = 0 if kind is bool or "=" in word or kind is None else float("inf") if name == "regimes" else 1
+            takes = (
+                0 if kind is bool or "=" in word or kind is None else float("inf") if name in ("regimes", "code") else 1
+            )
             own[to].append(word)
             continue
         if to == 0 and takes <= 0:
@@ -141,6 +147,7 @@ def agreed(arguments: Compare, shared: list[str]) -> Plan:
     check_counts(arguments.games, max(arguments.games, 2))
     check_names(arguments.regimes, shared)
     begun = read(arguments.out / PLAN) if arguments.out else None
+    admit_named(arguments, shared, (begun or {}).get("words", ()))
     if begun is not None:
         shared, out = shared or begun["words"], arguments.out
     else:
@@ -164,6 +171,25 @@ def agreed(arguments: Compare, shared: list[str]) -> Plan:
     check_names(regimes, shared)  # those of a plan too: names out of a file become folders and flags
     write(out / PLAN, json_text.dumps({"words": shared, "regimes": regimes}, indent=2).encode())
     return Plan(out, regimes, tuple(shared))
+
+
+def admit_named(arguments: Compare, shared: list[str], begun: Sequence[str]) -> None:
+    """Code that these words name may be loaded; that of a comparison which goes on only if it is named here too."""
+    own_code.admit(arguments.own)
+    code.admit(*code_in(shared), *(code_in(begun) if arguments.own.trust else ()))
+    for text in code_in(begun):
+        if not code.is_admitted(text):
+            code.load(text)  # the sentence that refuses it
+
+
+def code_in(words: Sequence[str]) -> tuple[str, ...]:
+    """Everything that words for `sparring train` name and that is code."""
+    if not words:
+        return ()
+    from sparring.setup.own_code import named_code
+
+    said = parse(Train, list(words), command="compare")
+    return named_code(replace(said.run, game=said.word or said.run.game))
 
 
 def check_names(regimes: tuple[str, ...], shared: list[str]) -> None:
@@ -195,7 +221,7 @@ def game_of(shared: list[str]) -> str:
 def usual_folder(game: str, shared: list[str]) -> Path:
     """The comparison of these words in runs/, or the first number that is free."""
     for number in count(1):
-        folder = Path("runs") / f"compare-{game.replace(':', '-')}-{number}"
+        folder = Path("runs") / f"compare-{plain_name(game)}-{number}"
         begun = read(folder / PLAN)
         if not folder.exists() or (begun is not None and settled(begun["words"]) == settled(shared)):
             return folder
@@ -229,6 +255,7 @@ def train_all(plan: Plan, arguments: Compare) -> dict[str, str] | None:
         else:
             words = ["train", *plan.words, "--self-play", regime, "--runs", str(plan.out), "--name", regime, "--force"]
         say(f"{regime}: {words[0]}, {number} of {len(plan.regimes)}", arguments)
+        words += own_code.words(arguments.own, code.admitted())
         ended = run_child([*words, *machine], prefix=regime, quiet=arguments.quiet or arguments.json)
         add_cost(plan.out, regime, ended)
         if ended.stopped:

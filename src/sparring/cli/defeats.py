@@ -12,6 +12,7 @@ from rich.table import Table
 from sparring.cli.flags import RunFolder, check_needs, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note_damage
+from sparring.cli.own_code import CodeConfig, admit
 from sparring.cli.replay import STEPS_A_SECOND, tell
 from sparring.core.errors import ConfigError
 from sparring.evaluation.scoring import LEARNED
@@ -36,6 +37,7 @@ class Defeats:
     run: RunFolder
     """Folder of the run."""
     machine: MachineConfig = field(default_factory=MachineConfig)
+    own: CodeConfig = field(default_factory=CodeConfig)
     watch: int = 0
     """Number of the defeat to draw, as in the list; 0: only list them."""
     seed: int = 0
@@ -59,6 +61,7 @@ def command(words: list[str]) -> None:
     from sparring.training.runs import labels, trained_state
 
     run = RunDir.open(arguments.run)
+    admit(arguments.own, arguments.run)
     note_damage(newest(run))
     built, state = trained_state(run)
     if state.archive is None:

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from sparring.cli.flags import MaybeRun, parse
 from sparring.cli.machine import MachineConfig, cache_folder, prepare, writable
+from sparring.cli.own_code import CodeConfig, admit
 from sparring.core.errors import RunError
 from sparring.store.manifest import manifest_facts
 
@@ -29,6 +30,7 @@ class Doctor:
     run: MaybeRun = None
     """Folder of a run: its files must all be there and whole, and its results must give the ledgers of its leagues."""
     machine: MachineConfig = field(default_factory=MachineConfig)
+    own: CodeConfig = field(default_factory=CodeConfig)
     json: bool = False
     """Print the result as one JSON object."""
 
@@ -38,6 +40,7 @@ def command(words: list[str]) -> None:
     prepare(arguments.machine)
     facts, worries = examine()
     if arguments.run is not None:
+        admit(arguments.own, arguments.run)
         facts[str(arguments.run)] = records(arguments.run)
     if arguments.json:
         print(json_text.dumps({"facts": facts, "worries": worries}))

@@ -10,6 +10,7 @@ from rich.console import Console
 from sparring.cli.flags import RunFolder, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note, note_damage
+from sparring.cli.own_code import CodeConfig, admit
 from sparring.core.errors import ConfigError
 from sparring.reports.standings import against_table
 from sparring.reports.tables import score_table, scores_json
@@ -33,6 +34,7 @@ class Eval:
     against: tuple[str, ...] = ()
     """Play against these instead: bots, other runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors)."""
     machine: MachineConfig = field(default_factory=MachineConfig)
+    own: CodeConfig = field(default_factory=CodeConfig)
     games: int = 100
     """Complete games of each line-up; where two sides are alike each is played, so twice as many against a bot."""
     deterministic: bool = False
@@ -61,6 +63,7 @@ def command(words: list[str]) -> None:
     from sparring.training.runs import labels, trained_state
 
     run = RunDir.open(arguments.run)
+    admit(arguments.own, arguments.run, *arguments.against)
     note_damage(newest(run))
     built, state = trained_state(run)
     if arguments.against:

@@ -7,9 +7,10 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from sparring.cli.flags import GameWord, parse
+from sparring.core.errors import GameError
 from sparring.reports.tables import NAMES
 
-EXAMPLES = ("sparring games", "sparring games particles:tag")
+EXAMPLES = ("sparring games", "sparring games particles:tag", "sparring games path/to/race.py:race")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +28,11 @@ def command(words: list[str]) -> None:
     from sparring.games import registry
 
     name = arguments.name
-    if name is not None and (name in registry.GAMES or not registry.variants(name)):
+    if name is not None and (name in registry.available() or not registry.variants(name)):
         return tell(name, arguments.json)
     games = registry.available() if name is None else registry.variants(name)
     if arguments.json:
-        print(json_text.dumps({game: registry.describe(game).line for game in games}))
+        print(json_text.dumps({game: line_of((game,)) for game in games}))
         return None
     shown = registry.overview() if name is None else {game: (game,) for game in games}
     table = Table(Column("game", overflow=NAMES), "what it is", box=None)
@@ -46,8 +47,11 @@ def line_of(names: tuple[str, ...]) -> str:
     """What a row says: of one game all, of many what they share and where they are listed."""
     from sparring.games.registry import common_line, describe
 
-    if len(names) == 1:
-        return describe(names[0]).line
+    try:
+        if len(names) == 1:
+            return describe(names[0]).line
+    except GameError as error:  # one installed package that is broken does not hide all other games
+        return str(error)
     return f"{common_line(names[0])} All {len(names)}: sparring games {names[0].partition(':')[0]}"
 
 
@@ -57,11 +61,14 @@ def plain(value: "str | float | tuple[int, ...] | tuple[str, ...]") -> str:
 
 
 def tell(name: str, as_json: bool) -> None:
-    from sparring.games.registry import describe, make
+    from sparring.games.contract import check_game
+    from sparring.games.registry import describe, is_own, make
     from sparring.play.scripted import bot_names
     from sparring.recipes.catalogue import RECIPES
 
-    about, game = describe(name), make(name)
+    game, about = make(name), describe(name)
+    if is_own(name):
+        check_game(game)
     spec = game.spec
     fields = {
         "game": about.name,
@@ -93,6 +100,8 @@ def tell(name: str, as_json: bool) -> None:
         table.add_row(key, text.replace("'", "").replace("=potential, ", ": ").replace("=reward, ", ": "))
     Console().print(table)
     options = " --options " + " ".join(f"{k}={v}" for k, v in fields["options"].items()) if about.options else ""
+    if is_own(name):
+        print("\nIt keeps the contract of games.")
     print(f"\nTrain on it: sparring train {name}{options}")
     for recipe, make_config in RECIPES.items():
         if make_config().game == name:

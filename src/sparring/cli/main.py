@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.metadata import version
 from signal import SIGINT
 
+from sparring.core.code import line_at_fault
 from sparring.core.errors import ConfigError, SparringError, unknown
 
 COMMANDS = {
@@ -22,7 +23,8 @@ COMMANDS = {
     "shares": "show or set how often a run's learner meets whom",
     "defeats": "list the defeats that a run tries again, and draw one as a GIF",
     "replay": "play one game with a run's learners and draw it as a GIF",
-    "games": "list the games, or describe one",
+    "games": "list the games, or describe one; of one of your own, check the contract",
+    "new-game": "write a commented game to start from, with a test",
     "bench": "measure steps per second: the game alone, and training",
     "doctor": "tell what this installation has and whether it works; check the records of a run",
 }
@@ -68,6 +70,8 @@ def sentence(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         return f"The system refused: {error}.", FAILED
     text = f"{type(error).__name__}: {error}".rstrip(".")
+    if fault := line_at_fault(error):
+        return f"{text.partition(chr(10))[0]}, in {fault}. Mend it there; --debug shows how it came about.", FAILED
     return f"{text}. This is a fault of sparring; run again with --debug to see where.", FAILED
 
 
@@ -83,7 +87,7 @@ def run(arguments: list[str]) -> int:
     command, *rest = arguments
     if command not in COMMANDS:
         raise ConfigError(unknown("command", command, COMMANDS) + " See: sparring --help")
-    act = import_module(f"sparring.cli.{command}").command
+    act = import_module(f"sparring.cli.{command.replace('-', '_')}").command
     if command not in INTERRUPTIBLE:
         return act(rest) or 0
     from sparring.cli.signals import Interruptions, listening

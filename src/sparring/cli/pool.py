@@ -1,7 +1,7 @@
 """sparring pool RUN: list whom the learner meets, add guests and remove members, also while the run trains."""
 
 import json as json_text
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -9,6 +9,7 @@ from rich.table import Table
 
 from sparring.cli.flags import RunFolder, parse
 from sparring.cli.notes import note
+from sparring.cli.own_code import CodeConfig, admit
 from sparring.cli.shares import tell
 from sparring.core.errors import ConfigError, unknown
 from sparring.evaluation.exploited import figure_text, newest
@@ -29,6 +30,7 @@ class Pool:
 
     run: RunFolder
     """Folder of the run."""
+    own: CodeConfig = field(default_factory=CodeConfig)
     add: tuple[str, ...] = ()
     """Guests: other runs (RUN:PLAYER@ITERATION#SEED) or packages (*.safetensors). Their weights are copied."""
     remove: tuple[str, ...] = ()
@@ -43,6 +45,7 @@ def command(words: list[str]) -> None:
     from sparring.training.control import last_known
 
     run = RunDir.open(arguments.run)
+    admit(arguments.own, arguments.run, *arguments.add)
     known = last_known(run)
     if arguments.add or arguments.remove:
         change(arguments, run, known)

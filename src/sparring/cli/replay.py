@@ -12,6 +12,7 @@ import tyro
 from sparring.cli.flags import check_needs, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note, note_damage
+from sparring.cli.own_code import CodeConfig, admit
 from sparring.core.errors import ConfigError
 from sparring.evaluation.scoring import LEARNED
 from sparring.reports.gif import check_pace, write_gif
@@ -36,6 +37,7 @@ class Replay:
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """Folder of the run; or a file of scenes, to draw it again."""
     machine: MachineConfig = field(default_factory=MachineConfig)
+    own: CodeConfig = field(default_factory=CodeConfig)
     against: str = ""
     """A bot, another run's player (RUN:PLAYER@ITERATION#SEED) or a package to play against; empty: the learners play
     all sides that learned."""
@@ -101,6 +103,7 @@ def record(arguments: Replay) -> Recording:
     from sparring.training.runs import labels, trained_state
 
     run = RunDir.open(arguments.run)
+    admit(arguments.own, arguments.run, arguments.against)
     note_damage(newest(run))
     built, state = trained_state(run)
     asked = arguments.against or built.config.seats.opponent

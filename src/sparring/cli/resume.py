@@ -9,6 +9,7 @@ import tyro
 from sparring.cli.flags import RunFolder, check_needs, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note, note_damage
+from sparring.cli.own_code import CodeConfig, admit
 from sparring.cli.signals import heard
 from sparring.cli.watch import Watch
 
@@ -27,6 +28,7 @@ class Resume:
     run: RunFolder
     """Folder of the run."""
     machine: MachineConfig = field(default_factory=MachineConfig)
+    own: CodeConfig = field(default_factory=CodeConfig)
     total_steps: int = 0
     """Train on to this many steps; 0: as many as planned."""
     schedules: Annotated[Literal["stretch", "keep"] | None, tyro.conf.arg(help_behavior_hint="")] = None
@@ -52,6 +54,7 @@ def command(words: list[str]) -> int:
     from sparring.training.runs import awaits_evaluation, differences, reopen, resume
 
     run = RunDir.open(arguments.run)
+    admit(arguments.own, arguments.run, remark=False)
     total_steps = arguments.total_steps or None
     asked = {"schedules": arguments.schedules, "eval_games": arguments.eval_games}
     built, checkpoint = reopen(run, total_steps, **asked), newest(run)

@@ -1,9 +1,10 @@
 """sparring shares RUN: see how often the learner meets whom, and change it, also while the run trains."""
 
 import json as json_text
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sparring.cli.flags import RunFolder, parse
+from sparring.cli.own_code import CodeConfig, admit
 from sparring.core.errors import ConfigError
 from sparring.league.config import SHARES
 
@@ -16,6 +17,7 @@ class Shares:
 
     run: RunFolder
     """Folder of the run."""
+    own: CodeConfig = field(default_factory=CodeConfig)
     current: float | None = None
     """Share of blocks against the current self."""
     shadow: float | None = None
@@ -37,6 +39,7 @@ def command(words: list[str]) -> None:
     from sparring.training.control import check_shares, last_known
 
     run = RunDir.open(arguments.run)
+    admit(arguments.own, arguments.run)
     known = last_known(run)
     progress = known.opposition.built.progress(known.iteration)
     league = known.opposition.leagues[0]

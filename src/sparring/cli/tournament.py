@@ -16,7 +16,9 @@ from rich.table import Table
 from sparring.cli.flags import parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note
+from sparring.cli.own_code import CodeConfig, admit
 from sparring.core.errors import ConfigError, RunError
+from sparring.games import registry
 from sparring.ratings.conventions import conventions
 from sparring.ratings.summary import summarise
 from sparring.reports import cross_play as earnings
@@ -40,6 +42,7 @@ class Tournament:
     """Bots, runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors); RUN@all is all that a run has kept, RUN#all the
     learners of all its seeds."""
     machine: MachineConfig = field(default_factory=MachineConfig)
+    own: CodeConfig = field(default_factory=CodeConfig)
     game: str = ""
     """The game; only needed where all players are bots."""
     options: tuple[str, ...] = ()
@@ -85,6 +88,8 @@ def command(words: list[str]) -> None:
     prepare(arguments.machine)
     from sparring.evaluation.tournament import check_two_sides
 
+    admit(arguments.own, *arguments.players)
+    registry.admit(arguments.game)
     name, game = game_for(arguments)
     check_two_sides(game.spec)
     result = (by_points if game.spec.score == "outcome" else by_returns)(arguments, game, name)
@@ -157,7 +162,6 @@ def how(arguments: Tournament) -> dict[str, Any]:
 
 
 def game_for(arguments: Tournament) -> "tuple[str, Game]":
-    from sparring.games import registry
     from sparring.players.named import game_of, no_player
 
     found = game_of(arguments.players)
@@ -167,7 +171,7 @@ def game_for(arguments: Tournament) -> "tuple[str, Game]":
         raise ConfigError("No run or package is among the players. Name the game of the bots: --game GAME")
     name = arguments.game or found[0]  # pyright: ignore[reportOptionalSubscript]
     options = arguments.options or (found[1] if found is not None and found[0] == name else ())
-    return name, registry.make(name, **registry.parse_options(name, options))
+    return name, registry.configured(name, options)
 
 
 def everybody(arguments: Tournament, game: "Game", name: str) -> "dict[str, Entrant]":

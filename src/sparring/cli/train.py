@@ -12,13 +12,15 @@ import tyro
 from sparring.cli.flags import GameWord, check_needs, named, parse
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note, note_damage
+from sparring.cli.own_code import CodeConfig, admit
 from sparring.cli.signals import heard
 from sparring.cli.watch import Watch, compiled_before
+from sparring.core import code
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.fields import overlaid
 from sparring.core.names import is_file_name
 from sparring.core.settings import load_toml, to_toml
-from sparring.games.registry import overview
+from sparring.games import registry
 from sparring.recipes import presets
 from sparring.recipes.catalogue import RECIPES
 from sparring.recipes.defaults import PRESET, opposed, preset_for, spec_of, suited
@@ -56,6 +58,7 @@ class Train:
     """The game to train on, as with --game."""
     run: RunConfig = field(default_factory=RunConfig)
     machine: MachineConfig = field(default_factory=MachineConfig)
+    own: CodeConfig = field(default_factory=CodeConfig)
     config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None
     """A TOML file of settings, such as a run's config.toml; flags win over it."""
     recipe: Annotated[
@@ -104,8 +107,11 @@ def command(words: list[str]) -> int:
             f"--name must be the plain name of a folder, found {arguments.name!r}. Choose its folder with --runs."
         )
     if not names_game(arguments, given):
-        raise ConfigError(f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(overview())}.")
+        raise ConfigError(
+            f"Which game? Name one, for example: sparring train kuhn. There are {', '.join(registry.overview())}."
+        )
     prepare(arguments.machine)
+    admit_named(arguments)
     config, told = settled(arguments, given)
     if arguments.preset in presets.WARNINGS:
         note(f"{presets.WARNINGS[arguments.preset]}. Try mappo beside it.")
@@ -175,6 +181,14 @@ def tell_plan(built: "Built", path: Path, told: str, *, as_json: bool) -> int:
         "Nothing was trained or written. All settings: --print-config"
     )
     return 0
+
+
+def admit_named(arguments: Train) -> None:
+    """Code that flags name may be loaded, which code that a file of settings names may not."""
+    from sparring.setup.own_code import named_code
+
+    code.admit(*named_code(replace(arguments.run, game=arguments.word or arguments.run.game)))
+    admit(arguments.own, arguments.from_, *arguments.run.pool.guests)
 
 
 def names_game(arguments: Train, given: Collection[str]) -> bool:
@@ -250,8 +264,14 @@ def chosen_self_play(arguments: Train, config: RunConfig, given: Collection[str]
 
 
 def free_name(runs: Path, game: str) -> str:
-    stem = game.replace(":", "-")
+    stem = plain_name(game)
     number = 1
     while (runs / f"{stem}-{number}").exists():
         number += 1
     return f"{stem}-{number}"
+
+
+def plain_name(game: str) -> str:
+    """A game as part of the name of a folder."""
+    found = None if game in registry.available() else code.reference(game)
+    return game.replace(":", "-") if found is None else found.plain

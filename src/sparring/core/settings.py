@@ -1,8 +1,9 @@
 """Dataclass <-> TOML, strictly: a key that is not a setting, and a value of another type or out of the setting's range,
 are errors, never ignored. How settings go together is for those who use them to check.
 
-A setting may be int, float, bool, str, a Literal, a Schedule, a tuple of these, any of them `| None`, or a dataclass of
-settings, which becomes a table. TOML has no null: None is left out where it is the default, and else the text "none".
+A setting may be int, float, bool, str, a Literal, a Schedule, a tuple of these, any of them `| None`, a dataclass of
+settings, which becomes a table, or a Literal `| Code`: a name of its list, or that of code. TOML has no null: None is
+left out where it is the default, and else the text "none".
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from sparring.core.code import reference
 from sparring.core.errors import ConfigError
 from sparring.core.fields import RANGE, check_range, check_ranges
 from sparring.core.schedules import Schedule
@@ -116,6 +118,10 @@ def _read(hint: Any, value: Any, place: _Place, default: Any) -> Any:
         inner = [argument for argument in arguments if argument is not NoneType]
         if len(inner) == 1 and len(arguments) == 2:
             return None if value == _NONE else _read(inner[0], value, place, default)
+        names = next((argument for argument in inner if get_origin(argument) is Literal), None)
+        if names is not None and set(inner) == {names, str}:  # one of these names, or the name of code
+            own = isinstance(value, str) and reference(value) is not None
+            return value if own else _read_literal(get_args(names), value, place)
     if origin is Literal:
         return _read_literal(arguments, value, place)
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:

@@ -1,14 +1,20 @@
-"""Which games there are, by name. Listing them imports none: a game is loaded when it is made or described."""
+"""Which games there are, by name: ours, those of installed packages (entry points), and code that somebody names.
+
+Listing them imports none: a game is loaded when it is made or described.
+"""
 
 import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
-from sparring.core.errors import ConfigError, GameError, unknown
+from sparring.core import code
+from sparring.core.errors import ConfigError, GameError, SparringError, unknown
 from sparring.core.sizes import LARGEST, check_size
 from sparring.games.skirmish.maps import MAPS
 
@@ -64,6 +70,8 @@ line of its docstring describes the game. Of a family of games that one function
 each is "module:function:variant": the function gets the variant before its options, and `variant_line(variant)` of its
 module, if there is one, says what is its own."""
 
+GROUP = "sparring.games"
+"""Under this name an installed package lists its games as entry points, each a function as above."""
 MANY = 6
 """Variants of one function beyond which a list of games has one row for them."""
 WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -89,9 +97,22 @@ class Description:
         return "\n".join([f"{self.name}: {self.line}", *(f"  {option}" for option in self.options)])
 
 
+@cache
+def installed() -> dict[str, EntryPoint]:
+    """Games of installed packages by name; whoever installs a package lets it run, and ours keep their names."""
+    return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in GAMES}
+
+
 def available() -> tuple[str, ...]:
-    """Names of all games that come with the library."""
-    return tuple(sorted(GAMES))
+    """Names of all games that come with the library or are installed beside it."""
+    return tuple(sorted({**GAMES, **installed()}))
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is neither ours nor an installed package's, but code: file.py:function or module:function."""
+    if name in GAMES or name in installed() or variants(name.partition(":")[0]):  # particles:tga is a slip
+        return False
+    return code.is_code(name)
 
 
 def variants(family: str) -> tuple[str, ...]:
@@ -104,7 +125,7 @@ def overview() -> dict[str, tuple[str, ...]]:
     such as "skirmish:MAP"."""
     made_by: dict[tuple[str, ...], list[str]] = {}
     for name in available():
-        made_by.setdefault(tuple(GAMES[name].split(":")[:2]), []).append(name)
+        made_by.setdefault(tuple(GAMES.get(name, name).split(":")[:2]), []).append(name)
     shown: dict[str, tuple[str, ...]] = {}
     for names in made_by.values():
         if len(names) > MANY:
@@ -115,15 +136,43 @@ def overview() -> dict[str, tuple[str, ...]]:
     return shown
 
 
+def admit(name: str) -> None:
+    """Let a game be loaded that is code: somebody has named it."""
+    if is_own(name):
+        code.admit(name)
+
+
 def make(name: str, **options: Any) -> "Game":
-    """The game of that name. Options are checked against the types of its function's signature."""
+    """The game of that name. Options are checked against the types of its function's signature. Naming code here lets
+    it be loaded."""
+    admit(name)
+    return _made(name, options)
+
+
+def configured(name: str, words: Sequence[str] = ()) -> "Game":
+    """The game of a config, its options written name=value. A config may come from a file, so code that it names is
+    refused unless somebody has named it too."""
+    return _made(name, parse_options(name, words))
+
+
+def _made(name: str, options: dict[str, Any]) -> "Game":
     known = {option.name: option for option in describe(name).options}
     for key, value in options.items():
         if key not in known:
             raise ConfigError(unknown(f"option of game {name!r}", key, known))
         options[key] = _checked(name, known[key], value)
     function, variant = _load(name)
-    game = function(*variant, **options)
+    try:
+        game = function(*variant, **options)
+    except SparringError:
+        raise
+    except Exception as error:
+        if name in GAMES:
+            raise
+        said, fault = f"{type(error).__name__}: {error}".rstrip("."), code.line_at_fault(error)
+        raise GameError(f"{name} made no game: {said}{fault and f', in {fault}'}. Mend it there.") from error
+    if not isinstance(game, import_module("sparring.games.game").Game):
+        raise GameError(f"{name} returned a {type(game).__name__}, expected a sparring.Game. Return one.")
     check_size(f"The longest game of {name!r}, in steps,", game.spec.longest)
     return game
 
@@ -131,10 +180,28 @@ def make(name: str, **options: Any) -> "Game":
 def describe(name: str) -> Description:
     """One line on the game, and its options with types and defaults; `str` of it is a text for people."""
     function, variant = _load(name)
-    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[len(variant) :]
+    options = tuple(_option(name, each) for each in _parameters(name, function)[len(variant) :])
     own = getattr(import_module(GAMES[name].partition(":")[0]), "variant_line", None) if variant else None
     line = " ".join((common_line(name), *(map(own, variant) if own else ())))
-    return Description(name, line, tuple(Option(p.name, p.annotation, p.default) for p in parameters))
+    return Description(name, line, options)
+
+
+def _parameters(name: str, function: Callable) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function, eval_str=True).parameters.values())
+    except (TypeError, ValueError, NameError) as error:
+        raise GameError(f"The options of {name} cannot be read: {error}. Write def race(laps: int = 3).") from error
+
+
+def _option(name: str, parameter: inspect.Parameter) -> Option:
+    """An option as its function declares it; without a type, that of the default."""
+    empty, default = inspect.Parameter.empty, parameter.default
+    if default is empty or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+        raise GameError(
+            f"The option {str(parameter)!r} of {name} needs a default: games are made by name alone. Write for example "
+            f"{parameter.name}: int = 3"
+        )
+    return Option(parameter.name, type(default) if parameter.annotation is empty else parameter.annotation, default)
 
 
 def common_line(name: str) -> str:
@@ -202,6 +269,15 @@ def _in_module_of(game: "Game", name: str) -> Any:
 
 def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
     """The function that makes a game, and the variant it is called with, if it has any."""
+    if name in installed():
+        try:
+            return installed()[name].load(), ()
+        except Exception as error:
+            raise GameError(
+                f"The installed game {name!r} cannot be loaded: {error}. Mend or remove its package."
+            ) from error
+    if is_own(name):
+        return code.load(name), ()
     if name not in GAMES:
         raise GameError(_refusal(name))
     module, function, *variant = GAMES[name].split(":", 2)
@@ -213,11 +289,13 @@ def _refusal(name: str) -> str:
     family, _, variant = name.partition(":")
     known = variants(family)
     if not known:
-        near = get_close_matches(name, GAMES, n=1, cutoff=0.5)
+        near = get_close_matches(name, available(), n=1, cutoff=0.5)
         about = [] if near else [game for game in GAMES if name.lower() in common_line(game).lower()]
         if about:
             return f"Unknown game {name!r}. Did you mean {' or '.join(map(repr, about[:4]))}?"
-        return unknown("game", name, GAMES if near else overview())
+        return (
+            f"{unknown('game', name, available() if near else overview())} One of your own is named file.py:function."
+        )
     near = get_close_matches(variant, [game.partition(":")[2] for game in known], n=3, cutoff=0.5)
     if near:
         return f"Unknown game {name!r}. Did you mean {' or '.join(repr(f'{family}:{word}') for word in near)}?"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sparring.core.code import Code
 from sparring.core.errors import ConfigError
 from sparring.core.fields import setting
 from sparring.core.schedules import Schedule
@@ -51,13 +52,13 @@ class OpponentsConfig:
     ladder: tuple[str, ...] = ()
     """The bots used, weakest first; empty: all of the game but random, in its order."""
 
-    sampler: Sampler = "uniform"
+    sampler: Sampler | Code = "uniform"
     """How past selves and guests are drawn."""
-    late_sampler: Literal["", Sampler] = ""
+    late_sampler: Literal["", Sampler] | Code = ""
     """How they are drawn late in the run; empty: as before."""
     late_from: float = setting(0.5, least=0, most=1)
     """Share of the run after which late_sampler takes over."""
-    bot_sampler: Sampler = "uniform"
+    bot_sampler: Sampler | Code = "uniform"
     """How bots are drawn; rules of age take the order of the ladder, the last bot as the newest."""
 
     pfsp_power: float = setting(2.0, above=0)

@@ -17,7 +17,7 @@ from sparring.league.outlook import Outlook
 from sparring.league.player import NOBODY
 from sparring.league.role import Among, Branch
 from sparring.league.roles import ALONE
-from sparring.league.sampling import RULES, Field, pick, probabilities
+from sparring.league.sampling import Field, pick, probabilities, weights_by
 from sparring.league.score import rates
 from sparring.league.state import LeagueState, Rules
 from sparring.ratings.payoff import RatingError
@@ -104,7 +104,7 @@ def weighed(outlook: Outlook, rule: str, me_N: np.ndarray, who_NM: np.ndarray) -
     field = Field(
         who_NM, outlook.known_LM[me_N], book.rating_M, book.rating_M[me_N, None], book.quality_LM[me_N], book.payoff
     )
-    return RULES[rule](field, outlook.rules.config)
+    return weights_by(rule, field, outlook.rules.config)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,8 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
+from sparring.core import code
+from sparring.core.errors import ConfigError
 from sparring.league.config import OpponentsConfig, Sampler
 from sparring.ratings.elo import expected
 
@@ -121,6 +123,19 @@ def target_rate(field: Field, config: OpponentsConfig) -> np.ndarray:
 
 RULES: dict[str, Rule] = {name: globals()[name] for name in get_args(Sampler)}
 """Each sampler that settings may name is the function of that name here."""
+
+
+def weights_by(rule: str, field: Field, config: OpponentsConfig) -> np.ndarray:
+    """What a rule gives, ours or one that is code."""
+    if rule in RULES:
+        return RULES[rule](field, config)
+    weight = np.asarray(code.load(rule)(field, config), np.float64)
+    if weight.shape != field.who.shape:
+        raise ConfigError(
+            f"The sampler {rule} must give a weight for each member, an array of the shape of field.who, "
+            f"{field.who.shape}; found {weight.shape}."
+        )
+    return weight
 
 
 def cleaned(rate: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from jax import Array, lax
 from sparring.core.records import Action
 from sparring.nets.actor_critic import Critic
 from sparring.nets.distributions import Distribution
-from sparring.play.rollout import Rollout, where_first
+from sparring.play.rollout import Others, Rollout, where_first
 
 
 class Batch(NamedTuple):
@@ -41,6 +41,8 @@ class Batch(NamedTuple):
     """What the shadow would do, where it is an anchor."""
     imitate: Array | None = None
     """Steps of another player to imitate."""
+    others: Others | None = None
+    """What the other seats did, where a module asks for it."""
 
 
 class Evaluation(NamedTuple):
@@ -95,7 +97,7 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
         features=rollout.features_TWNF, legal=rollout.legal_TWNA, views=rollout.views_TWVG, action=rollout.action,
         log_prob=rollout.log_prob_TWN, distribution=rollout.distribution, value=rollout.value_TWN, advantage=unknown,
         target=unknown, present=rollout.present_TWN, acting=rollout.acting_TWN, start=rollout.start_TW,
-        warm=None, hold=None, memory=(), imitate=rollout.imitate_TWN,
+        warm=None, hold=None, memory=(), imitate=rollout.imitate_TWN, others=rollout.others,
     )  # fmt: skip
     batch = jax.tree.map(cut.rows, batch)
     if not cut.burn_in:

@@ -141,6 +141,12 @@ class PPOConfig:
     calm_critic: bool = False
     """Lower the critic's step size to 1/2, then 3/10 of itself when its loss explodes or its values oscillate."""
 
+    # Parts of one's own.
+    losses: tuple[str, ...] = ()
+    """Loss terms of your own with their weights: 'mine.py:term=0.1 -> 0'."""
+    modules: tuple[str, ...] = ()
+    """Modules of your own, with parameters, phases and buffers: mine.py:model, or with the weight of its loss."""
+
     def on(self, name: str) -> bool:
         """Whether a coefficient that means nothing at its neutral value has another one at any time of the run."""
         return getattr(self, name) != NEUTRAL[name]
@@ -173,13 +179,15 @@ NEUTRAL = {
 }
 """Where a coefficient does nothing, and is therefore left out of the program."""
 COEFFICIENTS = tuple(field.name for field in fields(PPOConfig) if field.type in (Schedule, Rate))
-Knobs = namedtuple("Knobs", COEFFICIENTS)  # pyright: ignore[reportUntypedNamedTuple]
-"""The coefficients of one iteration, as traced scalars under their own names."""
+Knobs = namedtuple("Knobs", (*COEFFICIENTS, "own_M"), defaults=((),))  # pyright: ignore[reportUntypedNamedTuple]
+"""The coefficients of one iteration, as traced scalars under their own names; own_M are the weights of losses and
+modules of one's own."""
 
 
-def knobs_of(knobs_H: Any) -> Knobs:
-    """The coefficients at the front of an array of knobs; weights of shaping terms follow them there."""
-    return Knobs(*knobs_H[: len(COEFFICIENTS)])
+def knobs_of(knobs_H: Any, own: int = 0) -> Knobs:
+    """The coefficients at the front of an array of knobs; weights of shaping terms follow them there, then those of so
+    many losses and modules of one's own."""
+    return Knobs(*knobs_H[: len(COEFFICIENTS)], own_M=knobs_H[-own:] if own else ())
 
 
 def coefficient(config: PPOConfig, name: str) -> Schedule:

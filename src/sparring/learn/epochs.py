@@ -55,7 +55,7 @@ def run_epochs(
         if config.advantage == "vtrace" or config.recompute == "epoch":
             found = renewed(progress.learner, rollout, batch, cut, key, knobs, config)
         rows = with_estimate(progress.learner, batch, cut, found)
-        return lax.scan(lambda p, order_M: minibatch(p, rows, found, order_M, knobs, config), progress, order_IM)
+        return lax.scan(lambda p, order_M: minibatch(p, rows, found, order_M, knobs, config, key), progress, order_IM)
 
     order_EIM = shuffled(key, config.epochs, batch, config)
     none = jnp.zeros((), bool)
@@ -90,7 +90,7 @@ def renewed(
 
 
 def minibatch(
-    progress: Progress, rows: Batch, found: Estimate, order_M: Array, knobs: Any, config: PPOConfig
+    progress: Progress, rows: Batch, found: Estimate, order_M: Array, knobs: Any, config: PPOConfig, key: Array
 ) -> tuple[Progress, Taken]:
     """One gradient step, unless the KL has stopped the iteration or something is not finite."""
     learner = progress.learner
@@ -101,7 +101,8 @@ def minibatch(
         part, advantage = part._replace(advantage=part_scaled.x), part_scaled[1:]
     trained, untrained = trainable(learner.model)
     loss_of = jax.value_and_grad(objective, has_aux=True)
-    (loss, losses), gradient = loss_of(trained, untrained, part, knobs, learner.kl_weight, config)
+    own = () if learner.model.modules is None else (jax.random.fold_in(stream(key, "modules"), learner.updates),)
+    (loss, losses), gradient = loss_of(trained, untrained, part, knobs, learner.kl_weight, config, *own)
     stepped, sound = gradient_step(learner, loss, gradient, knobs, config)
     # The KL is that of the weights before this step: the minibatch that finds it too large takes none itself.
     stopped = progress.stopped | ((knobs.target_kl > 0) & (losses.approx_kl > knobs.target_kl))

@@ -20,17 +20,23 @@ GROUPS = {
     "actor": ("actor_rate", "actor_eps"),
     "critic": ("critic_rate", "critic_eps"),
     "trunk": ("learning_rate", "adam_eps"),
+    "modules": ("learning_rate", "adam_eps"),
 }
 """Of each group the knobs that hold its step size and its Adam's epsilon."""
 
+NETWORKS = ("actor", "critic", "trunk")
+"""The groups that are there without modules of one's own."""
+
 Table = Sequence[tuple[str, str]]
-SEPARATE: Table = (("actor", "actor"), ("critic", "critic"))
+MODULES = ("modules", "modules")
+SEPARATE: Table = (("actor", "actor"), ("critic", "critic"), MODULES)
 """Pairs of a group and the path under which its weights are; no path may lie under that of another group."""
 SHARED: Table = (
     ("trunk", "actor.trunk"),
     ("actor", "actor.head"),
     ("actor", "actor.log_std_C"),
     ("critic", "critic"),
+    MODULES,
 )
 """The same where the critic reads the actor's trunk."""
 
@@ -85,6 +91,9 @@ def optimiser(
     clip = optax.clip_by_global_norm(knobs.max_grad_norm)
     if config.clip_groups:
         clip = optax.partition(dict.fromkeys(present, clip), lambda _: labels)
+    elif MODULES[0] in present:  # a module of one's own never shortens the steps of the others
+        apart = jax.tree.map(lambda label: label == MODULES[0], labels)
+        clip = optax.partition({True: clip, False: clip}, lambda _: apart)
     whole = optax.chain(clip, optax.partition(steps, rules_of))
     if set(present) <= set(moving):
         return whole
@@ -115,7 +124,7 @@ def at_rollout(state: Any, config: PPOConfig) -> Any:
 def group_norms(gradient: Any, labels: Any) -> dict[str, Array]:
     """The length of each group's gradient before it is clipped; 0 for a group that is not there."""
     pairs = list(zip(jax.tree.leaves(gradient), jax.tree.leaves(labels), strict=True))
-    return {name: jnp.asarray(optax.global_norm([x for x, label in pairs if label == name])) for name in GROUPS}
+    return {name: jnp.asarray(optax.global_norm([x for x, label in pairs if label == name])) for name in NETWORKS}
 
 
 def only(updates: Any, labels: Any, *groups: str) -> Any:

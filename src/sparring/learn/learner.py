@@ -31,6 +31,8 @@ class Learner(NamedTuple):
     calm: Calm | None
     reward: RewardScale | None
     shadow: Actor | None = None
+    buffers: dict[str, Any] | None = None
+    """What modules of one's own remember."""
 
 
 def new_learner(model: ActorCritic, player: Array | int, config: PPOConfig, worlds: int, seats: int) -> Learner:
@@ -47,6 +49,9 @@ def new_learner(model: ActorCritic, player: Array | int, config: PPOConfig, worl
         reward=reward_scale.start(worlds, seats) if config.reward_scale else None,
         # A copy: a buffer that two leaves share cannot be given back to be written over.
         shadow=jax.tree.map(jnp.copy, model.actor) if config.has_shadow else None,
+        buffers=None
+        if model.modules is None
+        else {name: module.buffers(worlds, seats) for name, module in model.modules.items()},
     )
 
 

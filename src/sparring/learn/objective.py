@@ -18,6 +18,7 @@ from sparring.learn.losses import (
     spo_surrogate,
     value_error,
 )
+from sparring.learn.module import losses_of
 from sparring.nets.actor_critic import ActorCritic, Critic
 
 
@@ -33,12 +34,15 @@ class Losses(NamedTuple):
     clip_fraction: Array
     anchor_kl: Array
     imitation: Array
+    own: Any = ()
+    """Losses of modules of one's own by name, where there are any."""
 
 
 def objective(
-    trained: ActorCritic, untrained: ActorCritic, batch: Batch, knobs: Any, kl_weight: Array | None, config: PPOConfig
-) -> tuple[Array, Losses]:
-    """The loss of actor and critic together."""
+    trained: ActorCritic, untrained: ActorCritic, batch: Batch, knobs: Any, kl_weight: Array | None, config: PPOConfig,
+    key: Array | None = None,
+) -> tuple[Array, Losses]:  # fmt: skip
+    """The loss of actor and critic together. `key` is for modules of one's own."""
     model = eqx.combine(trained, untrained)
     found = unroll(behaviour(model.actor, knobs, config), model.judge, batch)
     # Before the exponential, not after: that of a choice nobody made may overflow, and its gradient, masked, be NaN.
@@ -58,6 +62,11 @@ def objective(
     if batch.imitate is not None:
         imitation = -masked_mean(found.log_prob, batch.imitate)
         total = total + knobs.imitation * imitation
+    own: Any = ()
+    if model.modules is not None:
+        assert key is not None
+        extra, own = losses_of(model.modules, knobs.own_M, (model, batch, found), key)
+        total = total + extra
     losses = Losses(
         policy_loss=policy_loss,
         value_loss=value_loss,
@@ -69,6 +78,7 @@ def objective(
         clip_fraction=masked_mean(1.0 * (jnp.abs(ratio - 1) > knobs.clip), batch.acting),
         anchor_kl=anchor_kl,
         imitation=imitation,
+        own=own,
     )
     return total, losses
 

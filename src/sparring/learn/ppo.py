@@ -17,6 +17,7 @@ from sparring.learn.groups import at_rollout
 from sparring.learn.health import dead_units, feature_rank, hidden_sample
 from sparring.learn.learner import Learner, behaviour
 from sparring.learn.losses import explained_variance, masked_mean, or_none, standardise
+from sparring.learn.module import begun, ended
 from sparring.learn.reward_scale import scaled
 from sparring.learn.shadow import followed
 from sparring.learn.shaping import shaped, shared
@@ -70,6 +71,8 @@ class UpdateStats(NamedTuple):
     """What calm_critic multiplies the critic's step size by after this iteration."""
     critic_calmed: Array
     """1 where calm_critic lowered it in this iteration."""
+    own: Any = ()
+    """What modules of one's own measure, by name, where there are any."""
 
 
 def update(
@@ -81,6 +84,7 @@ def update(
     """
     rollout = shared(rollout, knobs.shared_reward)
     rollout = shaped(rollout, weight_J, knobs.discount, cut_ends=config.time_limit == "end")
+    learner, rollout = begun(learner, rollout, key)
     learner, rollout = with_rewards(learner, rollout, knobs, config)
     learner = learner._replace(optimiser=at_rollout(learner.optimiser, config))
     hidden_RH, seen_R = hidden_sample(learner.model.actor, rollout)
@@ -96,11 +100,12 @@ def update(
         batch = batch._replace(log_prob=evaluation(learner, batch, knobs, config).log_prob)
     progress, taken = run_epochs(learner, seen, batch, cut, first, key, knobs, config)
     learner, adapted = adapt(progress.learner, rollout, first, taken, knobs)
+    learner, own = ended(learner, rollout, taken.losses.own, key)
     stats = UpdateStats(
         **means(taken), **adapted, bad_minibatches=1.0 * progress.bad,
         explained_variance=explained_variance(first.target_TWN, rollout.value_TWN, rollout.present_TWN),
         value_spread=standardise(batch.value, batch.present).std,
-        dead_units=dead_units(hidden_RH, seen_R), feature_rank=feature_rank(hidden_RH, seen_R),
+        dead_units=dead_units(hidden_RH, seen_R), feature_rank=feature_rank(hidden_RH, seen_R), own=own,
     )  # fmt: skip
     suspect = jax.tree.map(lambda x: x[progress.suspect_M], with_estimate(learner, batch, cut, first))
     learner = learner._replace(model=with_statistics(learner.model, rollout))
@@ -172,7 +177,7 @@ def adapt(
 def means(taken: Taken) -> dict[str, Array]:
     """The statistics of an iteration that come from its minibatches."""
     losses = taken.losses._asdict()
-    gap = losses.pop("ratio_gap")
+    gap, _ = losses.pop("ratio_gap"), losses.pop("own")
     mean, std, flat = taken.advantage
     found = {**losses, **taken.norms, "advantage_mean": mean, "advantage_std": std, "advantage_flat": flat}
     found["skipped"] = 1.0 * taken.stopped

@@ -106,6 +106,8 @@ class Critic(eqx.Module):
 class ActorCritic(eqx.Module):
     actor: Actor
     critic: Critic
+    modules: dict[str, Any] | None = None
+    """Parts of one's own that learn beside them (learn/module); None where there are none."""
 
     @classmethod
     def make(

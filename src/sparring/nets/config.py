@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import exp
 from typing import Literal
 
+from sparring.core.code import Code
 from sparring.core.errors import ConfigError
 from sparring.core.fields import setting
 from sparring.core.sizes import LARGEST
@@ -21,7 +22,7 @@ class NetConfig:
     """Widths of the critic's hidden layers, each at least 1; empty: those of hidden."""
     activation: Activation = "tanh"
     """Non-linearity of the hidden layers and convolutions; the residual blocks of simba always use relu."""
-    body: Literal["mlp", "simba"] = "mlp"
+    body: Literal["mlp", "simba"] | Code = "mlp"
     """Plain layers, or SimBa: a layer, then a residual block for each further entry of hidden, all entries equal."""
     layer_norm: bool = False
     """Layer norms as in MAPPO's reference: on the input, after each layer of an mlp, after the recurrent cell."""

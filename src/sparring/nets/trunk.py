@@ -4,9 +4,12 @@ from math import prod
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import Array
 
+from sparring.core import code
+from sparring.core.code import reference
 from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed
 from sparring.core.spec import Feature
@@ -78,7 +81,7 @@ class Trunk(eqx.Module):
     cell: Any
     cell_norm: LayerNorm | None
     activation: Activation | None = eqx.field(static=True)
-    """None in a simba body, whose blocks have their own."""
+    """None in a simba body and in one that is code, which have their own."""
     width: int = eqx.field(static=True)
     """Number of hidden features."""
 
@@ -100,7 +103,7 @@ class Trunk(eqx.Module):
             grids = Grids.make(seed / "grids", layout, config.convolutions, config.activation)
         widths = ((inputs if grids is None else grids.outputs) + beside, *hidden)
         layers, norms = make_body(seed / "layer", widths, config)
-        cell, width = None, widths[-1]
+        cell, width = None, layers[0].width if reference(config.body) else widths[-1]
         if config.memory != "none":
             cell, width = CELLS[config.memory].make(seed / "cell", width, config.memory_size), config.memory_size
         return cls(
@@ -143,12 +146,30 @@ class Trunk(eqx.Module):
 def make_body(seed: Seed, widths: tuple[int, ...], config: NetConfig) -> tuple[list[Any], list[LayerNorm | None]]:
     """The layers, and the norm or None that follows each."""
     count = len(widths) - 1
+    if reference(config.body):
+        return [own_body(config.body, seed, widths)], [None]
     if config.body == "simba":
         first = Dense.make(seed / 0, widths[0], widths[1], 1.0)
         blocks = [Residual.make(seed / i, widths[i]) for i in range(1, count)]
         return [first, *blocks], [None] * (count - 1) + [LayerNorm.make(widths[-1])]
     layers = [Dense.make(seed / i, widths[i], widths[i + 1]) for i in range(count)]
     return layers, [LayerNorm.make(width) if config.layer_norm else None for width in widths[1:]]
+
+
+def own_body(text: str, seed: Seed, widths: tuple[int, ...]) -> Any:
+    """A body that is code: body(seed, widths) gives a module from [..., widths[0]] to [..., width]. `widths` are the
+    inputs and the entries of hidden, which it may follow."""
+    body = code.load(text)(seed, widths)
+    width = getattr(body, "width", None)
+    if not callable(body) or not isinstance(width, int):
+        raise ConfigError(f"{text} must return a module with a whole number `width`, found {type(body).__name__}.")
+    found = jax.eval_shape(body, jax.ShapeDtypeStruct((2, 3, widths[0]), jnp.float32)).shape
+    if found != (2, 3, width):
+        raise ConfigError(
+            f"The body {text} must turn the last axis, of {widths[0]}, into its width of {width} and leave the others: "
+            f"from (2, 3, {widths[0]}) to (2, 3, {width}), found {found}."
+        )
+    return body
 
 
 def joined(x: Array, beside: Array) -> Array:

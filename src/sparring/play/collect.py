@@ -12,9 +12,11 @@ from jax import Array, lax
 
 from sparring.core.records import Action, Step
 from sparring.games.game import Game, State
+from sparring.games.others import others_SO
 from sparring.play.branches import of_each, only_when
 from sparring.play.chance import action_noise, game_chance, lots, stream
 from sparring.play.decide import (
+    Sight,
     blank_memory,
     by_block,
     decide,
@@ -35,7 +37,7 @@ from sparring.play.faults import (
 )
 from sparring.play.mixed import Mixture
 from sparring.play.relay import drive, driving, shifted
-from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
+from sparring.play.rollout import Cursor, Driver, Film, Games, Others, Pairing, Rollout, Shaping, where_first
 from sparring.play.seating import Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
 from sparring.play.turns import Happened, Turn, to_rollout, turn
@@ -54,6 +56,8 @@ class Stage:
     imitating: bool = False
     sharers_SS: np.ndarray | None = None
     """Where rewards are shared: what the reward of each seat (second) counts in the mean that a seat (first) shares."""
+    with_others: bool = False
+    """Rollouts say what the other seats did."""
 
 
 def begin(
@@ -96,6 +100,7 @@ def collect(
     replay_share: Array | float = 0.0,
     imitating: bool = False,
     sharers_SS: np.ndarray | None = None,
+    with_others: bool = False,
 ) -> tuple[tuple[Rollout, ...], Cursor, Games]:
     """Play `steps` steps. Returns a rollout for each learning group (leaves [T, L, W, ...]), the cursor, the games.
 
@@ -113,7 +118,8 @@ def collect(
         draws(seating, drivers, key, steps), last=jnp.arange(steps) == steps - 1,
     )  # fmt: skip
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
-    one_step = partial(watched_step, Stage(game, seating, drivers, bank, pairing, shaping, imitating, sharers_SS))
+    stage = Stage(game, seating, drivers, bank, pairing, shaping, imitating, sharers_SS, with_others)
+    one_step = partial(watched_step, stage)
 
     def play_sequence(carry: Watched, random: Any) -> tuple[Watched, Any]:
         memory, state = carry[0].memory, carry[0].state if archive is not None else ()
@@ -238,7 +244,8 @@ def play_step(
         paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
     done, sharers_SS = action if stage.imitating else None, stage.sharers_SS
     common_BWS = None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S)
-    happened = Happened(cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW)
+    others = what_others_did(action, sight, game.spec.seats) if stage.with_others else None
+    happened = Happened(cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others)
     turns = tuple(
         turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened)
         for i, later_value in zip(seating.learning, later_values, strict=True)
@@ -250,6 +257,13 @@ def play_step(
         count_TBWSJ=step.count_SJ,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
+
+
+def what_others_did(action: Action, sight: Sight, seats: int) -> Others:
+    """For each seat what all others did, [B, W, S, O, ...]."""
+    other_SO = others_SO(seats)
+    acting_BWS = sight.observation.acting_S
+    return Others(action.discrete_SD[:, :, other_SO], action.continuous_SC[:, :, other_SO], acting_BWS[:, :, other_SO])
 
 
 def judged_after(

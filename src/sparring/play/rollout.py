@@ -68,6 +68,15 @@ class Shaping(NamedTuple):
         return jnp.concatenate(list(self), axis=-1)
 
 
+class Others(NamedTuple):
+    """What the other seats of the game did in each step, for each seat in seat order: leaves [T, W, N, O, ...]."""
+
+    discrete: Array
+    continuous: Array
+    acting: Array
+    """Whether that seat's choice counted."""
+
+
 class Rollout(NamedTuple):
     """One learner's experience. W are the worlds of its lanes; stacked learners have L after T.
 
@@ -105,6 +114,8 @@ class Rollout(NamedTuple):
     """Mean reward of those with whom a seat shares; None where rewards are not shared."""
     price_TWN: Array | None = None
     """What each seat owes for what it and the others did, where the anchor is a price; else None."""
+    others: Others | None = None
+    """What the other seats did; None unless there are modules of one's own."""
 
 
 class Film(NamedTuple):

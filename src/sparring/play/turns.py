@@ -11,7 +11,7 @@ from sparring.core.records import Action, Step
 from sparring.nets.distributions import Distribution
 from sparring.play.decide import Decision, Sight, critic_views
 from sparring.play.faults import left_out
-from sparring.play.rollout import Driver, Rollout, Shaping, where_first
+from sparring.play.rollout import Driver, Others, Rollout, Shaping, where_first
 from sparring.play.seating import Group, Seating
 
 
@@ -43,6 +43,7 @@ class Turn(NamedTuple):
     blind: Array
     later_blind: Array
     """The same of what the step led to, where that was looked at."""
+    others: Others | None = None
 
 
 class Happened(NamedTuple):
@@ -62,6 +63,8 @@ class Happened(NamedTuple):
     """Worlds that went wrong in it."""
     later_blind_BW: Array
     """Worlds in which nothing usable was seen after it, where that was looked at."""
+    others: Others | None = None
+    """What all other seats did, seen from each, where that is asked for."""
 
 
 def turn(
@@ -103,6 +106,7 @@ def turn(
         fault=world(happened.fault_BW),
         blind=world(sight.blind_BW),
         later_blind=world(happened.later_blind_BW),
+        others=None if happened.others is None else jax.tree.map(seats, happened.others),
     )
 
 
@@ -132,4 +136,5 @@ def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
         memory=memory,
         shaping=turns.shaping,
         imitate_TWN=None if turns.able is None else turns.able & ~lost,
+        others=turns.others,
     )

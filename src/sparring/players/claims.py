@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from sparring.core.code import reference
 from sparring.core.errors import ConfigError, RunError
 from sparring.core.seeding import Seed
 from sparring.core.settings import from_dict
@@ -80,6 +81,6 @@ def filled(spec: GameSpec, net: NetConfig, arrays: Mapping[str, np.ndarray], sou
 
 def least_weights(net: NetConfig) -> int:
     """A lower bound of the weights of such a network, known before anything is made."""
-    widths = sum(a * b for a, b in pairwise(net.hidden)) + sum(net.hidden)
+    widths = 0 if reference(net.body) else sum(a * b for a, b in pairwise(net.hidden)) + sum(net.hidden)
     channels = sum(9 * a * b for a, b in pairwise(net.convolutions)) + sum(net.convolutions)
     return widths + channels + (net.memory_size**2 if net.memory != "none" else 0)

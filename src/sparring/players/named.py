@@ -1,6 +1,6 @@
 """Players by name: a bot, a run's learner at any kept checkpoint, or a package; and packages from learners.
 
-random                      a bot of the game
+random                      a bot of the game; mine.py:chaser a bot of one's own
 runs/a                      the learner of a run, newest weights
 runs/a:prey                 one of several learners; runs/a:prey.shadow its shadow, runs/a:past-900 a past self
 runs/a:deployed             the newest, its shadow or the mixture: what the run's own figures recommend
@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
+from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, RunError, unknown
 from sparring.core.settings import load_toml, to_dict
 from sparring.core.spec import GameSpec
@@ -25,6 +26,7 @@ from sparring.evaluation.scoring import SHADOW as SHADOW_TEAM
 from sparring.evaluation.stored import deployed
 from sparring.games import registry
 from sparring.games.game import Game
+from sparring.games.own_parts import with_bot
 from sparring.play.mixed import Mixture
 from sparring.play.scripted import RANDOM, Scripted, bot_names
 from sparring.players.checkpointed import (
@@ -102,6 +104,9 @@ def entrant(text: str, game: Game, game_name: str = "") -> Entrant:
         bots = game.bots()
         sides = [k for k in range(game.spec.sides) if text == RANDOM or text in bots.fitting(k)]
         return Entrant(text, Scripted.make(game, text), "bot", tuple(sides))
+    if code.is_admitted(text) and not folder_of(text):
+        game = with_bot(game, code.load(text), name=text)
+        return Entrant(text, Scripted.make(game, text), "bot", tuple(range(game.spec.sides)))
     path = Path(text)
     if path.suffix == SUFFIX or path.is_file():
         if not path.exists():
@@ -250,12 +255,12 @@ def save_entrant(player: Entrant, path: str | Path) -> Path:
 
 def check_same_game(source: str, name: str, options: tuple[str, ...], game: Game, game_name: str) -> None:
     """Refuse a player of another game: by its name, then by what it sees and does."""
-    if game_name and name != game_name:
+    if game_name and code.label(name) != code.label(game_name):
         raise ConfigError(f"{source} plays {name}, not {game_name}. Choose players of one game.")
-    if name not in registry.GAMES:
+    if name not in registry.available() and not code.is_admitted(name):
         return
     try:
-        theirs = registry.make(name, **registry.parse_options(name, options)).spec
+        theirs = registry.configured(name, options).spec
     except (ConfigError, GameError) as error:
         raise RunError(f"{source} was made for a game that there is not: {error}") from None
     for what, own, found in (

@@ -40,7 +40,7 @@ def open_spiel_player(
     named = game_of([text])
     if named is None:
         raise no_player(text)
-    game = registry.make(named[0], **registry.parse_options(*named))
+    game = registry.configured(*named)
     read = registry.open_spiel_rows_of(game)
     if read is None:
         raise GameError(f"{named[0]} is no game of OpenSpiel's here: its module has no from_open_spiel().")

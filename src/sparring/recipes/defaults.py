@@ -20,6 +20,7 @@ def default_config(game: str, *, options: tuple[str, ...] = (), **settings: Any)
     """The config that `sparring train GAME` trains with, opponents included; `settings` are values of flags by name,
     such as total_steps=300_000 or learning_rate="3e-4 -> 0", and win over what suits the game."""
     config = RunConfig(game=game, options=options)
+    registry.admit(game)
     spec = spec_of(config)
     name = settings.pop(PRESET, None) or preset_for(spec, config)
     config = with_settings(suited(config, spec), settings, where="default_config")
@@ -49,7 +50,7 @@ def preset_for(spec: GameSpec, config: RunConfig) -> str:
 
 
 def spec_of(config: RunConfig) -> GameSpec:
-    return registry.make(config.game, **registry.parse_options(config.game, config.options)).spec
+    return registry.configured(config.game, config.options).spec
 
 
 def with_settings(config: RunConfig, settings: Mapping[str, Any], *, where: str) -> RunConfig:

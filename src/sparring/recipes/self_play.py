@@ -69,7 +69,7 @@ def pace(config: RunConfig, opponents: OpponentsConfig, roles: RolesConfig = NO_
         steps_counted,
     )  # load JAX, which the list of names does not need
 
-    game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+    game = registry.configured(config.game, config.options)
     if roles.active:  # whose home sides alone learn; flags may yet change who there is, so nobody is seated
         steps = decisions(game.spec, config.play.worlds * config.play.steps * len(game.spec.seats_of_side[0]))
     else:
@@ -93,7 +93,7 @@ def sparring(config: RunConfig) -> SelfPlay:
     all together at most a fifth. In a game that is not won or lost (a stag hunt) no rate of winning says who is hard to
     play with: there the past is drawn uniformly, and copies are made by steps alone.
     """
-    game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+    game = registry.configured(config.game, config.options)
     bots = len(game.bots().names)
     opponents = OpponentsConfig(
         current=schedule(0.5), shadow=schedule(0.2), history=schedule(0.3), history_floor=0.1,

@@ -15,6 +15,7 @@ from sparring.core.seeding import Seed
 from sparring.games.game import Game
 from sparring.league.roles import role_of, roles
 from sparring.learn.learner import Learner, new_learner
+from sparring.learn.module import modules_of
 from sparring.nets.actor_critic import ActorCritic
 from sparring.play.chance import stream
 from sparring.play.collect import begin
@@ -94,7 +95,8 @@ def first_models(built: Built, seed: int) -> tuple[ActorCritic, ...]:
     def model(player: int, group: Group) -> ActorCritic:
         seats = seating.seats_in(group) if ppo.on("value_noise") else 0
         seeded = Seed.of(seed) / "weights" / player
-        return ActorCritic.make(seeded, spec, net, value_scale=ppo.value_norm != "none", noise_seats=seats)
+        made = ActorCritic.make(seeded, spec, net, value_scale=ppo.value_norm != "none", noise_seats=seats)
+        return ActorCritic(made.actor, made.critic, modules_of(ppo.losses, ppo.modules, seeded, spec))
 
     groups = [seating.groups[i] for i in seating.learning]
     players = Beginning.of(built).players

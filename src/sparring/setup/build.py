@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from sparring.core import code
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.fields import check_ranges
 from sparring.core.schedules import Schedule
@@ -21,6 +22,7 @@ from sparring.league.player import FIRST
 from sparring.league.stages import parse_stages
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, knobs_at
 from sparring.learn.learner import Learner
+from sparring.learn.module import weights_of
 from sparring.nets.config import NetConfig
 from sparring.play.rollout import Pairing
 from sparring.play.roster import stack
@@ -31,6 +33,7 @@ from sparring.setup.config import RunConfig, has_bots, weakens
 from sparring.setup.evaluations import with_evaluations
 from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
+from sparring.setup.own_code import with_own_parts
 from sparring.setup.program import Orders, Plan
 
 FILMED = 8
@@ -101,11 +104,19 @@ class Built:
         return min(iteration / -(-steps // self.steps_per_iteration), 1.0)
 
     def knobs(self, iteration: int) -> tuple[np.ndarray, ...]:
-        """knobs_LH for each learning group: coefficients, then the weights of shaping terms."""
+        """knobs_LH for each learning group: coefficients, the weights of shaping terms, those of parts of one's own."""
         progress, shaping_J = self.progress(iteration), self.shaping_J(iteration)
         kinds = {id(ppo): ppo for group in self.settings for ppo in group}  # most learners share one
-        known = {key: np.concatenate([knobs_at(ppo, progress, iteration), shaping_J]) for key, ppo in kinds.items()}
+        own_M = self.own_M(progress)
+        known = {
+            key: np.concatenate([knobs_at(ppo, progress, iteration), shaping_J, own_M]) for key, ppo in kinds.items()
+        }
         return tuple(np.stack([known[id(ppo)] for ppo in group]) for group in self.settings)
+
+    def own_M(self, progress: float) -> np.ndarray:
+        """Weights of losses and modules of one's own."""
+        found = weights_of(self.plan.ppo.losses, self.plan.ppo.modules)
+        return np.asarray([weight.at(progress) for _, weight in found.values()], np.float32)
 
     def shaping_J(self, iteration: int) -> np.ndarray:
         """Weights of the shaping terms, rewards first, then potentials; none where shaping is off."""
@@ -122,7 +133,8 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     training, which may have been on a larger machine."""
     config = checked_types(config)
     if game is None:
-        game = registry.make(config.game, **registry.parse_options(config.game, config.options))
+        game = registry.configured(config.game, config.options)
+    game = with_own_parts(game, config)
     check(config, game.spec)
     config = with_evaluations(game, config)
     if trains:
@@ -230,7 +242,7 @@ def shaping_weights(spec: GameSpec, texts: tuple[str, ...]) -> dict[str, Schedul
     known, weights = [term.name for term in spec.terms], {}
     for text in texts:
         name, equals, value = text.partition("=")
-        name = name.strip()
+        name = code.name_in(name.strip())
         if not equals:
             raise ConfigError(f"A shaping term is written name=weight, found {text!r}. For example survival=0.1.")
         if name not in known:

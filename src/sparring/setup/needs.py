@@ -4,6 +4,7 @@ refused, not ignored."""
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, get_args
 
+from sparring.core.code import reference
 from sparring.core.errors import ConfigError
 from sparring.core.fields import leaves, overlaid
 from sparring.core.spec import GameSpec
@@ -184,7 +185,7 @@ def rules_of_winning(config: RunConfig) -> Iterator[tuple[str, Any, str]]:
     opponents, pool, population = config.opponents, config.pool, config.population
     for setting in ("sampler", "late_sampler", "bot_sampler"):
         rule = getattr(opponents, setting)
-        if rule and rule not in BY_AGE:
+        if rule and rule not in BY_AGE and reference(rule) is None:
             yield setting, rule, f"Use uniform, {AS_DEFAULT}, or another rule of age: {', '.join(BY_AGE)}."
     if opponents.follow == "rate":
         yield "follow", "rate", "Use time."

@@ -117,6 +117,7 @@ def iterate(
         pairing=orders.pairing, shaping=plan.shaping, archive=state.archive,
         replay_share=0.0 if orders.replay_share is None else orders.replay_share, imitating=imitating,
         sharers_SS=sharers_SS(game.spec, plan.ppo.shared_with) if plan.ppo.on("shared_reward") else None,
+        with_others=bool(plan.ppo.modules),
     )  # fmt: skip
     if imitating:
         rollouts = with_winners(rollouts, games, seating, orders)
@@ -125,8 +126,9 @@ def iterate(
 
     def learn(learner: Learner, rollout: Any, knobs_H: Array) -> tuple[Learner, UpdateStats, Batch]:
         own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
-        shaping_J = (knobs_H[len(COEFFICIENTS) :],) if plan.shaping else ()
-        return update(learner, rollout, own, knobs_of(knobs_H), plan.ppo, *shaping_J)
+        parts = len(plan.ppo.losses) + len(plan.ppo.modules)
+        shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
+        return update(learner, rollout, own, knobs_of(knobs_H, parts), plan.ppo, *shaping_J)
 
     # Rollouts are time-major, so learners are their second axis.
     learned = [jax.vmap(learn, in_axes=(0, 1, 0))(*parts) for parts in zip(learners, rollouts, knobs, strict=True)]

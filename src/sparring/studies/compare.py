@@ -80,7 +80,7 @@ def compared(
     if not opened:
         raise RunError("There is no finished run to compare. Train at least one.")
     first = load_toml(RunConfig, next(iter(opened.values())).config_path)
-    game = registry.make(first.game, **registry.parse_options(first.game, first.options))
+    game = registry.configured(first.game, first.options)
     entries = [entry for regime, run in opened.items() for entry in entries_of(regime, run)]
     costs = {regime: with_timing((costs or {}).get(regime, Cost()), run) for regime, run in opened.items()}
     seeds = min(len(entry.players) for entry in entries)

@@ -48,7 +48,9 @@ def metric_lines(
                 {"games/second_tries": games, "points/second_tries": (won + drawn / 2) / games if games else None}
             )
         for names, stats in zip(built.lineup.learners, report.stats, strict=True):
-            known = {key: np.asarray(x, float)[r].tolist() for key, x in stats._asdict().items()}
+            fields = stats._asdict()
+            fields |= {f"own/{key}": x for key, x in (fields.pop("own") or {}).items()}
+            known = {key: np.asarray(x, float)[r].tolist() for key, x in fields.items()}
             for row, name in enumerate(names):
                 line.update({f"{name}/{key}": value_L[row] for key, value_L in known.items()})
         lines.append(line)

@@ -21,6 +21,7 @@ from sparring.setup.config import RunConfig
 from sparring.setup.line_up import side_label
 from sparring.setup.named_arrays import from_arrays
 from sparring.setup.needs import settings
+from sparring.setup.own_code import changed_code, code_facts
 from sparring.setup.program import TrainState
 from sparring.setup.rows import in_front
 from sparring.store.checkpoints import Checkpoint
@@ -181,7 +182,7 @@ def trained_state(run: RunDir) -> tuple[Built, TrainState]:
 
 def facts(built: Built) -> dict[str, Any]:
     """What the run is and what it was made with; what a reader needs to label it without loading the game."""
-    return {**manifest_facts(), **device_facts(), **labels(built)}
+    return {**manifest_facts(), **device_facts(), **labels(built), "code": code_facts(built.config)}
 
 
 def labels(built: Built) -> dict[str, Any]:
@@ -197,7 +198,7 @@ def labels(built: Built) -> dict[str, Any]:
         "score": spec.score,
         "zero_sum": spec.zero_sum,
         "alike": spec.sides == 2 and alike,
-        "watchable": type(built.game).scene is not Game.scene,
+        "watchable": type(getattr(built.game, "game", built.game)).scene is not Game.scene,
         "many_alike": spec.sides > 2 and alike,
         "learners": list(built.lineup.names),
         "iterations": built.iterations,
@@ -220,9 +221,10 @@ def device_facts() -> dict[str, Any]:
 
 def differences(path: Path) -> list[str]:
     """What of the machine differs from when the run was made: with any of these, a resume is not bit for bit."""
-    before = RunDir.open(path).read_manifest()
+    run = RunDir.open(path)
+    before = run.read_manifest()
     now = {**manifest_facts(), **device_facts()}
     watched = ("packages", "python", "platform", "cpus", "cpus_allowed", *device_facts())
     return [
         f"{key} was {before[key]}, is {now[key]}" for key in watched if key in before and before[key] != now.get(key)
-    ]
+    ] + changed_code(run)

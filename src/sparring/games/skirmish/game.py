@@ -20,7 +20,7 @@ from sparring.core.scene import Scene
 from sparring.core.spec import ActionSpec, GameSpec
 from sparring.games.game import Bots, Game
 from sparring.games.skirmish import bots as scripted
-from sparring.games.skirmish import command, exchange, scenes, starts, terrain, view
+from sparring.games.skirmish import command, exchange, scenes, shaping, starts, terrain, view
 from sparring.games.skirmish.army import Army
 from sparring.games.skirmish.battle import Battle, Luck, fought
 from sparring.games.skirmish.lengths import rounded
@@ -96,6 +96,9 @@ class Skirmish(Game):
         step = Step(result.reward_S, none_S, result.over, result.cut, result.outcome_K, cause_K=result.cause_K)
         return after, step
 
+    def potential(self, state: Battle) -> Array:
+        return worlds_last(partial(_potentials, self.setting))(state)
+
     def permute(self, tree: Any, order_S: Array) -> Any:
         return exchange.permuted(self.spec, self.setting.army, tree, order_S)
 
@@ -130,6 +133,10 @@ def _central(setting: Setting, battle: Battle) -> Array:
         legal = command.legal(army, stats, battle, side, shape.choices)
         rows.append(view.central(shape, stats, battle, side, legal, setting.critic, masked=setting.death_masking))
     return jnp.concatenate(rows)
+
+
+def _potentials(setting: Setting, battle: Battle) -> Array:
+    return shaping.potentials(setting.army, setting.army.stats(battle.kind_U), battle, setting.sides)
 
 
 def _advanced(
@@ -204,6 +211,7 @@ def _spec(setting: Setting) -> GameSpec:
         zero_sum=setting.duel and setting.scoring.reward == "sparse" and army.battle_map.even,
         seat_names=tuple(name for side in names for name in side),
         causes=CAUSES,
+        terms=shaping.TERMS,
     )
 
 

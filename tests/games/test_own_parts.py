@@ -8,7 +8,7 @@ import pytest
 from sparring.core.errors import ConfigError
 from sparring.core.records import Action
 from sparring.games.contract import check_game
-from sparring.games.own_reward import with_reward
+from sparring.games.own_parts import with_reward
 from sparring.games.registry import make
 
 
