@@ -87,7 +87,8 @@ def run(arguments: list[str]) -> int:
     command, *rest = arguments
     if command not in COMMANDS:
         raise ConfigError(unknown("command", command, COMMANDS) + " See: sparring --help")
-    act = import_module(f"sparring.cli.{command.replace('-', '_')}").command
+    module = command.replace("-", "_")
+    act = import_module(f"sparring.cli.{module}").command
     if command not in INTERRUPTIBLE:
         return act(rest) or 0
     from sparring.cli.signals import Interruptions, listening
