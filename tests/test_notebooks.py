@@ -40,7 +40,7 @@ def test_undercut_is_played_as_its_rules_say_and_its_bots_are_met(after):
 
 def test_the_public_list_is_short_and_every_name_of_it_is_explained():
     names = [name for name in dir(sparring) if not name.startswith("_")]
-    assert len(names) <= 24
+    assert len(names) <= 25
     unsaid = [name for name in names if (getattr(sparring, name).__doc__ or f"{name}(").startswith(f"{name}(")]
     assert unsaid == []
     assert all(re.search(rf"\b{name}\b", sparring.__doc__ or "") for name in names)

@@ -4,7 +4,7 @@ Play       make, available, policy, rollout
 Train      default_config, RunConfig, start, resume
 Look       load
 A game     Game, GameSpec, ActionSpec, Feature, Central, Bots, Action, Observation, Step, check_game
-Parts      Module
+Own code   Module, trust
 Judges     open_spiel_player, open_spiel_probabilities
 
 Everything else is in the rooms that ARCHITECTURE.md lists. docs/guide/notebooks.md shows how these go together.
@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from sparring.players.open_spiel import open_spiel_probabilities as open_spiel_probabilities
     from sparring.recipes.defaults import default_config as default_config
     from sparring.setup.config import RunConfig as RunConfig
+    from sparring.setup.own_code import trust as trust
     from sparring.training.runs import resume as resume
     from sparring.training.runs import start as start
 

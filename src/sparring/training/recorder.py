@@ -100,8 +100,9 @@ class Recorder:
         self.waiting += evaluation_rows(self.built, iteration, teams, games)
         self.flush()
         lines = evaluation_lines(self.built, iteration, teams, games, exact)
-        found = evaluation_notices(self.built, iteration, games)
-        if iteration == self.built.iterations - 1:
+        found = []
+        if iteration == self.built.iterations - 1:  # the others would say the same
+            found = evaluation_notices(self.built, iteration, games)
             scores = score_sides(self.built.game.spec, teams, games, self.built.plan.seating.seats_of_side)
             found += unsaid(gain_notices(self.built, iteration, scores, exact, self.run.metrics()), self.noticed)
         self.run.append_metrics([*found, *lines])
