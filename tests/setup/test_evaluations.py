@@ -48,6 +48,13 @@ def test_beside_evaluations_by_count_and_without_games_there_are_no_others():
 
 def test_the_memory_of_a_run_counts_the_games_that_it_will_play():
     config = RunConfig(game="kuhn")
-    spec = registry.make("kuhn").spec
-    assert config.evaluation.eval_games == AUTO and games_of(spec, config) == 1024
-    assert games_of(spec, replace(config, evaluation=EvalConfig(eval_games=5))) == 5
+    game = registry.make("kuhn")
+    assert config.evaluation.eval_games == AUTO and games_of(game, config) == 1024
+    assert games_of(game, replace(config, evaluation=EvalConfig(eval_games=5))) == 5
+
+
+def test_environments_of_other_people_are_evaluated_less_since_their_steps_are_not_free(monkeypatch):
+    """32 games of 25 line-ups of 3 steps of 2 seats are 4,800 steps: a tenth of 100,000 buys two."""
+    monkeypatch.setattr("sparring.setup.evaluations.leases_in", lambda _: object())
+    found = planned("kuhn", 100_000)
+    assert (found.eval_games, found.eval_times) == (32, 2)

@@ -13,7 +13,7 @@ from echo_run import CONFIG as ECHO
 from echo_run import KilledError, left_behind
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
-from sparring.games import matrix, registry
+from sparring.games import answers, matrix, registry
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.league.gates import GateConfig
 from sparring.league.roles import RolesConfig
@@ -247,6 +247,6 @@ def test_a_guest_that_comes_by_hand_is_refused(settled):
 
 
 def test_a_mixture_in_a_game_of_rounds_has_no_exact_exploitability():
-    assert registry.mixture_exploitability_of(registry.make("matrix:rock_paper_scissors")) is not None
-    assert registry.mixture_exploitability_of(registry.make("kuhn")) is not None
-    assert registry.mixture_exploitability_of(echo()) is None
+    assert answers.mixture_exploitability_of(registry.make("matrix:rock_paper_scissors")) is not None
+    assert answers.mixture_exploitability_of(registry.make("kuhn")) is not None
+    assert answers.mixture_exploitability_of(echo()) is None

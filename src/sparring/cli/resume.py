@@ -67,6 +67,9 @@ def command(words: list[str]) -> int:
             note(line)
     for line in differences(arguments.run):
         note(f"{line}; the resumed run will not be bit for bit the same.")
+    if checkpoint is not None and built.game.spec.outside:
+        note(f"worlds of {built.config.game} ended with their processes: its games begin again, so the resumed run is "
+             "not bit for bit what it would have been.")  # fmt: skip
     note_damage(checkpoint)
     if checkpoint is not None and results_lost(run, checkpoint.iteration):
         note(

@@ -6,11 +6,13 @@ Listing them imports none: a game is loaded when it is made or described.
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from sparring.core import code
@@ -70,6 +72,18 @@ line of its docstring describes the game. Of a family of games that one function
 each is "module:function:variant": the function gets the variant before its options, and `variant_line(variant)` of its
 module, if there is one, says what is its own."""
 
+OUTSIDE = {
+    "gymnasium": "sparring.games.outside:gymnasium",
+    "jaxmarl": "sparring.games.jaxmarl_games:jaxmarl",
+    "pettingzoo": "sparring.games.outside:pettingzoo",
+    "pgx": "sparring.games.pgx_games:pgx",
+    "rllib": "sparring.games.outside:rllib",
+    "smac": "sparring.games.outside:smac",
+}
+"""Environments of other people: the word before the first colon to "module:function". The rest of the name is given to
+the function before its options; options that its signature does not name are the environment's own."""
+HARMLESS = ("gymnasium", "mpe2", "pettingzoo", "smac", "smacv2")
+"""Packages of environments: whoever installed one lets it run. Other modules must be named by somebody."""
 GROUP = "sparring.games"
 """Under this name an installed package lists its games as entry points, each a function as above."""
 MANY = 6
@@ -92,6 +106,8 @@ class Description:
     name: str
     line: str
     options: tuple[Option, ...]
+    open: bool = False
+    """Other options are handed on to an environment of somebody else."""
 
     def __str__(self) -> str:
         return "\n".join([f"{self.name}: {self.line}", *(f"  {option}" for option in self.options)])
@@ -99,7 +115,7 @@ class Description:
 
 @cache
 def installed() -> dict[str, EntryPoint]:
-    """Games of installed packages by name; whoever installs a package lets it run, and ours keep their names."""
+    """Games of installed packages by name; installing a package lets it run. Ours keep their names."""
     return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in GAMES}
 
 
@@ -112,7 +128,25 @@ def is_own(name: str) -> bool:
     """Whether a name is neither ours nor an installed package's, but code: file.py:function or module:function."""
     if name in GAMES or name in installed() or variants(name.partition(":")[0]):  # particles:tga is a slip
         return False
-    return code.is_code(name)
+    return not is_outside(name) and code.is_code(name)
+
+
+def is_outside(name: str) -> bool:
+    """Whether a name is an environment of other people: pettingzoo:MODULE and the like."""
+    family, _, rest = name.partition(":")
+    return family in OUTSIDE and bool(rest)
+
+
+def outside_code(name: str) -> str:
+    """The code that an environment outside is, as module:function; empty where it is of a package known as harmless, or
+    its name is no module at all."""
+    family, _, rest = name.partition(":")
+    module, _, function = rest.partition(":")
+    named = family in ("pettingzoo", "rllib", "smac") or (family == "gymnasium" and bool(function))
+    in_registry = "/" in module and not function  # of PettingZoo, by id
+    if not named or in_registry or module.partition(".")[0] in HARMLESS:
+        return ""
+    return f"{module}:{function or 'parallel_env'}"
 
 
 def variants(family: str) -> tuple[str, ...]:
@@ -140,6 +174,8 @@ def admit(name: str) -> None:
     """Let a game be loaded that is code: somebody has named it."""
     if is_own(name):
         code.admit(name)
+    elif own := outside_code(name):
+        code.admit(own)
 
 
 def make(name: str, **options: Any) -> "Game":
@@ -156,8 +192,11 @@ def configured(name: str, words: Sequence[str] = ()) -> "Game":
 
 
 def _made(name: str, options: dict[str, Any]) -> "Game":
-    known = {option.name: option for option in describe(name).options}
+    description = describe(name)
+    known = {option.name: option for option in description.options}
     for key, value in options.items():
+        if key not in known and description.open:
+            continue
         if key not in known:
             raise ConfigError(unknown(f"option of game {name!r}", key, known))
         options[key] = _checked(name, known[key], value)
@@ -180,10 +219,12 @@ def _made(name: str, options: dict[str, Any]) -> "Game":
 def describe(name: str) -> Description:
     """One line on the game, and its options with types and defaults; `str` of it is a text for people."""
     function, variant = _load(name)
-    options = tuple(_option(name, each) for each in _parameters(name, function)[len(variant) :])
-    own = getattr(import_module(GAMES[name].partition(":")[0]), "variant_line", None) if variant else None
+    parameters = _parameters(name, function)[len(variant) :]
+    named = [each for each in parameters if not (each.kind is each.VAR_KEYWORD and is_outside(name))]
+    options = tuple(_option(name, each) for each in named)
+    own = getattr(sys.modules[function.__module__], "variant_line", None) if variant else None
     line = " ".join((common_line(name), *(map(own, variant) if own else ())))
-    return Description(name, line, options)
+    return Description(name, line, options, open=len(named) < len(parameters))
 
 
 def _parameters(name: str, function: Callable) -> list[inspect.Parameter]:
@@ -211,64 +252,25 @@ def common_line(name: str) -> str:
 
 def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
     """Options of a game from words like "agents=4", typed by the game's signature."""
-    known = {option.name: option for option in describe(name).options}
+    description = describe(name)
+    known = {option.name: option for option in description.options}
     options: dict[str, Any] = {}
     for word in words:
         key, equals, text = word.partition("=")
         if not equals:
             raise ConfigError(f"An option of a game is written name=value, found {word!r}. {_example(known)}")
-        if key not in known:
+        if key not in known and not description.open:
             raise ConfigError(unknown(f"option of game {name!r}", key, known))
         if key in options:
             raise ConfigError(f"Option {key!r} of game {name!r} is given twice: keep one.")
-        options[key] = _parsed(name, known[key], text)
+        options[key] = _parsed(name, known[key], text) if key in known else _guessed(text)
     return options
-
-
-def exploitability_of(game: "Game") -> Callable[[Any, Callable], float] | None:
-    """The exact `policy_exploitability(game, probabilities)`: of the module that defines the game, or by its tree where
-    it has `openings`; else None."""
-    return _exact(game, "policy_exploitability")
-
-
-def gains_of(game: "Game") -> Callable[[Any, Callable], Sequence[float]] | None:
-    """The exact `policy_gains(game, probabilities)`: what each seat could gain, of which exploitability is the mean."""
-    return _exact(game, "policy_gains")
-
-
-def exact_is_slow(game: "Game") -> bool:
-    """Whether such an answer takes seconds, as the module that defines the game says (`EXACT_IS_SLOW`)."""
-    return bool(_in_module_of(game, "EXACT_IS_SLOW"))
-
-
-def mixture_exploitability_of(game: "Game") -> Callable[[Any, Sequence[Callable], Any], float | None] | None:
-    """The same of a mixture, `mixture_exploitability(game, members, weight_M)`: a policy is drawn before each game and
-    kept to its end. None where the game has none; it gives None where that cannot be told from single situations."""
-    return _exact(game, "mixture_exploitability")
-
-
-def open_spiel_rows_of(game: "Game") -> Callable[..., tuple[Any, Any]] | None:
-    """`from_open_spiel(game, rows_RI)` of the module that defines the game, or None: features_RF and legal_RA from rows
-    of OpenSpiel's tensors. Where these do not say whose they are, it also takes position_R, the player of each row."""
-    return _in_module_of(game, "from_open_spiel")
-
-
-def _exact(game: "Game", name: str) -> Callable | None:
-    own = _in_module_of(game, name)
-    if own is None and game.openings() is not None:
-        return getattr(import_module("sparring.games.tree"), name)
-    return own
-
-
-def _in_module_of(game: "Game", name: str) -> Any:
-    """What has this name in the module that defines the game."""
-    modules = (sys.modules.get(kind.__module__) for kind in type(game).__mro__)
-    found = (getattr(module, name, None) for module in modules)
-    return next((one for one in found if one is not None), None)
 
 
 def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
     """The function that makes a game, and the variant it is called with, if it has any."""
+    if is_outside(name):
+        return _outside(name)
     if name in installed():
         try:
             return installed()[name].load(), ()
@@ -282,6 +284,19 @@ def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
         raise GameError(_refusal(name))
     module, function, *variant = GAMES[name].split(":", 2)
     return getattr(import_module(module), function), tuple(variant)
+
+
+def _outside(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
+    own = outside_code(name)
+    if own and not code.is_admitted(own):
+        module = own.partition(":")[0]
+        raise ConfigError(
+            f"{name} is code, and code runs only when you name it yourself. If you know it, add --code {module}, or "
+            f"--trust where you know all that is named here (in Python: sparring.trust({module!r}))."
+        )
+    family, _, rest = name.partition(":")
+    module, function = OUTSIDE[family].split(":")
+    return getattr(import_module(module), function), (rest,)
 
 
 def _refusal(name: str) -> str:
@@ -325,6 +340,15 @@ def _parsed(name: str, option: Option, text: str) -> Any:
         return _checked(name, option, option.type(text) if option.type in (int, float) else text)
     except (ValueError, KeyError):
         raise ConfigError(_mismatch(name, option, text)) from None
+
+
+def _guessed(text: str) -> int | float | bool | str:
+    """A value whose type nobody says: a number, true or false, or a word."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            value = kind(text)
+            return value if isfinite(value) else text
+    return {"true": True, "false": False}.get(text.lower(), text)
 
 
 def _mismatch(name: str, option: Option, found: Any) -> str:

@@ -13,7 +13,7 @@ from sparring.league.population import HORIZONS, SHAPING, PopulationConfig, chec
 from sparring.league.roles import check_roles
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, coefficient
 from sparring.nets.config import NetConfig, check_net
-from sparring.setup.config import RunConfig
+from sparring.setup.config import RunConfig, WorkersConfig
 from sparring.setup.needs import check_needs, check_win_rates
 
 NONE = Schedule.parse(0.0)
@@ -33,6 +33,23 @@ def check(config: RunConfig, spec: GameSpec) -> None:
     check_rows(config)
     check_needs(config)
     check_win_rates(spec, config)
+    check_outside(spec, config)
+
+
+def check_outside(spec: GameSpec, config: RunConfig) -> None:
+    """What needs the state of a world, where worlds are kept elsewhere; and workers where there are none."""
+    if not spec.outside and config.workers != WorkersConfig():
+        raise ConfigError(
+            f"num_workers, envs_per_worker and worker_timeout are for environments of other people, and {config.game} "
+            "runs inside the program. Leave them out."
+        )
+    if not spec.outside:
+        return
+    kept = f"{config.game} keeps its worlds in processes of its own"
+    if config.defeats.defeat_share:
+        raise ConfigError(f"defeat_share starts games from old states, and {kept}. Set it to 0.")
+    if config.stages:
+        raise ConfigError(f"stages change the rules of a world, and {kept}. Leave them out.")
 
 
 def check_learning(ppo: PPOConfig, net: NetConfig) -> None:

@@ -39,6 +39,18 @@ class PlayConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorkersConfig:
+    """Processes for environments of other people."""
+
+    num_workers: int = setting(0, least=0, most=512)
+    """Processes in which an environment of somebody else runs; 0: one for each core, at most 8."""
+    envs_per_worker: int = setting(0, least=0, most=MANY)
+    """Environments in each of them: there are then num_workers x envs_per_worker worlds; 0: as worlds says."""
+    worker_timeout: float = setting(60.0, above=0.0)
+    """Seconds without an answer after which a worker is taken to hang and is started again."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class EvalConfig:
     eval_every: int = setting(0, least=0, most=LARGEST)
     """Iterations between two evaluations; 0: as eval_times says."""
@@ -87,6 +99,7 @@ class RunConfig:
     """Rules of the game in stages: 'gun_cone=15 until cause/gun > 0.4' 'gun_cone=5'; the last has no mark."""
     seats: SeatsConfig = field(default_factory=SeatsConfig)
     play: PlayConfig = field(default_factory=PlayConfig)
+    workers: WorkersConfig = field(default_factory=WorkersConfig)
     opponents: OpponentsConfig = field(default_factory=OpponentsConfig)
     pool: PoolConfig = field(default_factory=PoolConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)

@@ -88,7 +88,7 @@ def estimate(game: Game, config: RunConfig) -> dict[str, float]:
 def evaluation_bytes(game: Game, config: RunConfig, world: float, step: float, hidden: float) -> float:
     """Seeds take turns; all line-ups play at once."""
     stretch = min(game.spec.longest, STRETCH)
-    return most_lineups(game, config) * games_of(game.spec, config) * (stretch * step + 3 * world + hidden)
+    return most_lineups(game, config) * games_of(game, config) * (stretch * step + 3 * world + hidden)
 
 
 def shape_of_learner(game: Game, config: RunConfig) -> Any:

@@ -48,7 +48,9 @@ def notices(built: Built, iteration: int, lines: Sequence[dict[str, Any]]) -> li
     settings = dict(zip(built.lineup.names, (ppo for group in built.settings for ppo in group), strict=True))
     found = []
     for line in lines:
-        remarked = [(EVERYBODY, *one) for one in (*game_remarks(line), *mark_remarks(built, iteration, line))]
+        # What becomes of an environment outside, its workers tell by themselves.
+        of_game = () if built.game.spec.outside else game_remarks(line)
+        remarked = [(EVERYBODY, *one) for one in (*of_game, *mark_remarks(built, iteration, line))]
         for name, ppo in settings.items():
             stats = {key: line[f"{name}/{key}"] for key in WATCHED}
             remarked += [(name, *one) for one in remarks(ppo, stats)]

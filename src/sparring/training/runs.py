@@ -111,6 +111,8 @@ def resume(
             run.write_manifest({**run.read_manifest(), **length})
         if state is None:
             state = first_state(built)
+        elif built.game.spec.outside:  # worlds ended with their processes: games begin again
+            state = state._replace(cursor=first_state(built).cursor)
         return train(built, run, state, opposition=opposition, population=population, start=begin, **watching)
 
 

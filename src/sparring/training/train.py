@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from sparring.evaluation.match import MatchGames
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, UNTRAINED, SideScore, score_sides
+from sparring.games.outside import check_outside
 from sparring.setup.build import Built
 from sparring.setup.config import EvalConfig
 from sparring.setup.named_arrays import to_arrays
@@ -169,6 +170,7 @@ class Training:
         (iteration, report), self.running = self.running, None
         small = (report.tally, report.stats, report.duels, report.second_tries, report.faults._replace(exhibit=None))
         tally, stats, duels, tries, faults = jax.device_get(small)
+        check_outside(self.built.game)
         now = time.monotonic()
         seconds, self.began = now - self.began, now
         faced = self.opposition.observe(iteration, duels, tries)
