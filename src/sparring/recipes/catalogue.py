@@ -86,7 +86,7 @@ def demo() -> RunConfig:
             epochs=3, learning_rate=Schedule.parse("3e-3 -> 3e-4"), entropy=Schedule.parse(0.002),
             discount=Schedule.parse(0.995), shadow_half_life=Schedule.parse(30),
         ),
-        evaluation=EvalConfig(eval_games=48, eval_first=True),
+        evaluation=EvalConfig(eval_games=48, eval_times=2),
     )  # fmt: skip
 
 
@@ -101,6 +101,7 @@ def dogfight() -> RunConfig:
         play=PlayConfig(worlds=512, steps=64, blocks=64),
         opponents=replace(base.opponents, ladder=(), bot_floor=0.01),
         ppo=replace(base.ppo, learning_rate=Schedule.parse("2e-3 -> 1e-4"), minibatches=8),
+        evaluation=replace(base.evaluation, eval_times=10),
     )
 
 
