@@ -136,6 +136,7 @@ COMPILATIONS = {
     "setup/test_memory_needed.py": 130,
     "training/test_notices.py": 190,
     "training/test_opposition.py": 360,
+    "training/test_outside_runs.py": 500,
     "setup/test_options.py": 200,
     "training/test_population_runs.py": 900,
     "setup/test_own_parts_by_name.py": 500,
