@@ -33,7 +33,7 @@ from sparring.nets.config import NetConfig
 from sparring.recipes.presets import PRESETS
 from sparring.recipes.self_play import SELF_PLAY
 from sparring.setup.build import build
-from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig, SeatsConfig
+from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig, SeatsConfig, WorkersConfig
 from sparring.training.control import Refused
 from sparring.training.notices import ONCE
 from sparring.training.trends import TEXTS
@@ -48,7 +48,7 @@ OPTIONS += [(OPPONENTS, field) for kind in LEAGUE for field in fields(kind)]
 OPTIONS += [(LEAGUES, field) for kind in (RolesConfig, GateConfig, PopulationConfig) for field in fields(kind)]
 SETTINGS = (
     PPOConfig, NetConfig, *LEAGUE, RolesConfig, GateConfig, PopulationConfig, PlayConfig, SeatsConfig, EvalConfig,
-    CheckpointConfig, RunConfig, Train, MachineConfig,
+    CheckpointConfig, WorkersConfig, RunConfig, Train, MachineConfig,
 )  # fmt: skip
 
 

@@ -98,7 +98,7 @@ ACT_ALONE = {
 """Settings that do something in a run where all others have their defaults."""
 CHECKED_ELSEWHERE = {
     "critic_hidden", "burn_in", "anchor", "anchor_price", "imitation", "shared_reward", "advantage_noise",
-    "value_noise", "main_exploiters", "league_exploiters", "guests",
+    "value_noise", "main_exploiters", "league_exploiters", "guests", "num_workers", "envs_per_worker", "worker_timeout",
 }  # fmt: skip
 """Settings whose company is checked where their ranges are."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sparring.core import code
-from sparring.core.errors import ConfigError
+from sparring.core.errors import ConfigError, RunError
 from sparring.core.records import Action
 from sparring.core.schedules import Schedule
 from sparring.core.settings import from_dict, load_toml, to_dict, to_toml
@@ -27,6 +27,7 @@ from sparring.setup.config import EvalConfig, RunConfig, SeatsConfig
 from sparring.setup.named_arrays import to_arrays
 from sparring.setup.own_code import named_code, trust
 from sparring.setup.program import compile_program
+from sparring.store.packages import PlayerMeta, write_package
 from sparring.store.run_dir import RunDir
 from sparring.training.runs import resume, start
 
@@ -154,6 +155,21 @@ def test_a_body_by_name_takes_the_place_of_the_hidden_layers(tiny, mine):
     for name, words in (("flat", "into its width of 3"), ("none", "must return a module with a whole number `width`")):
         with pytest.raises(ConfigError, match=words):
             first_state(build(replace(tiny, game="kuhn", net=replace(net, body=f"{path}:{name}"))))
+
+
+def test_a_package_whose_network_is_code_never_makes_it_run(tiny, tmp_path):
+    trace, spy = tmp_path / "it ran", tmp_path / "spy.py"
+    spy.write_text(f"open({str(trace)!r}, 'w').close()\n" + (OWN / "network.py").read_text())
+    net = replace(tiny.net, body=f"{spy}:again")
+    meta = PlayerMeta(game="kuhn", net=to_dict(net), player="learner")
+    path = write_package(tmp_path / "guest.safetensors", {"weight": np.zeros(100, np.float32)}, meta)
+    with pytest.raises(ConfigError, match="code runs only when you name it"):
+        entrant(str(path), make("kuhn"), "kuhn")
+    assert not trace.exists()
+    trust(path)
+    with pytest.raises(RunError, match="has no array trunk"):  # as it says, its weights are of no network
+        entrant(str(path), make("kuhn"), "kuhn")
+    assert trace.exists()
 
 
 def iterations(built, count):

@@ -1,6 +1,7 @@
 """sparring resume RUN: go on from the newest checkpoint, bit for bit on the same machine."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
@@ -69,6 +70,9 @@ def command(words: list[str]) -> int:
             note(line)
     for line in differences(arguments.run):
         note(f"{line}; the resumed run will not be bit for bit the same.")
+    if checkpoint is not None and built.game.spec.outside:
+        note(f"worlds of {built.config.game} ended with their processes: its games begin again, so the resumed run is "
+             "not bit for bit what it would have been.")  # fmt: skip
     note_damage(checkpoint)
     if checkpoint is not None and results_lost(run, checkpoint.iteration):
         note(
@@ -84,8 +88,9 @@ def command(words: list[str]) -> int:
         start=checkpoint.iteration if checkpoint else 0,
     )
     with heard(as_json=arguments.json) as wishes, watch.bar:
+        begin = partial(watch.begin, "", next((line["seconds"] for line in run.timing()), None))
         summary = resume(
-            arguments.run, total_steps=total_steps, **asked,
+            arguments.run, total_steps=total_steps, **asked, on_begin=begin,
             on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save, track=arguments.track,
         )  # fmt: skip
     return finish.conclude(arguments.run, summary, as_json=arguments.json)

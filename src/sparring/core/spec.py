@@ -89,6 +89,8 @@ class Term:
 
 @dataclass(frozen=True, kw_only=True)
 class GameSpec:
+    """What is fixed about a game: its seats and sides, what they see and do, how long it lasts, how it is judged."""
+
     seats: int
     side_of_seat: tuple[int, ...]
     action: ActionSpec
@@ -105,6 +107,8 @@ class GameSpec:
     `exchangeable` then lie within sides."""
     in_turn: bool = False
     """One seat decides at a time, the others wait: a step of a world is then one step of training, not one a seat."""
+    outside: bool = False
+    """Worlds are kept elsewhere, in processes of somebody's environment: a state cannot be copied, set or repeated."""
     zero_sum: bool = False
     score: Literal["outcome", "return"] = "return"
     """What a game is judged by: win, draw or loss, or the sum of rewards."""

@@ -14,6 +14,7 @@ from sparring.core.errors import GameError
 from sparring.core.seeding import Seed
 from sparring.evaluation.scoring import MatchGames
 from sparring.games.game import Game
+from sparring.games.outside import each_game_once
 from sparring.play.chance import game_chance, stream
 from sparring.play.collect import Bank, Luck, Stage, begin, draws, noise, play_step
 from sparring.play.rollout import Cursor, Driver, Games, where_first
@@ -56,7 +57,8 @@ class Match:
 
     def __call__(self, players: Mapping[str, Any], *, seed: int) -> list[MatchGames]:
         static = {"seating": self.seating, "deterministic": self.deterministic, "stretch": STRETCH}
-        counts_BW, *found = map(np.asarray, play_match(*self.arguments(players, seed), **static))
+        with each_game_once(self.game):
+            counts_BW, *found = map(np.asarray, play_match(*self.arguments(players, seed), **static))
         for lineup, counts_W in zip(self.lineups, counts_BW, strict=True):
             if not counts_W.any():
                 raise GameError(

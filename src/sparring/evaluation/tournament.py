@@ -22,6 +22,7 @@ from sparring.core.seeding import Seed
 from sparring.core.spec import GameSpec
 from sparring.evaluation.match import family_of, play_out
 from sparring.games.game import Game
+from sparring.games.outside import each_game_once
 from sparring.nets.distributions import Distribution
 from sparring.play.chance import game_chance, stream
 from sparring.play.collect import begin
@@ -137,8 +138,10 @@ def meetings(
         while wanted := due(tally, width, size, games, precision, most_games):
             chunk = tasks(fixture, wanted, size, seed)
             home, away = take(fixture.home_roster, chunk.home_C), take(fixture.away_roster, chunk.away_C)
-            met = sweep(game, home, away, chunk.pair_C, chunk.round_C, starts=games // 2, deterministic=deterministic)
-            met = Met(*(np.asarray(x, int if x.dtype == jnp.int32 else np.float64) for x in met))
+            rounds = (chunk.pair_C, chunk.round_C)
+            with each_game_once(game):
+                met = sweep(game, home, away, *rounds, starts=games // 2, deterministic=deterministic)
+                met = Met(*(np.asarray(x, int if x.dtype == jnp.int32 else np.float64) for x in met))
             for c, (pair, _) in enumerate(wanted):  # the rest only fills the chunk
                 tally[pair] = tally[pair].and_then(Met(*(x[c] for x in met)))
         yield from tally.items()

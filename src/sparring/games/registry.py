@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, SparringError, unknown
 from sparring.core.sizes import LARGEST, check_size
+from sparring.games import interfaces
 from sparring.games.skirmish.maps import MAPS
 
 if TYPE_CHECKING:  # listing games loads no jax
@@ -92,6 +93,8 @@ class Description:
     name: str
     line: str
     options: tuple[Option, ...]
+    open: bool = False
+    """Other options are handed on to an environment of somebody else."""
 
     def __str__(self) -> str:
         return "\n".join([f"{self.name}: {self.line}", *(f"  {option}" for option in self.options)])
@@ -99,11 +102,12 @@ class Description:
 
 @cache
 def installed() -> dict[str, EntryPoint]:
-    """Games of installed packages by name; whoever installs a package lets it run, and ours keep their names."""
+    """Games of installed packages by name; installing a package lets it run. Ours keep their names."""
     return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in GAMES}
 
 
 def available() -> tuple[str, ...]:
+    """Names of all games that come with the library or are installed beside it."""
     return tuple(sorted({**GAMES, **installed()}))
 
 
@@ -111,7 +115,7 @@ def is_own(name: str) -> bool:
     """Whether a name is neither ours nor an installed package's, but code: file.py:function or module:function."""
     if name in GAMES or name in installed() or variants(name.partition(":")[0]):  # particles:tga is a slip
         return False
-    return code.is_code(name)
+    return not interfaces.is_outside(name) and code.is_code(name)
 
 
 def variants(family: str) -> tuple[str, ...]:
@@ -139,6 +143,8 @@ def admit(name: str) -> None:
     """Let a game be loaded that is code: somebody has named it."""
     if is_own(name):
         code.admit(name)
+    elif own := interfaces.outside_code(name):
+        code.admit(own)
 
 
 def make(name: str, **options: Any) -> "Game":
@@ -155,8 +161,11 @@ def configured(name: str, words: Sequence[str] = ()) -> "Game":
 
 
 def _made(name: str, options: dict[str, Any]) -> "Game":
-    known = {option.name: option for option in describe(name).options}
+    description = describe(name)
+    known = {option.name: option for option in description.options}
     for key, value in options.items():
+        if key not in known and description.open:
+            continue
         if key not in known:
             raise ConfigError(unknown(f"option of game {name!r}", key, known))
         options[key] = _checked(name, known[key], value)
@@ -179,10 +188,12 @@ def _made(name: str, options: dict[str, Any]) -> "Game":
 def describe(name: str) -> Description:
     """One line on the game, and its options with types and defaults; `str` of it is a text for people."""
     function, variant = _load(name)
-    options = tuple(_option(name, each) for each in _parameters(name, function)[len(variant) :])
-    own = getattr(import_module(GAMES[name].partition(":")[0]), "variant_line", None) if variant else None
+    parameters = _parameters(name, function)[len(variant) :]
+    named = [each for each in parameters if not (each.kind is each.VAR_KEYWORD and interfaces.is_outside(name))]
+    options = tuple(_option(name, each) for each in named)
+    own = getattr(sys.modules[function.__module__], "variant_line", None) if variant else None
     line = " ".join((common_line(name), *(map(own, variant) if own else ())))
-    return Description(name, line, options)
+    return Description(name, line, options, open=len(named) < len(parameters))
 
 
 def _parameters(name: str, function: Callable) -> list[inspect.Parameter]:
@@ -210,59 +221,25 @@ def common_line(name: str) -> str:
 
 def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
     """Options of a game from words like "agents=4", typed by the game's signature."""
-    known = {option.name: option for option in describe(name).options}
+    description = describe(name)
+    known = {option.name: option for option in description.options}
     options: dict[str, Any] = {}
     for word in words:
         key, equals, text = word.partition("=")
         if not equals:
             raise ConfigError(f"An option of a game is written name=value, found {word!r}. {_example(known)}")
-        if key not in known:
+        if key not in known and not description.open:
             raise ConfigError(unknown(f"option of game {name!r}", key, known))
         if key in options:
             raise ConfigError(f"Option {key!r} of game {name!r} is given twice: keep one.")
-        options[key] = _parsed(name, known[key], text)
+        options[key] = _parsed(name, known[key], text) if key in known else interfaces.guessed(text)
     return options
-
-
-def exploitability_of(game: "Game") -> Callable[[Any, Callable], float] | None:
-    """The exact `policy_exploitability(game, probabilities)`: of the module that defines the game, or by its tree where
-    it has `openings`; else None."""
-    return _exact(game, "policy_exploitability")
-
-
-def gains_of(game: "Game") -> Callable[[Any, Callable], Sequence[float]] | None:
-    """The exact `policy_gains(game, probabilities)`: what each seat could gain, of which exploitability is the mean."""
-    return _exact(game, "policy_gains")
-
-
-def mixture_exploitability_of(game: "Game") -> Callable[[Any, Sequence[Callable], Any], float | None] | None:
-    """The same of a mixture, `mixture_exploitability(game, members, weight_M)`: a policy is drawn before each game and
-    kept to its end. None where the game has none; it gives None where that cannot be told from single situations."""
-    return _exact(game, "mixture_exploitability")
-
-
-def open_spiel_rows_of(game: "Game") -> Callable[..., tuple[Any, Any]] | None:
-    """`from_open_spiel(game, rows_RI)` of the module that defines the game, or None: features_RF and legal_RA from rows
-    of OpenSpiel's tensors. Where these do not say whose they are, it also takes position_R, the player of each row."""
-    return _in_module_of(game, "from_open_spiel")
-
-
-def _exact(game: "Game", name: str) -> Callable | None:
-    own = _in_module_of(game, name)
-    if own is None and game.openings() is not None:
-        return getattr(import_module("sparring.games.tree"), name)
-    return own
-
-
-def _in_module_of(game: "Game", name: str) -> Callable | None:
-    """A function of the module that defines the game."""
-    modules = (sys.modules.get(kind.__module__) for kind in type(game).__mro__)
-    found = (getattr(module, name, None) for module in modules)
-    return next((function for function in found if function is not None), None)
 
 
 def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
     """The function that makes a game, and the variant it is called with, if it has any."""
+    if interfaces.is_outside(name):
+        return interfaces.loaded(name)
     if name in installed():
         try:
             return installed()[name].load(), ()
@@ -283,7 +260,13 @@ def _refusal(name: str) -> str:
     family, _, variant = name.partition(":")
     known = variants(family)
     if not known:
-        return f"{unknown('game', name, available())} One of your own is named file.py:function."
+        near = get_close_matches(name, available(), n=1, cutoff=0.5)
+        about = [] if near else [game for game in GAMES if name.lower() in common_line(game).lower()]
+        if about:
+            return f"Unknown game {name!r}. Did you mean {' or '.join(map(repr, about[:4]))}?"
+        return (
+            f"{unknown('game', name, available() if near else overview())} One of your own is named file.py:function."
+        )
     near = get_close_matches(variant, [game.partition(":")[2] for game in known], n=3, cutoff=0.5)
     if near:
         return f"Unknown game {name!r}. Did you mean {' or '.join(repr(f'{family}:{word}') for word in near)}?"

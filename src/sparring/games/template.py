@@ -1,6 +1,7 @@
-"""Runners on a track, each alone. Each step a runner walks one place, or sprints two and may fall.
+"""Runners on a track, each alone. Each step a runner walks one place or sprints two.
 
-A runner that falls is out. The first to arrive wins, or the last one standing.
+After a sprint a runner is tired until it walks; one that sprints when tired may fall, and is out. The first to arrive
+wins, or the last one standing.
 
     sparring games FILE:runners                 describe it, and check that it keeps the contract of games
     sparring train FILE:runners --name first
@@ -31,6 +32,7 @@ class Track(NamedTuple):
 
     place_S: Array
     standing_S: Array
+    tired_S: Array
     played: Array
     """Steps so far."""
 
@@ -46,7 +48,7 @@ class Rules(NamedTuple):
 
     goal: Array
     risk: Array
-    """How likely a sprint ends in a fall."""
+    """How likely a tired runner falls when it sprints."""
 
 
 class RunnersGame(Game):
@@ -57,16 +59,16 @@ class RunnersGame(Game):
         """A fresh state. `key` is for games that begin by chance."""
         del key
         seats = self.spec.seats
-        return Track(jnp.zeros(seats), jnp.ones(seats, bool), jnp.zeros((), jnp.int32))
+        return Track(jnp.zeros(seats), jnp.ones(seats, bool), jnp.zeros(seats, bool), jnp.zeros((), jnp.int32))
 
     def chance(self, key: Array) -> Luck:
         return Luck(jax.random.uniform(key, (self.spec.seats,)))
 
     def observe(self, state: Track) -> Observation:
         """What each seat sees and may do. The features of a seat, one after another, are those of `spec.layout`."""
-        place_S, standing_S = state.place_S / self.rules.goal, state.standing_S
-        rivals_SOX = others(jnp.stack([place_S, standing_S * 1.0], axis=1))
-        features_SF = jnp.concatenate([place_S[:, None], rivals_SOX.reshape(self.spec.seats, -1)], axis=1)
+        standing_S = state.standing_S
+        own_SX = jnp.stack([state.place_S / self.rules.goal, state.tired_S * 1.0, standing_S * 1.0], axis=1)
+        features_SF = jnp.concatenate([own_SX, others(own_SX).reshape(self.spec.seats, -1)], axis=1)
         # One column for each choice. A seat that does not act has choice 0 alone.
         legal_SA = jnp.stack([jnp.ones_like(standing_S), standing_S], axis=1)
         return Observation(features_SF, legal_SA, present_S=standing_S, acting_S=standing_S)
@@ -74,7 +76,7 @@ class RunnersGame(Game):
     def step(self, state: Track, action: Action, chance: Luck) -> tuple[Track, Step]:
         before_S = state.standing_S
         sprint_S = before_S & (action.discrete_SD[:, 0] == 1)
-        falls_S = sprint_S & (chance.stumble_S < self.rules.risk)
+        falls_S = sprint_S & state.tired_S & (chance.stumble_S < self.rules.risk)
         standing_S = before_S & ~falls_S
         place_S = state.place_S + jnp.where(sprint_S, 2.0, 1.0) * standing_S
         played = state.played + 1
@@ -89,7 +91,7 @@ class RunnersGame(Game):
         outcome_S = jnp.where(over, ranked_S, 0.0)  # 1 won, 0 drawn, -1 lost; every side is one seat here
         # A seat that has left earns nothing more, so it is paid in the step in which it leaves.
         reward_S = jnp.where(before_S, jnp.where(falls_S, -1.0, outcome_S), 0.0)
-        return Track(place_S, standing_S, played), Step(reward_S, falls_S, over, cut, outcome_S)
+        return Track(place_S, standing_S, sprint_S, played), Step(reward_S, falls_S, over, cut, outcome_S)
 
     def scene(self, state: Track) -> Scene:
         """What a replay draws of one state, in NumPy: a lane for each runner."""
@@ -111,9 +113,9 @@ class RunnersGame(Game):
         return jnp.broadcast_to(scores_A, (len(features_NF), 2)), jnp.zeros((len(features_NF), 0))
 
 
-def runners(seats: int = 3, goal: float = 8.0, risk: float = 0.2) -> RunnersGame:
-    """Runners walk, or sprint and may fall: the first to arrive wins, or the last one standing."""
-    layout = (Feature("own place", (1,)), Feature("rivals", (seats - 1, 2), lists="others"))
+def runners(seats: int = 3, goal: float = 9.0, risk: float = 0.5) -> RunnersGame:
+    """Runners walk or sprint, and fall when tired: the first to arrive wins, or the last one standing."""
+    layout = (Feature("own", (3,)), Feature("rivals", (seats - 1, 3), lists="others"))
     spec = GameSpec(
         seats=seats,
         side_of_seat=tuple(range(seats)),  # every seat is a side of its own; (0, 0, 1, 1) are two teams of two

@@ -276,7 +276,7 @@ def check_same_game(source: str, name: str, options: tuple[str, ...], game: Game
     """Refuse a player of another game: by its name, then by what it sees and does."""
     if game_name and code.label(name) != code.label(game_name):
         raise ConfigError(f"{source} plays {name}, not {game_name}. Choose players of one game.")
-    if name not in registry.available() and not code.is_admitted(name):
+    if game.spec.outside or (name not in registry.available() and not code.is_admitted(name)):
         return
     try:
         theirs = registry.configured(name, options).spec

@@ -1,5 +1,6 @@
 """From a config to something that runs: the game, the plan, the knobs of every iteration."""
 
+import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,7 @@ from sparring.core.settings import checked_types
 from sparring.core.spec import GameSpec
 from sparring.games import registry
 from sparring.games.game import Game
+from sparring.games.outside import leases_in
 from sparring.league.config import check_asked_of_game
 from sparring.league.player import FIRST
 from sparring.league.stages import parse_stages
@@ -30,6 +32,7 @@ from sparring.play.scripted import Scripted, bot_names
 from sparring.play.seating import Seating
 from sparring.setup.checks import check, check_learning, nearest_divisor
 from sparring.setup.config import RunConfig, has_bots, weakens
+from sparring.setup.evaluations import with_evaluations
 from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
 from sparring.setup.own_code import with_own_parts
@@ -133,8 +136,11 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     config = checked_types(config)
     if game is None:
         game = registry.configured(config.game, config.options)
-    game = with_own_parts(game, config)
+    game, config = with_own_parts(game, config), staffed(config)
     check(config, game.spec)
+    config = with_evaluations(game, config)
+    if (leases := leases_in(game)) is not None:
+        leases.staff(worker_count(config), config.workers.worker_timeout)
     if trains:
         check_memory(game, config)
     lineup = lined_up(game, config)
@@ -153,6 +159,16 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
     plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live)
     return Built(config, game, lineup, plan, rosters_of(game, config), settings)
+
+
+def staffed(config: RunConfig) -> RunConfig:
+    """The config with as many worlds as its workers have environments, where it says how many each has."""
+    worlds = worker_count(config) * config.workers.envs_per_worker
+    return replace(config, play=replace(config.play, worlds=worlds)) if worlds else config
+
+
+def worker_count(config: RunConfig) -> int:
+    return config.workers.num_workers or min(8, os.cpu_count() or 1)
 
 
 def lined_up(game: Game, config: RunConfig) -> LineUp:

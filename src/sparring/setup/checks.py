@@ -13,7 +13,7 @@ from sparring.league.population import HORIZONS, SHAPING, PopulationConfig, chec
 from sparring.league.roles import check_roles
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, coefficient
 from sparring.nets.config import NetConfig, check_net
-from sparring.setup.config import RunConfig
+from sparring.setup.config import RunConfig, WorkersConfig
 from sparring.setup.needs import check_needs, check_win_rates
 
 NONE = Schedule.parse(0.0)
@@ -33,6 +33,23 @@ def check(config: RunConfig, spec: GameSpec) -> None:
     check_rows(config)
     check_needs(config)
     check_win_rates(spec, config)
+    check_outside(spec, config)
+
+
+def check_outside(spec: GameSpec, config: RunConfig) -> None:
+    """What needs the state of a world, where worlds are kept elsewhere; and workers where there are none."""
+    if not spec.outside and config.workers != WorkersConfig():
+        raise ConfigError(
+            f"num_workers, envs_per_worker and worker_timeout are for environments of other people, and {config.game} "
+            "runs inside the program. Leave them out."
+        )
+    if not spec.outside:
+        return
+    kept = f"{config.game} keeps its worlds in processes of its own"
+    if config.defeats.defeat_share:
+        raise ConfigError(f"defeat_share starts games from old states, and {kept}. Set it to 0.")
+    if config.stages:
+        raise ConfigError(f"stages change the rules of a world, and {kept}. Leave them out.")
 
 
 def check_learning(ppo: PPOConfig, net: NetConfig) -> None:
@@ -43,7 +60,10 @@ def check_learning(ppo: PPOConfig, net: NetConfig) -> None:
         raise ConfigError(f"shadow_half_life must be above 0 all the time, found {ppo.shadow_half_life}.")
     for name in ("anchor", "anchor_price"):
         if ppo.on(name) and not ppo.has_shadow:
-            raise ConfigError(f"{name} holds the policy near its shadow, and there is none. Set shadow_half_life.")
+            raise ConfigError(
+                f"{name} holds the policy near its shadow, and this run keeps no shadow. Add --shadow-half-life 30, or "
+                f"set {name} to 0."
+            )
     if ppo.kl_min.start > ppo.kl_max.start or ppo.kl_min.end > ppo.kl_max.end:
         raise ConfigError(f"kl_min must not exceed kl_max, found {ppo.kl_min} and {ppo.kl_max}.")
     if ppo.on("advantage_noise") and ppo.normalise_advantage not in ("batch", "side"):
@@ -142,7 +162,10 @@ def check_explored(population: PopulationConfig, ppo: PPOConfig, shaping: tuple[
 def check_met(config: RunConfig) -> None:
     """Whoever has a share, is weakened, or is learned from must be there."""
     if config.opponents.shadow != NONE and not config.ppo.has_shadow:
-        raise ConfigError("shadow gives the shadow a share, and there is none. Set shadow_half_life or shadow_tau.")
+        raise ConfigError(
+            "--shadow asks for games against the shadow, and this run keeps no shadow. Add --shadow-half-life 30 or "
+            "--shadow-tau 0.02, or leave --shadow out."
+        )
     if config.pool.pool_size == 1 and not config.ppo.has_shadow and config.opponents.history != NONE:
         raise ConfigError("A pool of one is at times empty, and then the shadow steps in. Set shadow_half_life.")
     led = config.curriculum.curriculum and config.curriculum.weaken_levels > 0

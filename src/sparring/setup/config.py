@@ -14,6 +14,9 @@ from sparring.league.roles import RolesConfig, roles
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 
+AUTO = -1
+"""A number that is left to the game and the length of the run."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SeatsConfig:
@@ -36,15 +39,29 @@ class PlayConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorkersConfig:
+    """Processes for environments of other people."""
+
+    num_workers: int = setting(0, least=0, most=512)
+    """Processes in which an environment of somebody else runs; 0: one for each core, at most 8."""
+    envs_per_worker: int = setting(0, least=0, most=MANY)
+    """Environments in each of them: there are then num_workers x envs_per_worker worlds; 0: as worlds says."""
+    worker_timeout: float = setting(60.0, above=0.0)
+    """Seconds without an answer after which a worker is taken to hang and is started again."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class EvalConfig:
     eval_every: int = setting(0, least=0, most=LARGEST)
-    """Iterations between two evaluations; 0: only at the end."""
-    eval_times: int = setting(0, least=0, most=LARGEST)
-    """Also this many evaluations spread evenly over the run, the last at its end; 0: none. Usual: 20."""
-    eval_first: bool = False
+    """Iterations between two evaluations; 0: as eval_times says."""
+    eval_times: int = setting(AUTO, least=AUTO, most=LARGEST)
+    """Evaluations spread evenly over the run, the last at its end; 0: only at the end. -1: ten, or fewer where they
+    would take a good part of the run, and none beside those of eval_every."""
+    eval_first: bool = True
     """Also evaluate before the first iteration, to show what training changed."""
-    eval_games: int = setting(32, least=0, most=LARGEST)
-    """Complete games of each line-up in an evaluation; 0: none, neither at the end nor before."""
+    eval_games: int = setting(AUTO, least=AUTO, most=LARGEST)
+    """Complete games of each line-up in an evaluation; 0: none, neither at the end nor before. -1: 32, and up to 1024
+    where games are short."""
     eval_deterministic: bool = False
     """Take the most likely action in evaluations instead of sampling."""
 
@@ -60,6 +77,8 @@ class CheckpointConfig:
 @explained
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
+    """All settings of a run, in tables. `sparring train --help-all` lists them; `default_config` chooses for a game."""
+
     game: str = "particles:spread"
     """The game; `sparring games` lists them."""
     options: tuple[str, ...] = ()
@@ -80,6 +99,7 @@ class RunConfig:
     """Rules of the game in stages: 'gun_cone=15 until cause/gun > 0.4' 'gun_cone=5'; the last has no mark."""
     seats: SeatsConfig = field(default_factory=SeatsConfig)
     play: PlayConfig = field(default_factory=PlayConfig)
+    workers: WorkersConfig = field(default_factory=WorkersConfig)
     opponents: OpponentsConfig = field(default_factory=OpponentsConfig)
     pool: PoolConfig = field(default_factory=PoolConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)

@@ -6,6 +6,7 @@ from sparring.core import code
 from sparring.core.settings import load_toml
 from sparring.games import registry
 from sparring.games.game import Game
+from sparring.games.interfaces import outside_code
 from sparring.games.own_parts import with_bot, with_reward
 from sparring.learn.module import weights_of
 from sparring.setup.config import RunConfig
@@ -26,11 +27,17 @@ def trust(*sources: str | Path) -> None:
 
 def named_code(config: RunConfig) -> tuple[str, ...]:
     """Everything in a config that is code: file.py:function or module:function."""
-    own = (config.game,) if registry.is_own(config.game) else ()
+    own = game_code(config.game)
     opponents = config.opponents
     chosen = (opponents.sampler, opponents.late_sampler, opponents.bot_sampler, config.net.body)
     learned = [text for text, _ in weights_of(config.ppo.losses, config.ppo.modules).values()]
     return (*own, *own_rewards(config), *own_bots(config), *(name for name in chosen if code.reference(name)), *learned)
+
+
+def game_code(name: str) -> tuple[str, ...]:
+    """The code that a game is; none where it is ours."""
+    outside = outside_code(name)
+    return (outside,) if outside else (name,) if registry.is_own(name) else ()
 
 
 def own_rewards(config: RunConfig) -> tuple[str, ...]:
@@ -46,7 +53,8 @@ def with_own_parts(game: Game, config: RunConfig) -> Game:
     """The game with the rewards and bots that a config names by their code. All code is loaded now: what is missing is
     found before anything is made."""
     for text in named_code(config):
-        code.load(text)
+        if text != outside_code(config.game):  # that is loaded by workers alone
+            code.load(text)
     for text in own_rewards(config):
         game = with_reward(game, code.load(text), name=code.name_in(text), meaning=text)
     for text in own_bots(config):
@@ -56,7 +64,7 @@ def with_own_parts(game: Game, config: RunConfig) -> Game:
 
 def named_by_package(path: Path) -> tuple[str, ...]:
     _, meta = read_package(path)
-    own = (meta.game,) if registry.is_own(meta.game) else ()
+    own = game_code(meta.game)
     return (*own, *(text for text in (meta.net.get("body"),) if isinstance(text, str) and code.reference(text)))
 
 

@@ -9,6 +9,7 @@ import jax
 
 from sparring.evaluation.match import MatchGames
 from sparring.evaluation.scoring import score_sides
+from sparring.games.outside import leases_in
 from sparring.games.trial import is_key
 from sparring.league.events import Event
 from sparring.play.faults import Exhibit
@@ -17,7 +18,7 @@ from sparring.setup.named_arrays import to_arrays
 from sparring.setup.program import Report
 from sparring.store.results import ResultRow, Results
 from sparring.store.run_dir import RunDir
-from sparring.training.notices import evaluation_notices, notices, unsaid
+from sparring.training.notices import EVERYBODY, evaluation_notices, noticed, notices, unsaid
 from sparring.training.opposition import Faced
 from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
 from sparring.training.trends import gain_notices, trend_notices
@@ -50,6 +51,10 @@ class Recorder:
         """Lines of metrics and of notices."""
         lines = metric_lines(self.built, iteration, report, faced, rated_R)
         found = notices(self.built, iteration, lines) + trend_notices(self.built, iteration, lines, self.run.metrics)
+        leases, clocks = leases_in(self.built.game), {}
+        if leases is not None:
+            clocks = leases.clocks(seconds)
+            found += [noticed(iteration, self.built.config.seed, EVERYBODY, "worker", text) for text in leases.news()]
         new = unsaid(found, self.noticed)
         self.noticed += new
         self.write([*lines, *new])
@@ -59,7 +64,8 @@ class Recorder:
             if line["notice"] == "left_out":
                 self.exhibit(line["seed"], report.faults.exhibit)
         steps = self.built.steps_per_iteration * self.built.config.seeds
-        self.run.append_timing({"iteration": iteration, "seconds": seconds, "steps_per_second": steps / seconds})
+        rate = {"seconds": seconds, "steps_per_second": steps / seconds}
+        self.run.append_timing({"iteration": iteration, **rate, **clocks})
         self.waiting += result_rows(self.built, iteration, report, faced)
         if time.monotonic() - self.since > 1.0:
             self.flush()
@@ -97,16 +103,18 @@ class Recorder:
         teams: Sequence[tuple[str, ...]],
         games: list[list[MatchGames]],
         exact: dict[str, list[float]],
-    ) -> None:
-        """The lines come last: where they are, the evaluation is whole."""
+    ) -> list[dict[str, Any]]:
+        """Lines of metrics. They are written last: where they are, the evaluation is whole."""
         self.waiting += evaluation_rows(self.built, iteration, teams, games)
         self.flush()
         lines = evaluation_lines(self.built, iteration, teams, games, exact)
-        found = evaluation_notices(self.built, iteration, games)
-        if 0 < iteration == self.built.iterations - 1:
+        found = []
+        if iteration == self.built.iterations - 1:  # the others would say the same
+            found = evaluation_notices(self.built, iteration, games)
             scores = score_sides(self.built.game.spec, teams, games, self.built.plan.seating.seats_of_side)
             found += unsaid(gain_notices(self.built, iteration, scores, exact, self.run.metrics()), self.noticed)
         self.write([*found, *lines])
+        return lines
 
     def write(self, lines: Sequence[Mapping[str, Any]]) -> None:
         self.run.append_metrics(lines)

@@ -1,0 +1,167 @@
+"""Runs on environments of other people: the whole loop over worker processes."""
+
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import pytest
+
+pytest.importorskip("gymnasium", reason="the toys of these tests have spaces of Gymnasium")
+
+from sparring.core.errors import ConfigError, GameError
+from sparring.games import outside
+from sparring.games.outside import leases_in
+from sparring.games.registry import make
+from sparring.recipes.defaults import default_config
+from sparring.setup.build import build
+from sparring.setup.config import EvalConfig, RunConfig, WorkersConfig
+from sparring.setup.own_code import code_facts, trust
+from sparring.setup.program import compile_program
+from sparring.store.results import Results
+from sparring.store.run_dir import RunDir
+from sparring.training.runs import resume, start
+from sparring.workers.leases import closed
+
+sys.path.append(str(Path(__file__).parent.parent / "workers"))
+DUEL = "pettingzoo:toy_environments:Duel"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def workers_end():
+    trust("toy_environments")
+    yield
+    closed(make(DUEL).source)
+
+
+def test_a_config_makes_no_code_run_that_nobody_named(tiny):
+    with pytest.raises(ConfigError, match="pettingzoo:strangers:env is code, and code runs only when you name it"):
+        build(replace(tiny, game="pettingzoo:strangers:env"))
+    with pytest.raises(ConfigError, match="is code, and code runs only when you name it"):
+        build(replace(tiny, game="pettingzoo:some/where/strangers.py:env"))
+    assert code_facts(replace(tiny, game=DUEL)).keys() == {"toy_environments"}, "a run remembers which it was"
+    assert code_facts(replace(tiny, game="pettingzoo:mpe2.simple_v3")) == {}
+
+
+@pytest.fixture
+def duel(tiny) -> RunConfig:
+    """Four worlds of two workers, four steps each: every world plays one game in an iteration."""
+    workers = WorkersConfig(num_workers=2, envs_per_worker=2)
+    return replace(tiny, game=DUEL, total_steps=32 * 6, workers=workers, evaluation=EvalConfig(eval_games=8))
+
+
+def test_a_run_trains_and_is_resumed_whoever_is_killed(duel, tmp_path):
+    """Six iterations of four games; a worker dies in the midst. The two games in it are left out, unless it happens to
+    die between two games, and every other is counted once."""
+    leases = leases_in(build(duel).game)
+    assert leases is not None
+
+    def kill(moment) -> None:
+        if moment.iteration == 2:
+            os.kill(leases.pool.workers[1].process.pid, signal.SIGKILL)
+
+    summary = start(duel, tmp_path / "run", on_iteration=kill)
+    assert summary.finished and {score.games for score in summary.scores} == {8}
+    run = RunDir.open(tmp_path / "run")
+    lines = [line for line in run.metrics() if line["kind"] == "train"]
+    games, left_out = sum(line["games"] for line in lines), sum(line.get("games/left_out", 0) for line in lines)
+    assert len(lines) == 6 and (games, left_out) in ((22, 2), (24, 0))
+    texts = [line["text"] for line in run.metrics() if line["kind"] == "notice" and line["notice"] == "worker"]
+    assert texts == ["Worker 1 ended by itself (signal 9). It was started again; the games in it were left out."]
+    with Results(run.results_path) as results:
+        assert sum(row.games for row in results.rows("train")) == 2 * games, "both sides of every game, once"
+    timing = run.timing()[2]
+    assert {"step", "wait", "infer", "update", "memory/0", "memory/1"} <= set(timing)
+    assert resume(tmp_path / "run", total_steps=32 * 8).iteration == 8
+    later = [line["games"] for line in run.metrics() if line["kind"] == "train"][6:]
+    assert later == [4, 4], "games begin again, and none is left out"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("game", "options", "side", "steps"),
+    [
+        ("rllib:toy_environments:Handover", (), "judge", 20_000),
+        ("smac:toy_environments:FakeSmac", ("health=20",), "agent", 60_000),
+        ("jaxmarl:MPE_simple_spread_v3", (), "agent", 100_000),
+        ("gymnasium:CartPole-v1", (), "agent", 60_000),
+    ],
+)
+def test_environments_of_every_interface_are_learned(game, options, side, steps, tmp_path):
+    """What was learned earns a tenth more than random play, at least. Agents of equal spaces change places, so that the
+    judge's seat is anybody's."""
+    if game.startswith("jaxmarl"):
+        pytest.importorskip("jaxmarl", reason="environments of JaxMARL need jaxmarl")
+    config = default_config(game, options=options, total_steps=steps, worlds=32, eval_games=100)
+    start(config, tmp_path / "run")
+    (last,) = RunDir.open(tmp_path / "run").last_evaluation()
+    returns = {key: value for key, value in last.items() if key.startswith(f"return/{side}")}
+    learned = next(value for key, value in returns.items() if f"{side}/learned" in key and key.count("learned") == 1)
+    random = next(value for key, value in returns.items() if f"{side}/random" in key and "learned" not in key)
+    assert learned > random + 0.1 * abs(random), returns
+
+
+@pytest.mark.slow
+def test_memory_stays_flat_while_games_come_and_go(tmp_path):
+    """Two minutes of 8 workers with 2 environments each; what grows in the first is the interpreter's."""
+    memory, until = [], time.monotonic() + 120
+    config = default_config(DUEL, total_steps=10**12, num_workers=8, envs_per_worker=2, eval_games=0)
+
+    def look(_) -> None:
+        now, workers = time.monotonic(), leases_in(make(DUEL)).pool.workers
+        if now > until - 60:
+            memory.append((now / 60, sum(worker.memory for worker in workers) / 2**20))
+
+    start(config, tmp_path / "run", on_iteration=look, should_stop=lambda: time.monotonic() > until)
+    minutes, resident = zip(*memory, strict=True)
+    slope = (resident[-1] - resident[0]) / (minutes[-1] - minutes[0])
+    assert slope < 8.0, "MiB a minute of eight processes"
+
+
+@pytest.mark.slow  # for its programs alone
+def test_an_accelerator_gets_copies_and_seeds_side_by_side_play_the_same_games(duel, tmp_path, monkeypatch):
+    def returns(path: Path) -> list:
+        start(replace(duel, seeds=2), path)
+        lines = [line for line in RunDir.open(path).metrics() if line["kind"] == "train"]
+        return [(line["seed"], line["games"], line["return/player_0"]) for line in lines]
+
+    here = returns(tmp_path / "cpu")
+    for cached in (compile_program, outside.looked, outside.played):
+        cached.cache_clear()
+    jax.clear_caches()
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert returns(tmp_path / "gpu") == here and len(here) == 2 * 6
+
+
+def test_what_an_environment_does_wrong_ends_the_run_with_a_sentence(duel, tmp_path):
+    broken = replace(duel, options=("fault=nan",))
+    with pytest.raises(GameError, match=r"toy_environments:Duel: In step 3 of a game agent player_1 sees a NaN"):
+        start(broken, tmp_path / "run")
+
+
+def test_what_needs_the_state_of_a_world_is_refused(duel, tiny):
+    for changes, words in (
+        (
+            {"stages": ("gravity=1 until games > 3", "gravity=2")},
+            "stages change the rules of a world, and pettingzoo:toy",
+        ),
+        (
+            {
+                "defeats": replace(duel.defeats, defeat_share=0.1),
+                "opponents": replace(duel.opponents, history=type(duel.opponents.history).parse(0.5)),
+            },
+            "defeat_share starts games from old states, and pettingzoo:toy",
+        ),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            build(replace(duel, **changes))
+    with pytest.raises(ConfigError, match="for environments of other people, and particles:spread runs inside"):
+        build(replace(tiny, workers=WorkersConfig(num_workers=3)))
+
+
+def test_workers_and_their_environments_say_how_many_worlds_there_are(duel):
+    built = build(duel)
+    assert built.config.play.worlds == 4 == built.plan.seating.worlds * built.plan.seating.blocks
