@@ -68,7 +68,8 @@ def demo() -> RunConfig:
     `pursuit` and the price of time (`survival` below 0) make learners fight: with potentials alone they learned to part
     and to wait for the end. `blunder` takes away the gain of crashing before one is shot. Half of the games are against
     bots, all of the lower half of the ladder: with less, some seeds never learn to finish those that turn. Small blocks
-    let all bots be met in every iteration. Stages end by steps: with few worlds, marks on `cause/gun` are passed by luck.
+    let all bots be met in every iteration. Stages end by steps: with few worlds, marks on `cause/gun` are passed by
+    luck.
     """
     return RunConfig(
         game="dogfight",
