@@ -43,6 +43,7 @@ def test_a_sweep_goes_on_where_it_stood_and_prints_its_best_command(sparring, tm
         (("--maximise", "games"), "Nothing is varied"),
         ((*VARY, "--learning-rate", "1e-3", "--maximise", "games"), "learning_rate is varied and set"),
         ((*VARY, "--name", "x", "--maximise", "games"), "sweep sets --name itself"),
+        ((*VARY, "--dry-run", "--maximise", "games"), "--dry-run does nothing in a sweep"),
         (("--vary", "discount=0.9..1.5", "--maximise", "games"), "discount must be"),
     ],
 )

@@ -138,6 +138,14 @@ def test_the_package_among_the_files_plays_here_and_the_card_tells_what_it_sees(
     export(mixture, game.spec, tmp_path / "b", ("package",))
 
 
+def test_a_body_that_is_code_is_refused_for_other_libraries_with_a_sentence(tmp_path):
+    player = player_of("plain")
+    strange = eqx.tree_at(lambda actor: actor.trunk.layers[0], player.policy, eqx.nn.Identity())
+    with pytest.raises(ConfigError, match=r"code of its own .*Identity.*--formats package"):
+        export(replace(player, policy=strange), spec_of(HEADS), tmp_path / "a", ("torch",))
+    assert not (tmp_path / "a").exists()
+
+
 def test_the_pytorch_module_needs_no_sparring():
     source = Path(sys.modules[export.__module__].__file__ or "").with_name("torch_policy.py").read_text()
     assert "import sparring" not in source and "from sparring" not in source

@@ -32,7 +32,7 @@ class Eval:
     run: RunFolder
     """Folder of the run."""
     against: tuple[str, ...] = ()
-    """Play against these instead: bots, other runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors)."""
+    """Play against these instead: bots, runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors), cards (*.json)."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     own: CodeConfig = field(default_factory=CodeConfig)
     games: int = 100

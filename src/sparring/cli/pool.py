@@ -32,7 +32,7 @@ class Pool:
     """Folder of the run."""
     own: CodeConfig = field(default_factory=CodeConfig)
     add: tuple[str, ...] = ()
-    """Guests: other runs (RUN:PLAYER@ITERATION#SEED) or packages (*.safetensors). Their weights are copied."""
+    """Guests: runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors), cards (*.json). Their weights are copied."""
     remove: tuple[str, ...] = ()
     """Names of members that are to leave."""
     json: bool = False

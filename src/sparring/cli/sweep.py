@@ -23,7 +23,10 @@ from sparring.store.durable import replace_file
 from sparring.studies.sweep import Trial, Varied, best, measured, optuna_here, sweep, varied
 
 PLAN = "plan.json"
-OURS = ("--name", "--runs", "--force", "--from")
+OURS = ("--name", "--runs", "--force")
+"""Flags of training that a sweep sets itself."""
+NOT_HERE = ("--from", "--dry-run", "--print-config")
+"""Those that do nothing here."""
 EXAMPLES = (
     "sparring sweep kuhn --trials 20 --vary learning_rate=1e-4..1e-2:log entropy=0..0.1 --minimise exploitability",
     "sparring sweep --out runs/sweep-kuhn-1 --trials 40",
@@ -110,9 +113,10 @@ def trained(plan: Plan, path: Path, flags: list[str], should_stop: Any) -> float
     from sparring.training.runs import start
 
     words = [*plan.words, *flags]
-    config, _ = settled(parse(Train, words, command="sweep"), named(words))
+    arguments = parse(Train, words, command="sweep")
+    config, _ = settled(arguments, named(words))
     try:
-        summary = start(config, path, force=True, should_stop=should_stop)
+        summary = start(config, path, force=True, should_stop=should_stop, track=arguments.track)
     except ConfigError as error:  # each end was fine for itself; together they may not be
         signals.say(f"{path.name}: {error}")
         return None
@@ -131,6 +135,8 @@ def agreed(arguments: Sweep, shared: list[str]) -> tuple[Path, Plan]:
     for word in shared:
         if word.partition("=")[0] in OURS:
             raise ConfigError(f"sweep sets {word.partition('=')[0]} itself: its folder is --out.")
+        if word.partition("=")[0] in NOT_HERE:
+            raise ConfigError(f"{word.partition('=')[0]} does nothing in a sweep. Leave it out.")
     game = game_of(shared)
     if bool(arguments.maximise) == bool(arguments.minimise):
         raise ConfigError("Name one metric: --maximise METRIC or --minimise METRIC, such as --minimise exploitability.")

@@ -39,8 +39,8 @@ class Tournament:
     """Let players of one game meet, every pair from both sides, and rank them; or see who earns what with whom."""
 
     players: Players = ()
-    """Bots, runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors); RUN@all is all that a run has kept, RUN#all the
-    learners of all its seeds."""
+    """Bots, runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors), cards (*.json); RUN@all is all that a run has
+    kept, RUN#all the learners of all its seeds."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     own: CodeConfig = field(default_factory=CodeConfig)
     game: str = ""
