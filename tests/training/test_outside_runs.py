@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from sparring.core.errors import ConfigError, GameError
 from sparring.games import outside
 from sparring.games.outside import leases_in
 from sparring.games.registry import make
+from sparring.recipes.defaults import default_config
 from sparring.setup.build import build
 from sparring.setup.config import EvalConfig, RunConfig, WorkersConfig
 from sparring.setup.own_code import code_facts, trust
@@ -76,6 +78,47 @@ def test_a_run_trains_and_is_resumed_whoever_is_killed(duel, tmp_path):
     assert resume(tmp_path / "run", total_steps=32 * 8).iteration == 8
     later = [line["games"] for line in run.metrics() if line["kind"] == "train"][6:]
     assert later == [4, 4], "games begin again, and none is left out"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("game", "options", "side", "steps"),
+    [
+        ("rllib:toy_environments:Handover", (), "judge", 20_000),
+        ("smac:toy_environments:FakeSmac", ("health=20",), "agent", 60_000),
+        ("jaxmarl:MPE_simple_spread_v3", (), "agent", 100_000),
+        ("gymnasium:CartPole-v1", (), "agent", 60_000),
+    ],
+)
+def test_environments_of_every_interface_are_learned(game, options, side, steps, tmp_path):
+    """What was learned earns a tenth more than random play, at least. Agents of equal spaces change places, so that the
+    judge's seat is anybody's."""
+    if game.startswith("jaxmarl"):
+        pytest.importorskip("jaxmarl", reason="environments of JaxMARL need jaxmarl")
+    config = default_config(game, options=options, total_steps=steps, worlds=32, eval_games=100)
+    start(config, tmp_path / "run")
+    (last,) = RunDir.open(tmp_path / "run").last_evaluation()
+    returns = {key: value for key, value in last.items() if key.startswith(f"return/{side}")}
+    learned = next(value for key, value in returns.items() if f"{side}/learned" in key and key.count("learned") == 1)
+    random = next(value for key, value in returns.items() if f"{side}/random" in key and "learned" not in key)
+    assert learned > random + 0.1 * abs(random), returns
+
+
+@pytest.mark.slow
+def test_memory_stays_flat_while_games_come_and_go(tmp_path):
+    """Two minutes of 8 workers with 2 environments each; what grows in the first is the interpreter's."""
+    memory, until = [], time.monotonic() + 120
+    config = default_config(DUEL, total_steps=10**12, num_workers=8, envs_per_worker=2, eval_games=0)
+
+    def look(_) -> None:
+        now, workers = time.monotonic(), leases_in(make(DUEL)).pool.workers
+        if now > until - 60:
+            memory.append((now / 60, sum(worker.memory for worker in workers) / 2**20))
+
+    start(config, tmp_path / "run", on_iteration=look, should_stop=lambda: time.monotonic() > until)
+    minutes, resident = zip(*memory, strict=True)
+    slope = (resident[-1] - resident[0]) / (minutes[-1] - minutes[0])
+    assert slope < 8.0, "MiB a minute of eight processes"
 
 
 @pytest.mark.slow  # for its programs alone

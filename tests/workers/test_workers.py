@@ -140,6 +140,18 @@ def test_games_of_one_start_are_two_games(opened):
     assert row["reward"].tolist() == [[1, -1], [-1, 1]]
 
 
+def test_nothing_grows_with_the_number_of_games(opened):
+    duel = opened(DUEL)
+    for game in range(300):
+        words = (2 * game, 2 * game + 1)
+        begin(duel, *words)
+        for _ in range(4):
+            duel.step(tokens(*words), *choices(duel, (0, 0), (0, 0)))
+    assert (duel.made, len(duel.free), len(duel.slot_of), len(duel.stepped), duel.over) == (2, 2, 0, 0, None)
+    duel.clocks(1.0)
+    assert len(duel.calls) == 1
+
+
 def test_a_killed_worker_is_replaced_and_its_games_alone_are_lost(opened):
     """Every game that ends is counted once, those in the killed worker never."""
     duel = opened(DUEL, workers=2)

@@ -15,8 +15,9 @@ _CALLED = {
     "critic_rate": "critic_lr",
     "discount": "gamma",
     "decay": "gae_lambda lambda lambda_ lam gae use_gae",
-    "worlds": "num_envs n_envs n_rollout_threads num_workers num_env_runners num_envs_per_worker "
-    "num_envs_per_env_runner",
+    "worlds": "num_envs n_envs n_rollout_threads",
+    "num_workers": "num_env_runners",
+    "envs_per_worker": "num_envs_per_worker num_envs_per_env_runner",
     "steps": "num_steps n_steps episode_length rollout_fragment_length rollout_length horizon",
     "total_steps": "total_timesteps num_env_steps timesteps timesteps_total",
     "entropy": "ent_coef entropy_coef entropy_coeff",

@@ -6,18 +6,17 @@ Listing them imports none: a game is loaded when it is made or described.
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, SparringError, unknown
 from sparring.core.sizes import LARGEST, check_size
+from sparring.games import interfaces
 from sparring.games.skirmish.maps import MAPS
 
 if TYPE_CHECKING:  # listing games loads no jax
@@ -72,18 +71,6 @@ line of its docstring describes the game. Of a family of games that one function
 each is "module:function:variant": the function gets the variant before its options, and `variant_line(variant)` of its
 module, if there is one, says what is its own."""
 
-OUTSIDE = {
-    "gymnasium": "sparring.games.outside:gymnasium",
-    "jaxmarl": "sparring.games.jaxmarl_games:jaxmarl",
-    "pettingzoo": "sparring.games.outside:pettingzoo",
-    "pgx": "sparring.games.pgx_games:pgx",
-    "rllib": "sparring.games.outside:rllib",
-    "smac": "sparring.games.outside:smac",
-}
-"""Environments of other people: the word before the first colon to "module:function". The rest of the name is given to
-the function before its options; options that its signature does not name are the environment's own."""
-HARMLESS = ("gymnasium", "mpe2", "pettingzoo", "smac", "smacv2")
-"""Packages of environments: whoever installed one lets it run. Other modules must be named by somebody."""
 GROUP = "sparring.games"
 """Under this name an installed package lists its games as entry points, each a function as above."""
 MANY = 6
@@ -128,25 +115,7 @@ def is_own(name: str) -> bool:
     """Whether a name is neither ours nor an installed package's, but code: file.py:function or module:function."""
     if name in GAMES or name in installed() or variants(name.partition(":")[0]):  # particles:tga is a slip
         return False
-    return not is_outside(name) and code.is_code(name)
-
-
-def is_outside(name: str) -> bool:
-    """Whether a name is an environment of other people: pettingzoo:MODULE and the like."""
-    family, _, rest = name.partition(":")
-    return family in OUTSIDE and bool(rest)
-
-
-def outside_code(name: str) -> str:
-    """The code that an environment outside is, as module:function; empty where it is of a package known as harmless, or
-    its name is no module at all."""
-    family, _, rest = name.partition(":")
-    module, _, function = rest.partition(":")
-    named = family in ("pettingzoo", "rllib", "smac") or (family == "gymnasium" and bool(function))
-    in_registry = "/" in module and not function  # of PettingZoo, by id
-    if not named or in_registry or module.partition(".")[0] in HARMLESS:
-        return ""
-    return f"{module}:{function or 'parallel_env'}"
+    return not interfaces.is_outside(name) and code.is_code(name)
 
 
 def variants(family: str) -> tuple[str, ...]:
@@ -174,7 +143,7 @@ def admit(name: str) -> None:
     """Let a game be loaded that is code: somebody has named it."""
     if is_own(name):
         code.admit(name)
-    elif own := outside_code(name):
+    elif own := interfaces.outside_code(name):
         code.admit(own)
 
 
@@ -220,7 +189,7 @@ def describe(name: str) -> Description:
     """One line on the game, and its options with types and defaults; `str` of it is a text for people."""
     function, variant = _load(name)
     parameters = _parameters(name, function)[len(variant) :]
-    named = [each for each in parameters if not (each.kind is each.VAR_KEYWORD and is_outside(name))]
+    named = [each for each in parameters if not (each.kind is each.VAR_KEYWORD and interfaces.is_outside(name))]
     options = tuple(_option(name, each) for each in named)
     own = getattr(sys.modules[function.__module__], "variant_line", None) if variant else None
     line = " ".join((common_line(name), *(map(own, variant) if own else ())))
@@ -263,14 +232,14 @@ def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
             raise ConfigError(unknown(f"option of game {name!r}", key, known))
         if key in options:
             raise ConfigError(f"Option {key!r} of game {name!r} is given twice: keep one.")
-        options[key] = _parsed(name, known[key], text) if key in known else _guessed(text)
+        options[key] = _parsed(name, known[key], text) if key in known else interfaces.guessed(text)
     return options
 
 
 def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
     """The function that makes a game, and the variant it is called with, if it has any."""
-    if is_outside(name):
-        return _outside(name)
+    if interfaces.is_outside(name):
+        return interfaces.loaded(name)
     if name in installed():
         try:
             return installed()[name].load(), ()
@@ -284,19 +253,6 @@ def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
         raise GameError(_refusal(name))
     module, function, *variant = GAMES[name].split(":", 2)
     return getattr(import_module(module), function), tuple(variant)
-
-
-def _outside(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
-    own = outside_code(name)
-    if own and not code.is_admitted(own):
-        module = own.partition(":")[0]
-        raise ConfigError(
-            f"{name} is code, and code runs only when you name it yourself. If you know it, add --code {module}, or "
-            f"--trust where you know all that is named here (in Python: sparring.trust({module!r}))."
-        )
-    family, _, rest = name.partition(":")
-    module, function = OUTSIDE[family].split(":")
-    return getattr(import_module(module), function), (rest,)
 
 
 def _refusal(name: str) -> str:
@@ -340,15 +296,6 @@ def _parsed(name: str, option: Option, text: str) -> Any:
         return _checked(name, option, option.type(text) if option.type in (int, float) else text)
     except (ValueError, KeyError):
         raise ConfigError(_mismatch(name, option, text)) from None
-
-
-def _guessed(text: str) -> int | float | bool | str:
-    """A value whose type nobody says: a number, true or false, or a word."""
-    for kind in (int, float):
-        with suppress(ValueError):
-            value = kind(text)
-            return value if isfinite(value) else text
-    return {"true": True, "false": False}.get(text.lower(), text)
 
 
 def _mismatch(name: str, option: Option, found: Any) -> str:

@@ -6,6 +6,7 @@ from sparring.core import code
 from sparring.core.settings import load_toml
 from sparring.games import registry
 from sparring.games.game import Game
+from sparring.games.interfaces import outside_code
 from sparring.games.own_parts import with_bot, with_reward
 from sparring.learn.module import weights_of
 from sparring.setup.config import RunConfig
@@ -35,7 +36,7 @@ def named_code(config: RunConfig) -> tuple[str, ...]:
 
 def game_code(name: str) -> tuple[str, ...]:
     """The code that a game is; none where it is ours."""
-    outside = registry.outside_code(name)
+    outside = outside_code(name)
     return (outside,) if outside else (name,) if registry.is_own(name) else ()
 
 
@@ -52,7 +53,7 @@ def with_own_parts(game: Game, config: RunConfig) -> Game:
     """The game with the rewards and bots that a config names by their code. All code is loaded now: what is missing is
     found before anything is made."""
     for text in named_code(config):
-        if text != registry.outside_code(config.game):  # that is loaded by workers alone
+        if text != outside_code(config.game):  # that is loaded by workers alone
             code.load(text)
     for text in own_rewards(config):
         game = with_reward(game, code.load(text), name=code.name_in(text), meaning=text)
