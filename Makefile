@@ -22,6 +22,8 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 demo: setup
 	$(BIN)/sparring train --recipe demo --name demo --force
 	$(BIN)/sparring replay runs/demo --against eager
+	@echo
+	$(BIN)/sparring runs runs/demo
 	@echo "first    . $(BIN)/activate     (so that the shell knows the command sparring)"
 
 test: setup-dev

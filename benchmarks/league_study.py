@@ -34,7 +34,7 @@ HELD_OUT = ("hasty", "lead", "ace", "master")
 BOTS = Schedule.parse(0.2)
 
 
-def config_of(game: str, regime: str, *, steps: int, seeds: int) -> RunConfig:
+def config_of(game: str, regime: str, *, steps: int, seeds: int, worlds: int = 1024) -> RunConfig:
     if game != "dogfight":
         own = {"total_steps": steps} if steps else {}
         config = default_config(game, self_play=regime, seeds=seeds, eval_times=10, eval_games=32, **own)
@@ -45,7 +45,7 @@ def config_of(game: str, regime: str, *, steps: int, seeds: int) -> RunConfig:
         stages=() if regime == "psro" else base.stages,
         total_steps=steps or base.total_steps,
         seeds=seeds,
-        play=PlayConfig(worlds=1024, steps=64, blocks=32),
+        play=PlayConfig(worlds=worlds, steps=64, blocks=32),
         ppo=replace(base.ppo, minibatches=8),
         evaluation=EvalConfig(eval_times=5, eval_games=64),
         checkpoint=CheckpointConfig(checkpoint_every=0, keep=1),
@@ -56,10 +56,10 @@ def config_of(game: str, regime: str, *, steps: int, seeds: int) -> RunConfig:
     return replace(config, opponents=replace(config.opponents, ladder=ladder, bots=bots))
 
 
-def train(game: str, regime: str, path: Path, *, steps: int, seeds: int) -> None:
+def train(game: str, regime: str, path: Path, *, steps: int, seeds: int, worlds: int) -> None:
     from sparring.training.runs import start
 
-    start(config_of(game, regime, steps=steps, seeds=seeds), path, force=True)
+    start(config_of(game, regime, steps=steps, seeds=seeds, worlds=worlds), path, force=True)
 
 
 def exploit(path: Path, *, steps: int, games: int, newest: bool) -> None:
@@ -131,6 +131,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/study"))
     parser.add_argument("--steps", type=int, default=0, help="of training or of a response; 0: as the game has it")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--worlds", type=int, default=1024, help="of dogfight: half of them make twice the updates")
     parser.add_argument("--games", type=int, default=64)
     parser.add_argument("--newest", action="store_true", help="answer the newest policies alone, not their averages")
     parser.add_argument("--json", type=Path, help="where the table is kept")
@@ -144,7 +145,7 @@ def main() -> None:
         return
     for regime, path in paths.items():
         if arguments.what == "train":
-            train(arguments.game, regime, path, steps=arguments.steps, seeds=arguments.seeds)
+            train(arguments.game, regime, path, steps=arguments.steps, seeds=arguments.seeds, worlds=arguments.worlds)
         else:
             exploit(path, steps=arguments.steps or 5_000_000, games=arguments.games, newest=arguments.newest)
 

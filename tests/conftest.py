@@ -97,10 +97,11 @@ def tiny() -> RunConfig:
     """The canonical small shape: vary it as little as a test allows, for each variation compiles for seconds."""
     from sparring.learn.config import PPOConfig
     from sparring.nets.config import NetConfig
-    from sparring.setup.config import PlayConfig, RunConfig
+    from sparring.setup.config import EvalConfig, PlayConfig, RunConfig
 
     return RunConfig(
         total_steps=10_000,
+        evaluation=EvalConfig(eval_games=32),
         play=PlayConfig(worlds=4, steps=4),
         net=NetConfig(hidden=(8,)),
         ppo=PPOConfig(epochs=2, minibatches=2),

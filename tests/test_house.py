@@ -41,11 +41,12 @@ COMPILATIONS = {
     "cli/test_commands.py": 390,
     "cli/test_compare.py": 160,
     "cli/test_damaged_files.py": 220,
-    "cli/test_exploit.py": 260,
+    "cli/test_exploit.py": 300,
     "cli/test_general_sum.py": 200,
     "cli/test_interrupted_runs.py": 200,
     "cli/test_own_game.py": 300,
     "cli/test_pool_command.py": 250,
+    "cli/test_readme_commands.py": 180,
     "cli/test_replay.py": 240,
     "cli/test_tournament_command.py": 190,
     "contract/test_games.py": 2100,
@@ -128,7 +129,9 @@ COMPILATIONS = {
     "play/test_starts.py": 130,
     "recipes/test_self_play.py": 140,
     "test_drawings.py": 170,
+    "test_notebooks.py": 230,
     "training/test_control.py": 250,
+    "players/test_loaded.py": 200,
     "players/test_named_players.py": 220,
     "players/test_open_spiel_players.py": 200,
     "training/test_game_speed.py": 150,
@@ -136,7 +139,6 @@ COMPILATIONS = {
     "setup/test_memory_needed.py": 130,
     "training/test_notices.py": 190,
     "training/test_opposition.py": 360,
-    "training/test_outside_runs.py": 500,
     "setup/test_options.py": 200,
     "training/test_population_runs.py": 900,
     "setup/test_own_parts_by_name.py": 500,
@@ -168,9 +170,9 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 BUDGETS = {
-    "core": 1_400, "statistics": 350, "ratings": 1_050, "games": 12_750, "nets": 900, "league": 3_650, "play": 1_850,
-    "store": 1_400, "learn": 1_900, "evaluation": 1_600, "setup": 2_050, "players": 850, "training": 2_500,
-    "studies": 750, "reports": 2_150, "recipes": 850, "cli": 3_000, "bridges": 1_000,
+    "core": 1_450, "statistics": 350, "ratings": 1_050, "games": 12_750, "nets": 900, "league": 3_650, "play": 1_950,
+    "store": 1_400, "learn": 1_900, "evaluation": 1_950, "setup": 2_100, "players": 1_050, "training": 2_550,
+    "studies": 750, "reports": 2_350, "recipes": 850, "cli": 3_350, "bridges": 1_000,
     "environments": 450, "workers": 1_550,
 }  # fmt: skip
 """Lines of source that a room may have. One that outgrows them is a sign to look for the idea that is missing there."""

@@ -18,7 +18,7 @@ import pytest
         ("--total-steps 0", "total_steps must be at least 1, found 0."),
         ("--hidden 0", "hidden must be at least 1, found 0."),
         ("--keep 0", "keep must be at least 1, found 0."),
-        ("--eval-games -1", "eval_games must be at least 0, found -1."),
+        ("--eval-games -2", "eval_games must be at least -1, found -2."),
         ("--threads -1", "threads must be at least 0, found -1."),
         ("--minibatches 3", "Nearest that does: 2."),
         ("--memory gru --sequence 3", "sequence=3 does not divide the 10 steps of a rollout. Nearest that does: 2."),
@@ -190,7 +190,6 @@ def test_a_run_stopped_before_its_first_checkpoint_cannot_be_evaluated(sparring,
     [
         (["--hidden", "9"], "Use the same game and network settings"),
         (["--hidden", "8", "8"], "another kind"),
-        (["--game", "kuhn"], "Use the same game and network settings"),
     ],
 )
 def test_weights_of_another_network_are_refused(sparring, trained, tmp_path, flags, told):
@@ -231,3 +230,22 @@ def test_folders_that_cannot_be_written_or_read_are_named(sparring, train_words,
     own_run.chmod(0)
     assert str(own_run) in sparring("eval", own_run).sentence()
     own_run.chmod(0o700)
+
+
+def test_weights_of_another_game_and_recipes_for_another_are_named_as_such(sparring, trained, tmp_path):
+    words = ("--worlds", 8, "--steps", 10, "--minibatches", 2, "--hidden", 8, "--runs", tmp_path)
+    said = sparring("train", "kuhn", *words, "--from", trained)
+    assert said.code == 2 and "was trained on matrix:rock_paper_scissors, and its networks do not fit kuhn" in said.err
+    assert not list(tmp_path.iterdir())
+    said = sparring("train", "kuhn", "--recipe", "demo")
+    assert said.code == 2 and "The recipe demo is for dogfight, and you named kuhn." in said.sentence()
+    assert sparring("train", "skirmish:8m", "--recipe", "fast_3m", "--dry-run").code == 0, (
+        "another map is no other game"
+    )
+
+
+def test_a_preset_in_a_file_of_settings_is_told_apart_from_a_setting(sparring, tmp_path):
+    for name in ("preset", "self_play"):
+        (tmp_path / "own.toml").write_text(f'game = "kuhn"\n{name} = "pool"\n')
+        flag = f"--{name.replace('_', '-')}"
+        assert f"sparring train --config FILE {flag}" in sparring("train", "--config", tmp_path / "own.toml").sentence()

@@ -22,17 +22,24 @@ def test_training_leaves_a_run_a_report_and_the_next_step(sparring, train_words,
     run = tmp_path / "runs" / "new"
     said = sparring(*train_words)
     assert said.code == 0
-    assert said.out.splitlines()[-3:] == [
-        f"picture  {run}/curves.png",
-        f"report   {run}/report.html",
-        f"next     sparring eval {run} --games 500",
-    ]
-    assert "always_2" in said.out and "Exploitability" in said.out
+    told = said.out[said.out.index("picture ") :].splitlines()
+    assert told[:3] == [f"picture  {run}/curves.png", f"report   {run}/report.html", ""]
+    assert [line.split()[0] for line in told[3:] if line[0] != " "] == ["learned", "sure", "next"]
+    assert "always_2" in said.out and "A perfect opponent would win" in " ".join(said.out.split())
+    assert said.err.splitlines()[1].startswith("Compiling, which takes ")
     told = [line for line in said.err.splitlines() if line.startswith("iteration ")]
-    assert len(told) == 10 and told[0].startswith("iteration 1/10  compiled in ") and "steps/s" in told[-1]
-    assert max(map(len, said.out.splitlines()[:-3])) <= 80
+    assert len(told) == 10 and told[0].startswith("iteration 1/10  compiled in ") and "0:00 left" in told[-1]
+    assert max(len(line) for line in said.out.splitlines() if str(run) not in line) <= 80
     assert (run / "curves.png").read_bytes().startswith(b"\x89PNG")
-    assert "always_2" in (run / "report.html").read_text()
+    page = (run / "report.html").read_text()
+    assert "always_2" in page and "<dt>What was learned</dt>" in page
+
+
+def test_a_run_is_evaluated_before_training_and_along_the_way(trained):
+    lines = [line for line in RunDir.open(trained).metrics() if line["kind"] == "eval"]
+    assert [(line["iteration"], line["steps"]) for line in lines] == [(-1, 0), *((i, 160 * (i + 1)) for i in range(10))]
+    bots = {"exploitability/random": 0.0, "exploitability/always_0": 1.0}
+    assert {key: lines[-1][key] for key in bots} == pytest.approx(bots) and not bots.keys() & lines[0].keys()
 
 
 def test_with_json_training_prints_one_object_and_nothing_else(sparring, train_words, trained):
@@ -85,20 +92,21 @@ def test_a_preset_wins_over_a_recipe_or_file_and_flags_win_over_the_preset(tmp_p
 
 
 def test_what_training_changed_can_be_shown(sparring, train_words):
-    told = json.loads(sparring(*train_words, "--json", "--eval-first").out)
+    told = json.loads(sparring(*train_words, "--json").out)
     assert [score["opponents"] for score in told["untrained"]] == [score["opponents"] for score in told["scores"]]
     assert told["untrained"] != told["scores"]
-    assert json.loads(sparring(*train_words, "--json", "--force").out)["untrained"] == []
+    assert json.loads(sparring(*train_words, "--json", "--force", "--no-eval-first").out)["untrained"] == []
 
 
 def test_several_seeds_train_together_and_are_told_apart(sparring, train_words, trained, tmp_path):
     told = json.loads(sparring(*train_words, "--json", "--seeds", 2).out)
     assert len(told["exploitability"]["learned"]) == 2
     assert all(score["mean_return"]["count"] == 2 for score in told["scores"]), "the mean is over seeds"
-    lines = RunDir.open(tmp_path / "runs" / "new").metrics()
+    runs = RunDir.open(tmp_path / "runs" / "new"), RunDir.open(trained)
+    lines, alone = ([line for line in run.metrics() if line["kind"] == "train"] for run in runs)
     assert [line["seed"] for line in lines[:2]] == [0, 1]
     assert lines[0]["return/seat_0"] != lines[1]["return/seat_0"]
-    assert lines[0]["games"] == RunDir.open(trained).metrics()[0]["games"]
+    assert lines[0]["games"] == alone[0]["games"]
 
 
 def test_a_finished_run_can_be_trained_on(sparring, own_run):

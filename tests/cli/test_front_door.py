@@ -14,9 +14,10 @@ from sparring.cli import bench, train
 from sparring.cli.flags import named, parse
 from sparring.cli.main import COMMANDS, FAILED, INTERRUPTED, PIPE_CLOSED, main, sentence
 from sparring.cli.train import Train, flagged, ready_made
-from sparring.cli.watch import headline
+from sparring.cli.watch import compiled_before, headline, span
 from sparring.core.schedules import Schedule
 from sparring.recipes.catalogue import RECIPES
+from sparring.store.run_dir import RunDir
 
 
 def test_help_loads_neither_jax_nor_tyro():
@@ -73,7 +74,7 @@ def flags_in(page: str) -> set[str]:
 def test_help_shows_the_usual_flags_and_help_all_the_rest_as_well(sparring, command, usual):
     short, full = sparring(command, "--help").out, sparring(command, "--help-all").out
     expected = {f"--{name.strip('_').replace('_', '-')}" for name in usual} - {"--word"}
-    assert flags_in(short) == expected and len(expected) <= 21
+    assert flags_in(short) == expected and len(expected) <= 23
     assert expected < flags_in(full) and len(flags_in(full)) > 140
     assert f"sparring {command} --help-all" in short and "[GAME]" in short
 
@@ -104,6 +105,22 @@ def test_the_help_of_train_names_the_recipes_and_shows_one_s_values_as_defaults(
 def test_a_misspelt_command_gets_the_nearest_name(sparring):
     said = sparring("trian")
     assert said == (2, "", "sparring: Unknown command 'trian'. Did you mean 'train'? See: sparring --help\n")
+
+
+def test_help_before_a_command_is_help_on_it(sparring):
+    assert sparring("help", "runs").out == sparring("runs", "--help").out
+    assert sparring("help", "trian").code == 2
+
+
+def test_a_game_may_be_looked_for_by_a_word_of_its_description(sparring):
+    assert sparring("games", "poker").sentence() == "Unknown game 'poker'. Did you mean 'kuhn' or 'leduc'?"
+    assert "skirmish:MAP" in sparring("games", "zzz").sentence()
+
+
+def test_a_run_named_without_its_folder_is_found(sparring, trained, monkeypatch, tmp_path):
+    (tmp_path / "runs").symlink_to(trained.parent)
+    monkeypatch.chdir(tmp_path)
+    assert sparring("eval", "trained").sentence() == "No run at trained. Did you mean runs/trained?"
 
 
 def test_an_empty_command_is_unknown(sparring):
@@ -199,6 +216,11 @@ def test_flags_of_every_kind_arrive_in_the_config():
     assert (run.net.hidden, run.total_steps, run.each, run.net.memory) == ((16, 8), 10**6, ("entropy=0.1,0.2",), "gru")
 
 
+@pytest.mark.parametrize(("word", "steps"), [("1e6", 10**6), ("300k", 300_000), ("1.5M", 1_500_000), ("2_000", 2_000)])
+def test_numbers_of_steps_are_read_as_people_write_them(word, steps):
+    assert parsed("--total-steps", word).run.total_steps == steps
+
+
 def test_underscores_do_as_well_as_dashes():
     assert parsed("--total_steps", "5").run.total_steps == 5
 
@@ -231,20 +253,49 @@ def test_the_last_of_a_repeated_flag_counts():
 
 def test_progress_tells_how_often_a_lone_team_won_and_else_what_seats_earn():
     team = [{"won/red": won, "return/red_0": 10.0, "return/red_1": 12.0} for won in (0.25, 0.75, None)]
-    assert headline(team) == "won 50%, return 11.00"
-    duel = [{"won/red": 1.0, "won/blue": 0.0, "return/red": 1.0, "return/blue": -1.0}]
-    assert headline(duel) == "return: red 1.00, blue -1.00"
+    assert headline(team) == ["won 50%, return 11.00"]
     mates = [{"return/red_0": 2.0, "return/red_1": 2.0, "return/blue_0": 1.0, "return/blue_1": 1.0}]
-    assert headline(mates) == "return: red 2.00, blue 1.00"
-    assert headline([{"return/hunter_0": 2.0, "return/hunter_1": 1.0}]) == "return: hunter_0 2.00, hunter_1 1.00"
-    assert headline([{"won/red": None, "return/red_0": None}]) == "no game ended"
+    assert headline(mates) == ["return: red 2.00, blue 1.00"]
+    assert headline([{"return/hunter_0": 2.0, "return/hunter_1": 1.0}]) == ["return: hunter_0 2.00, hunter_1 1.00"]
+    assert headline([{"won/red": None, "return/red_0": None}]) == ["no game ended"]
+
+
+def test_progress_tells_points_against_others_and_never_two_returns_that_cancel():
+    duel = {"won/red": 1.0, "won/blue": 0.0, "return/red": 1.0, "return/blue": -1.0, "length": 7.0}
+    assert headline([duel]) == ["games of 7.0 steps"]
+    met = {**duel, "points/past": 0.5, "points/shadow": None, "points/bot": 0.25, "points/past/main": 0.9}
+    assert headline([met, {**met, "points/bot": 0.75}]) == ["points: past 0.50, bots 0.50"]
+    assert headline([{"return/a": 1.0, "earned/self": 2.0, "earned/past": 1.0}]) == ["earned: itself 2.00, past 1.00"]
+
+
+def test_progress_tells_health_and_the_newest_evaluation():
+    lines = [{"return/a": 1.0, "one/entropy": 0.5, "two/entropy": 1.0, "one/approx_kl": 0.01}]
+    assert headline(lines)[1:] == ["entropy 0.75, KL 0.0100"]
+    exact = [{"steps": steps, "exploitability": 0.25, "return/a/learned vs bot": 1.0} for steps in (50, 50)]
+    assert headline(lines, exact)[1] == "exploitability 0.250"
+    games = {
+        "steps": 0,
+        "points/a/learned vs x": 0.5,
+        "points/b/learned vs y": 0.25,
+        "points/a/learned vs learned": 0.9,
+    }
+    assert headline(lines, [games])[1] == "evaluated at the start: points 0.38 against bots"
+    assert headline(lines, [{"steps": 9, "return/a/learned": 3.0}])[1] == "evaluated: return 3.00"
 
 
 def test_progress_tells_how_far_the_learner_is_rated_above_its_anchor():
     lines = [{"return/red": 1.0, "rating/learner vs ace": rating} for rating in (100.0, 41.0)]
-    assert headline([*lines, {"return/red": 1.0}]) == "return: red 1.00, rated +70 against ace by games won"
-    assert headline([{"return/red": 1.0, "rating/main vs past-0": -3.4}]).endswith(
-        "rated -3 against past-0 by games won"
-    )
+    assert headline([*lines, {"return/red": 1.0}])[1:] == ["rated +70 against ace by games won"]
     won = {"won/red": 0.5, "won/blue": 0.5, "return/red": 1.0, "rating/main vs past-0": -3.4}
-    assert headline([won]).endswith("rated -3 against past-0")
+    assert headline([won])[-1] == "rated -3 against past-0"
+
+
+def test_time_is_told_as_clocks_do():
+    assert [span(seconds) for seconds in (4.6, 65, 3600 * 2 + 61)] == ["0:05", "1:05", "2:01:01"]
+
+
+def test_how_long_compiling_takes_is_known_from_the_last_run_of_the_game(trained, tmp_path):
+    assert compiled_before(tmp_path / "nowhere", "kuhn") is None
+    first = RunDir.open(trained).timing()[0]["seconds"]
+    assert compiled_before(trained.parent, "matrix:rock_paper_scissors") == first
+    assert compiled_before(trained.parent, "kuhn") is None

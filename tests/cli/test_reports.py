@@ -1,6 +1,7 @@
 """Tables, curves and pages: the numbers they show, worked out by hand."""
 
 from dataclasses import replace
+from io import StringIO
 from math import nan
 
 import matplotlib.pyplot as plt
@@ -11,14 +12,17 @@ from sparring.evaluation.scoring import SideScore
 from sparring.evaluation.stored import last_scores
 from sparring.reports.curves import (
     MOST_POINTS,
+    add_clock,
     curve,
     draw_curves,
     draw_evaluation,
+    draw_met,
     draw_seats,
     draw_training,
     hardest_place,
     levels,
     shows_seats,
+    smooth,
 )
 from sparring.reports.page import write_report
 from sparring.reports.tables import LEARNED, full_rows, interval_text, legend, scores_json, spread_text, summary_rows
@@ -180,6 +184,61 @@ def test_where_nobody_wins_the_picture_shows_what_the_learner_earned_with_each_k
     assert found == ["with the past", "with itself"]
 
 
+def test_a_contest_judged_by_return_is_shown_by_what_was_earned_and_not_by_games_won():
+    line = {"kind": "train", "seed": 0, "steps": 1, "earned/past": -0.1, "points/past": 0.6}
+    figure, axis = plt.subplots()
+    draw_training(axis, [line], {"seats": ["a"], "sides": ["a"], "score": "return"})
+    plt.close(figure)
+    assert axis.get_legend_handles_labels()[1] == ["against the past"] and "return" in axis.get_ylabel()
+    assert axis.lines[-1].get_ydata().tolist() == [-0.1]
+
+
+def test_whom_the_learner_played_is_a_share_of_games_that_adds_up_to_one():
+    met = {"games/self": 3, "games/past": 1}
+    lines = [{"kind": "train", "seed": 0, "steps": 1, **met}, {"kind": "train", "seed": 0, "steps": 2, "games/self": 2}]
+    figure, axis = plt.subplots()
+    draw_met(axis, lines)
+    plt.close(figure)
+    below, above = (area.get_paths()[0].vertices for area in axis.collections)
+    assert axis.get_legend_handles_labels()[1] == ["itself", "the past"]
+    assert {y for x, y in below if x == 1} == {0.0, 0.75} and {y for x, y in above if x == 1} == {0.75, 1.0}
+    assert {y for x, y in above if x == 2} == {1.0}, "who is absent was not played"
+
+
+def test_a_smooth_curve_keeps_a_straight_one_and_halves_no_gap():
+    straight = np.arange(100.0)
+    np.testing.assert_allclose(smooth(straight)[10:-10], straight[10:-10])
+    assert smooth(np.array([1.0, 9.0])).tolist() == [1.0, 9.0], "few points stay as they are"
+    holes = np.where(np.arange(100) % 2, np.nan, 4.0)
+    np.testing.assert_allclose(smooth(holes), 4.0)
+
+
+def test_time_above_a_picture_leaves_compiling_out():
+    """Ten steps an iteration: 100 s for the first, 2 s for each of the others. At 30 steps, 6 s were spent."""
+    timing = [{"iteration": i, "seconds": 100.0 if i == 0 else 2.0} for i in range(4)]
+    figure, axis = plt.subplots()
+    add_clock(axis, timing, 10)
+    (clock,) = axis.child_axes
+    plt.close(figure)
+    assert clock.get_xlabel() == "seconds of training"
+    assert clock._functions[0](np.array([0.0, 30.0, 40.0, 80.0])).tolist() == [0.0, 6.0, 8.0, 16.0]
+    assert clock._functions[1](np.array([6.0])).tolist() == [30.0]
+
+
+def test_replays_are_linked_and_machine_facts_come_last_and_folded(own_run):
+    manifest = own_run / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"watchable": false', '"watchable": true'))
+    run = RunDir.open(own_run)
+    assert f"sparring replay {own_run}" in write_report(run).page.read_text()
+    (own_run / "replays").mkdir()
+    (own_run / "replays" / "a b-1.gif").write_bytes(b"GIF89a")
+    page = write_report(run).page.read_text()
+    assert 'href="replays/a%20b-1.gif"' in page
+    folded = page[page.rindex("<details>") :]
+    assert "jaxlib" in folded and "jaxlib" not in page[: page.rindex("<details>")]
+    assert "best bot is" not in page.replace("\n", " "), "a table without that column needs no footnote on it"
+
+
 def test_returns_of_seats_keep_a_place_where_opponents_change_unless_sides_are_alike():
     line = {"kind": "train", "seed": 0, "steps": 1, "return/a": 0.0, "return/b": 1.0}
     manifest = {"seats": ["a", "b"], "sides": ["a", "b"]}
@@ -251,3 +310,22 @@ def test_notices_of_a_stretch_and_of_the_last_evaluation_are_printed_and_reporte
     assert said.out.count("notice   Nothing was gained.") == 1
     page = (tmp_path / "runs" / "new" / "report.html").read_text()
     assert "hardly tries anything" in page and "Nothing was gained." in page
+
+
+def test_names_are_folded_and_never_cut_where_a_table_has_little_room(own_run):
+    """Cut at the end, two players that differ there would look alike."""
+    from rich.console import Console
+
+    from sparring.cli.runs import row as listed
+    from sparring.cli.runs import table
+    from sparring.reports.standings import against_table
+    from sparring.reports.tables import score_table
+
+    names = [f"a_rather_long_name_of_a_player_{letter}" for letter in "xy"]
+    scores = [score(0, "learned", name, 3.0) for name in names] + [score(0, names[0], names[1], 1.0)]
+    long = own_run.rename(own_run.with_name(names[0]))
+    for made in (score_table(scores, MANIFEST), against_table(scores, "runs/a"), table([listed(long)])):
+        console = Console(width=50, record=True, file=StringIO())
+        console.print(made)
+        text = console.export_text()
+        assert "…" not in text, text

@@ -105,3 +105,13 @@ def test_handlers_are_as_they_were_afterwards():
         assert signal.getsignal(signal.SIGTERM) != before and not wishes.stop()
     assert signal.getsignal(signal.SIGTERM) == before
     assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_a_command_that_has_nothing_to_save_ends_at_once(launch):
+    script = SLOW.replace("import heard", "import Interruptions, listening").replace(
+        'heard(as_json="json" in words)', "listening(Interruptions(), [2])"
+    )
+    process = launch(FOR_EVER, "nowhere", python=script)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    assert ends(process, INTERRUPTED) == "sparring: interrupted\n"

@@ -48,7 +48,10 @@ def test_a_flag_of_another_library_is_answered_with_ours(sparring, theirs, ours)
         ("train kuhn --total-step 3", "Did you mean --total-steps?"),
         ("train kuhn --smoothness 3", "Unknown flag --smoothness. All flags: sparring train --help-all"),
         ("eval runs/x --num-envs 3", "Unknown flag --num-envs. All flags: sparring eval --help-all"),  # none there
-        ("train kuhn --name ../x", "--name must be the plain name of a folder, found '../x'. Say with --runs"),
+        (
+            "train kuhn --name ../x",
+            "--name must be the plain name of a folder, found '../x'. Choose its folder with --runs",
+        ),
         ("train kuhn --name /x", "--name must be the plain name of a folder"),
     ],
 )

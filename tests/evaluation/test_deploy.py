@@ -54,7 +54,7 @@ def test_of_trained_responses_only_a_sure_difference_counts():
     )
     perhaps = {LEARNED: Interval(0.5, 0.29, 0.6, 1), SHADOW: Interval(0.2, 0.1, 0.3, 1)}
     assert deployment(Evidence(bounds=perhaps)) == Deployment(
-        LEARNED, "no difference can be told: the newest is the plain choice"
+        LEARNED, "these games show no difference, and the newest is the simple choice"
     )
 
 

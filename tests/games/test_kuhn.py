@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparring.core.records import Action
-from sparring.games import kuhn, registry, tree
+from sparring.games import answers, kuhn, tree
 from sparring.games.kuhn import Kuhn, KuhnState
 from sparring.games.trial import quick_jit
 
@@ -148,7 +148,7 @@ def test_the_gain_of_each_seat_is_told_apart() -> None:
     the second could go back to the equilibrium and gain 1/18."""
     policy = table_policy(kuhn.equilibrium(0.0), np.zeros(12))
     game = kuhn.kuhn(positions="fixed")
-    np.testing.assert_allclose(registry.gains_of(game)(game, policy), [1.0, 1 / 18], atol=1e-6)
+    np.testing.assert_allclose(answers.gains_of(game)(game, policy), [1.0, 1 / 18], atol=1e-6)
 
 
 def test_a_mixture_of_policies_is_as_exploitable_as_by_all_games_of_its_members() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sparring.core.errors import GameError
-from sparring.games import matrix, registry, tree
+from sparring.games import answers, matrix, tree
 from sparring.games.contract import check_game
 from sparring.games.kuhn import Kuhn, KuhnState, kuhn
 from sparring.games.matrix import MatrixGame, MatrixState
@@ -93,7 +93,7 @@ def test_a_tree_is_grown_once_for_the_same_rules_and_anew_for_others() -> None:
 
 def test_a_game_with_a_reward_of_ones_own_keeps_its_answer() -> None:
     game = with_reward(kuhn(), lambda _, action, *__: action.discrete_SD[:, 0])
-    measure = registry.exploitability_of(game)
+    measure = answers.exploitability_of(game)
     assert measure is not None and measure(game, uniform) == pytest.approx(11 / 24)
 
 

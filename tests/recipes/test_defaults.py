@@ -51,3 +51,12 @@ def test_a_setting_that_does_not_exist_gets_the_nearest_name():
 def test_a_game_that_names_nothing_leaves_the_defaults():
     config = RunConfig(game="particles:spread")
     assert suited(config, registry.make("particles:spread").spec) == config
+
+
+def test_numbers_that_correct_a_game_s_own_preset_are_left_out_without_it():
+    """Kuhn corrects the weight of its magnet; against a bot there is neither magnet nor average."""
+    spec = registry.make("kuhn").spec
+    assert dict(spec.suits)["anchor"] == 1.0
+    assert not suited(RunConfig(game="kuhn"), spec).ppo.on("anchor")
+    assert default_config("kuhn").ppo.on("anchor")
+    build(default_config("kuhn", self_play="naive", opponent="always_bet"))

@@ -199,17 +199,23 @@ def test_a_game_that_names_its_opponents_and_learning_gets_them_unless_flags_say
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--recipe", "hunt"), "by the recipe"),
-        (("--current=1",), "by --current"),
-        (("--no-curriculum",), "by --curriculum"),
-        (("--opponent", "equilibrium"), "by --opponent"),
-        (("--game=matrix:stag_hunt", "--worlds=7", "--minibatches=7"), "an odd number of worlds has no equal blocks"),
+        (("--recipe", "tag"), "as the recipe says"),
+        (("--current=1",), "as the flags say (--current), without a preset; --self-play names one"),
+        (("--no-curriculum",), "as the flags say (--curriculum), without a preset; --self-play names one"),
+        (
+            ("--game=matrix:stag_hunt", "--worlds=7", "--minibatches=7"),
+            "the learner meets itself (an odd number of worlds cannot be split into equal blocks)",
+        ),
     ],
 )
-def test_whoever_says_something_about_opponents_keeps_what_is_set(words, why):
+def test_who_says_something_about_opponents_keeps_what_is_set(words, why):
     config, told = chosen(*words)
     assert not config.changing
-    assert told == f"Self-play: as set ({why})."
+    assert told == f"Opponents: {why}."
+
+
+def test_a_bot_that_always_opposes_is_named():
+    assert chosen("--opponent", "equilibrium")[1] == "Opponent: equilibrium, always."
 
 
 def test_flags_that_need_somebody_to_meet_go_with_a_preset_that_has_them():

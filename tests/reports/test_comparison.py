@@ -100,7 +100,7 @@ def test_the_judgement_says_what_is_sure_and_what_is_not():
     assert judgement(mixed()) == [
         "pool is surely better than naive in exploitability.",
         "pool.shadow is surely better than naive in exploitability, and surely worse than naive in worst.",
-        "[b]league cannot be told apart from naive here by 3 seeds.",
+        "3 seeds show no sure difference between naive and [b]league.",
     ]
     first, second, third, fourth = mixed().candidates
     assert judgement(replace(mixed(), candidates=(third, second, first, fourth)))[0].startswith(
@@ -109,10 +109,10 @@ def test_the_judgement_says_what_is_sure_and_what_is_not():
     same = (mixed().candidates[0], *(replace(mixed().candidates[1], name=name) for name in ("a", "b", "c")))
     assert judgement(replace(mixed(), candidates=same)) == [
         "a, b and c are surely better than naive in exploitability.",
-        "In worst nobody can be told apart from naive.",
+        "By worst, no regime differs from naive by more than chance may explain.",
     ]
     even = of("rating", naive=(1.0, 2.0), pool=(1.0, 3.0), league=(0.0, 2.0))
-    assert judgement(even) == ["pool and league cannot be told apart from naive here by 2 seeds."]
+    assert judgement(even) == ["2 seeds show no sure difference between naive and pool and league."]
 
 
 def test_one_seed_or_one_candidate_judges_nobody():
@@ -189,4 +189,4 @@ def test_figures_at_equal_time_have_a_table_of_their_own_and_it_is_said_what_was
     assert printed(equal_time_table(comparison))[1:3] == ["candidate exploitability", "pool 0.400 [0.152, 0.648]"]
     text = "\n".join(explanation(comparison))
     assert "10 or more." in text and "first 12.5 seconds of training, compiling left out" in text
-    assert judgement(comparison) == ["naive cannot be told apart from pool here by 3 seeds."]
+    assert judgement(comparison) == ["3 seeds show no sure difference between pool and naive."]

@@ -105,7 +105,7 @@ def test_estimates_grow_with_what_is_asked_for():
 
 def test_who_only_looks_at_a_run_is_not_refused_for_its_training():
     config = RunConfig(play=PlayConfig(worlds=2**24))
-    assert build(config, trains=False).config == config
+    assert build(config, trains=False).config.play == config.play
 
 
 @pytest.mark.parametrize(

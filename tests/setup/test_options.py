@@ -301,7 +301,7 @@ def test_every_coefficient_is_tried():
         ({"anchor": 0.1}, "anchor holds the policy near its shadow"),
         ({"imitation": 0.1}, "imitation learns from the winners"),
         ({"defeat_share": 0.1}, "defeat_share replays defeats by others"),
-        ({"shadow": 0.5}, "shadow gives the shadow a share, and there is none"),
+        ({"shadow": 0.5}, "--shadow asks for games against the shadow, and this run keeps no shadow"),
         ({"history": 1.0, "pool_size": 1}, "A pool of one is at times empty"),
         ({"curriculum": True, "bots": 0.5, "pool_size": 0}, "A curriculum weakens the shadow or past selves"),
     ],

@@ -8,6 +8,7 @@ import pytest
 
 from sparring.core.errors import ConfigError
 from sparring.core.settings import from_dict, to_dict
+from sparring.games import registry
 from sparring.league.blocks import Meeting
 from sparring.league.config import Sampler
 from sparring.league.player import Player
@@ -108,7 +109,14 @@ def test_where_nobody_wins_metrics_tell_what_the_learner_earned_with_each_kind()
         return Faced(0, "learner", 0, kind, met)
 
     rows = [faced("past", 2, 2, 3.0), faced("past", 2, 1, 5.0), faced("self", 4, 2, 16.0)]
-    assert opponent_metrics(rows, won=False) == {
+    stag, kuhn = registry.make("matrix:stag_hunt").spec, registry.make("kuhn").spec
+    assert opponent_metrics(rows, stag) == {
         "games/past": 4, "earned/past": 2.0, "games/self": 4, "earned/self": 4.0
     }  # fmt: skip
-    assert opponent_metrics(rows) == {"games/past": 4, "points/past": 0.75, "games/self": 4}
+    assert opponent_metrics(rows, replace(kuhn, score="outcome")) == {
+        "games/past": 4, "points/past": 0.75, "games/self": 4
+    }  # fmt: skip
+    # A contest judged by return: points are games won, however much in them, so what was earned stands beside them.
+    assert opponent_metrics(rows, kuhn) == {
+        "games/past": 4, "points/past": 0.75, "earned/past": 2.0, "games/self": 4
+    }  # fmt: skip

@@ -67,7 +67,7 @@ def test_a_missing_run_names_the_nearest_that_is_a_run(run):
         RunDir.open(run.path.parent / "duel2")
     with pytest.raises(RunError, match="There are 1 runs in"):
         RunDir.open(run.path.parent / "zzz")
-    with pytest.raises(RunError, match="There are no runs in"):
+    with pytest.raises(RunError, match="has no runs"):
         RunDir.open(run.path / "nowhere" / "x")
 
 

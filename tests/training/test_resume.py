@@ -130,7 +130,8 @@ def test_a_politely_stopped_run_goes_on_where_it_stopped(tiny, tmp_path):
 def saved_once(tiny: RunConfig) -> RunConfig:
     """Evaluated and saved at the end only."""
     config = config_of(tiny, "feed-forward, one learner")
-    return replace(config, evaluation=EvalConfig(eval_games=2), checkpoint=CheckpointConfig(checkpoint_every=0))
+    only_last = EvalConfig(eval_games=2, eval_first=False, eval_times=0)
+    return replace(config, evaluation=only_last, checkpoint=CheckpointConfig(checkpoint_every=0))
 
 
 @pytest.fixture(scope="module")

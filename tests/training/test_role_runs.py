@@ -193,7 +193,7 @@ def test_an_exploiter_that_begins_anew_is_a_past_main(many):
     resets = [line for line in events(many) if line["event"] == "reset"]
     assert resets and all(line["learner"] in (2, 3) for line in resets)
     assert all(line["parent"]["role"] == "main" and line["parent"]["kind"] == "past" for line in resets)
-    assert all(line["text"] == f"{line['name']} begins anew as {line['parent']['name']}." for line in resets)
+    assert all(line["text"] == f"{line['name']} starts over as {line['parent']['name']}." for line in resets)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from sparring.evaluation.scoring import LEARNED
 from sparring.reports.gif import write_gif
 from sparring.reports.replay import Replay as Recording
 from sparring.reports.replay import write_replay
+from sparring.reports.tables import NAMES
 
 if TYPE_CHECKING:  # help answers without jax
     from sparring.games.game import Game
@@ -104,7 +105,7 @@ def listed(archive: "Archive", names: dict[int, str]) -> list[dict[str, Any]]:
 def tell_list(run: Path, rows: list[dict[str, Any]]) -> None:
     table = Table(title="defeats that are tried again, newest first")
     for name in ("number", "lost to", "on side", "in iteration", "tried from, steps before the end"):
-        table.add_column(name, justify="right" if name != "lost to" else "left")
+        table.add_column(name, justify="right" if name != "lost to" else "left", overflow=NAMES)
     for row in rows:
         table.add_row(*(str(row[key]) for key in ("number", "opponent", "side", "iteration", "steps_before")))
     Console().print(table)

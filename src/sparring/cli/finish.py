@@ -1,6 +1,7 @@
 """How a training command ends: a table, a picture, a report, and what to do next."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from rich.console import Console
 
 from sparring.cli.main import STOPPED
 from sparring.core.code import admitted
-from sparring.evaluation.stored import deployed
+from sparring.evaluation.stored import deployed, verdict_of
 from sparring.reports.page import ReportFiles, write_report
 from sparring.reports.tables import score_table, scores_json
 from sparring.store.run_dir import RunDir
@@ -18,43 +19,40 @@ STAGES = ("step", "wait", "infer", "update")
 """Where the time of an iteration goes that plays in workers: see docs/guide/your-environment.md."""
 AFTERWARDS = ("evaluation", "no_gain", "exploitable", "blind_critic")
 """Notices of the last evaluation, when nobody watches any more."""
+WIDEST = 100
+"""Letters of a line of text, however wide the terminal."""
 
 
 def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
     """Tell how it ended; the exit code."""
     code = 0 if summary.finished else STOPPED
     run = RunDir.open(path)
-    files, verdict = write_report(run), deployed(run)
+    files, choice, verdict = write_report(run), deployed(run), verdict_of(run)
     if as_json:
-        print(json.dumps({**result(path, summary, files), "deploy": verdict.plain()}))
+        print(json.dumps({**result(path, summary, files), "deploy": choice.plain(), "verdict": verdict.plain()}))
         return code
+    console = Console()
     if summary.scores:
-        Console().print(score_table(summary.scores, run.read_manifest(), summary.before))
+        console.print(score_table(summary.scores, run.read_manifest(), summary.before))
     for line in run.metrics():
         if line["kind"] == "notice" and line["notice"] in AFTERWARDS and line["iteration"] == summary.iteration - 1:
             print(f"notice   {line['text']}")
-    for team, values in summary.exploitability.items():
-        print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {sum(values) / len(values):.4f}")
     named = " ".join(["", "--code", *admitted()] if admitted() else [])
-    if verdict.chosen:
-        print(f"{verdict.sentence()} By name: {path}:deployed")
+    if choice.chosen:
+        print(f"{choice.sentence()} By name: {path}:deployed")
     if words := where_time_went(run.timing()):
         print(f"workers  {words}")
     print(f"picture  {files.curves}\nreport   {files.page}")
-    if summary.finished:
-        if not summary.scores:
-            print("No evaluation was asked for; this plays one at any time:")
-        print(f"next     sparring eval {path} --games 500{named}")
-        facts = run.read_manifest()
-        if facts.get("alike") and facts["score"] == "return" and facts["seeds"] > 1:
-            print(f"         sparring tournament {path}#all{named}")  # whether the seeds found one convention
-        if facts.get("watchable"):
-            print(f"         sparring replay {path}{named}")
-    else:
-        print(
-            f"Stopped after iteration {summary.iteration}, exit code {code}; nothing is lost. "
-            f"Go on: sparring resume {path}{named}"
-        )
+    facts = run.read_manifest()
+    if summary.finished and facts.get("watchable"):
+        print(f"watch    sparring replay {path}{named}")
+    contest = facts["score"] == "outcome" or facts.get("zero_sum")
+    if summary.finished and facts.get("alike") and not contest and facts["seeds"] > 1:
+        print(f"meet     sparring tournament {path}#all{named}")  # whether the seeds found one convention
+    verdict = replace(verdict, command=verdict.command and verdict.command + named)
+    told = f"\n{verdict.text(min(console.width, WIDEST))}"
+    stopped = f"Stopped after iteration {summary.iteration}, exit code {code}; nothing is lost."
+    print(told if summary.finished else f"{stopped} Go on: sparring resume {path}{named}")
     return code
 
 

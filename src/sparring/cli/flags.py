@@ -1,6 +1,7 @@
 """Flags from dataclasses, by tyro: names without prefixes, --x / --no-x for booleans, schedules as texts.
 
-A command of many flags names the usual ones: --help shows these, --help-all shows all. Both pages come from the fields.
+A command of many flags names the usual ones: --help shows these, --help-all shows all, --help SECTION those of a table
+of settings, --help FLAG one. All pages come from the fields.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ GameWord = Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[G
 RunFolder = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
 MaybeRun = Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[RUN]", help_behavior_hint="")]
 
+UNITS = {"k": 1_000, "K": 1_000, "m": 1_000_000, "M": 1_000_000}
 HELP, HELP_ALL = ("--help", "-h"), "--help-all"
 
 _registry = ConstructorRegistry()
@@ -75,13 +77,14 @@ def _read_schedule(word: str) -> Schedule:
 
 
 def _read_whole_number(word: str) -> int:
-    """Also 1_000_000 and 1e6, as people write numbers of steps."""
+    """Also 1_000_000, 1e6, 300k and 1.5M, as people write numbers of steps."""
     try:
         return int(word)
     except ValueError:
         pass
+    unit = UNITS.get(word[-1:], 1)
     try:
-        number = float(word)
+        number = round(float(word[:-1] if unit > 1 else word) * unit, 6)
     except ValueError:
         number = 0.5
     if not number.is_integer():
@@ -107,17 +110,38 @@ def parse(
     asked = next((word for word in words if word in (*HELP, HELP_ALL)), None)
     if asked is None:
         return _read(kind, words, command)
-    others = [word for word in words if word not in (*HELP, HELP_ALL)]
+    topic, others = _topic(kind, words, usual)
     default = shown(_read(kind, others, command)) if shown and others else None
-    short = bool(usual) and asked != HELP_ALL
-    page = _only(kind, default or kind(), usual, kind.__doc__) if short else kind
+    short = bool(topic) or (bool(usual) and asked != HELP_ALL)
+    page = _only(kind, default or kind(), topic or usual, kind.__doc__) if short else kind
     try:
         return _read(page, ["--help"], command, None if short else default)
     finally:  # tyro prints the page and ends the program
-        if examples:
+        if examples and not topic:
             print("\n".join(("examples:", *(f"  {line}" for line in examples))))
         if short:
-            print(f"These are the flags most people use. All of them: sparring {command} {HELP_ALL}")
+            print(f"These are the flags {'asked for' if topic else 'most people use'}. All of them:", end=" ")
+            print(f"sparring {command} {HELP_ALL}. Of one kind: --help {'|'.join(_sections(kind))}, or --help FLAG.")
+
+
+def _topic(kind: type, words: Sequence[str], usual: Collection[str]) -> tuple[Collection[str], list[str]]:
+    """The fields that somebody asks about by the name of a section or of a flag after --help, and all other words."""
+    place = next(place for place, word in enumerate(words) if word in (*HELP, HELP_ALL))
+    name = words[place + 1].lstrip("-").replace("-", "_") if place + 1 < len(words) else ""
+    topic = _sections(kind).get(name) or ({name} if usual and name in _flags(kind) else ())
+    others = [word for i, word in enumerate(words) if i != place and not (topic and i == place + 1)]
+    return topic, [word for word in others if word not in (*HELP, HELP_ALL)]
+
+
+def _sections(kind: type) -> dict[str, Collection[str]]:
+    """The tables of settings by name, those inside of others too, with their own fields."""
+    found: dict[str, Collection[str]] = {}
+    for name, hint in get_type_hints(kind).items():
+        if is_dataclass(hint) and hint is not Schedule:
+            inner = get_type_hints(hint)
+            own = {field for field, kind in inner.items() if not is_dataclass(kind) or kind is Schedule}
+            found |= {name: own, **_sections(hint)}  # type: ignore[arg-type]
+    return found
 
 
 def check_known(kind: type, words: Sequence[str], command: str) -> None:

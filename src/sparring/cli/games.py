@@ -4,10 +4,11 @@ import json as json_text
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from sparring.cli.flags import GameWord, parse
 from sparring.core.errors import GameError
+from sparring.reports.tables import NAMES
 
 EXAMPLES = ("sparring games", "sparring games particles:tag", "sparring games path/to/race.py:race")
 
@@ -34,7 +35,7 @@ def command(words: list[str]) -> None:
         print(json_text.dumps({game: line_of((game,)) for game in games}))
         return None
     shown = registry.overview() if name is None else {game: (game,) for game in games}
-    table = Table("game", "what it is", box=None)
+    table = Table(Column("game", overflow=NAMES), "what it is", box=None)
     for row, names in shown.items():
         table.add_row(row, line_of(names))
     Console().print(table)

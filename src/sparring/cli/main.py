@@ -5,6 +5,7 @@ import os
 import sys
 from importlib import import_module
 from importlib.metadata import version
+from signal import SIGINT
 
 from sparring.core.code import line_at_fault
 from sparring.core.errors import ConfigError, SparringError, unknown
@@ -12,6 +13,8 @@ from sparring.core.errors import ConfigError, SparringError, unknown
 COMMANDS = {
     "train": "train by self-play, or against a bot",
     "resume": "go on with a run from its newest checkpoint",
+    "runs": "list runs with what they learned, or tell what one learned",
+    "metrics": "look at what a run recorded, in the terminal",
     "eval": "play complete games with a run's learners and print the table",
     "exploit": "say how much can be won of a run's policy, exactly or by training against it",
     "tournament": "let runs, packages and bots meet each other, and rank them",
@@ -28,6 +31,8 @@ COMMANDS = {
 """Each is a function `command(arguments)` of the module of its name, which may return an exit code: nothing heavy is
 loaded to print this list."""
 
+INTERRUPTIBLE = ("eval", "exploit", "tournament", "replay", "bench")
+"""Commands that compile and have nothing to save: Ctrl-C ends them at once."""
 FAILED, STOPPED, INTERRUPTED, PIPE_CLOSED = 70, 75, 130, 141
 """Exit codes beside those of errors: a fault of ours; a run that a signal stopped, which `resume` goes on with; Ctrl-C,
 or a second signal; and a reader such as `head` that had enough."""
@@ -71,6 +76,8 @@ def sentence(error: Exception) -> tuple[str, int]:
 
 
 def run(arguments: list[str]) -> int:
+    if len(arguments) > 1 and arguments[0] == "help":
+        return run([arguments[1], "--help", *arguments[2:]])
     if not arguments or arguments[0] in ("--help", "-h", "help"):
         print(usage())
         return 0
@@ -81,7 +88,13 @@ def run(arguments: list[str]) -> int:
     if command not in COMMANDS:
         raise ConfigError(unknown("command", command, COMMANDS) + " See: sparring --help")
     module = command.replace("-", "_")
-    return import_module(f"sparring.cli.{module}").command(rest) or 0
+    act = import_module(f"sparring.cli.{module}").command
+    if command not in INTERRUPTIBLE:
+        return act(rest) or 0
+    from sparring.cli.signals import Interruptions, listening
+
+    with listening(Interruptions("--json" in rest), [SIGINT]):
+        return act(rest) or 0
 
 
 def usage() -> str:
@@ -97,7 +110,7 @@ def usage() -> str:
             "first steps:",
             "  sparring games",
             "  sparring train particles:tag --total-steps 300000 --name first",
-            "  sparring eval runs/first",
+            "  sparring runs",
         ]
     )
 

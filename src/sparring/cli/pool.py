@@ -13,6 +13,7 @@ from sparring.cli.own_code import CodeConfig, admit
 from sparring.cli.shares import tell
 from sparring.core.errors import ConfigError, unknown
 from sparring.evaluation.exploited import figure_text, newest
+from sparring.reports.tables import NAMES
 
 if TYPE_CHECKING:  # nothing heavy before the flags are read
     from sparring.core.spec import GameSpec
@@ -135,7 +136,7 @@ def judged_by(spec: "GameSpec", *, mixed: bool) -> tuple[list[str], str]:
     """Columns of what games say of a member, and what must be known to read them. Leagues count games won; where the
     game is judged by returns, the one that wins fewer may earn more."""
     counted = "Not counted: games against itself, and of weights from before a new beginning."
-    last = "weight" if mixed else "Elo"  # an oracle begins anew and anew, so its rating says nothing
+    last = "weight" if mixed else "Elo"  # an oracle starts over and over, so its rating says nothing
     if spec.score == "outcome":
         return ["rate", "over all games", last], counted
     if not spec.has_winners:
@@ -158,8 +159,7 @@ def table(run: "RunDir", known: "LastKnown") -> Table:
     for column in (*["seed"] * several, "name", "kind", "born", "games", *judged, *["exploited"] * bool(weak), "row"):
         # A name is typed elsewhere, so it is shown whole.
         found.add_column(column, justify="left" if column in ("name", "kind") else "right",
-                         no_wrap=column in ("name", "weight"),
-                         overflow="fold" if column == "name" else "ellipsis")  # fmt: skip
+                         no_wrap=column == "weight", overflow=NAMES)  # fmt: skip
     for seed, member in everybody(known):
         games = member.games
         weight = "" if member.weight is None else f"{member.weight:.3f}"

@@ -70,7 +70,18 @@ def command(words: list[str]) -> None:
         scenes, recording = picture.with_suffix(".jsonl"), record(arguments)
         write_replay(recording, scenes)
     frames = write_gif(recording, picture, fps=arguments.fps, most_frames=arguments.most_frames)
+    link(picture)
     tell(recording, picture, scenes, frames, as_json=arguments.json)
+
+
+def link(picture: Path) -> None:
+    """Let the report of a run show a replay in its folder."""
+    from sparring.reports.page import write_report
+    from sparring.store.run_dir import RunDir
+
+    run = picture.absolute().parent.parent
+    if picture.absolute().parent.name == "replays" and (run / "report.html").is_file():
+        write_report(RunDir.open(run if picture.is_absolute() else picture.parent.parent))
 
 
 def check(arguments: Replay) -> None:

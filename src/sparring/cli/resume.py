@@ -1,6 +1,7 @@
 """sparring resume RUN: go on from the newest checkpoint, bit for bit on the same machine."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
@@ -84,8 +85,9 @@ def command(words: list[str]) -> int:
         start=checkpoint.iteration if checkpoint else 0,
     )
     with heard(as_json=arguments.json) as wishes, watch.bar:
+        begin = partial(watch.begin, "", next((line["seconds"] for line in run.timing()), None))
         summary = resume(
-            arguments.run, total_steps=total_steps, **asked,
+            arguments.run, total_steps=total_steps, **asked, on_begin=begin,
             on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save,
         )  # fmt: skip
     return finish.conclude(arguments.run, summary, as_json=arguments.json)

@@ -74,11 +74,24 @@ class Wishes:
             os._exit(code)
 
 
+class Interruptions(Wishes):
+    """Of a command that has nothing to save: one signal ends it at once, also while it compiles."""
+
+    def hear(self, number: int) -> None:
+        del number
+        self.leave("interrupted", INTERRUPTED)
+
+
 @contextmanager
 def heard(*, as_json: bool = False) -> Iterator[Wishes]:
     """What signals ask for from now on. A second one to stop ends the process at once, and so does the first as long
     as nothing was trained."""
-    wishes, numbers = Wishes(as_json), [*stop_signals(), *save_signals()]
+    with listening(Wishes(as_json), [*stop_signals(), *save_signals()]) as wishes:
+        yield wishes
+
+
+@contextmanager
+def listening(wishes: Wishes, numbers: list[int]) -> Iterator[Wishes]:
     inbox, outbox = socket.socketpair()
     outbox.setblocking(False)
     before = {number: signal.signal(number, left_to_the_listener) for number in numbers}

@@ -1,9 +1,11 @@
 """sparring train [GAME]: train by self-play, or against a bot. Ends with a table, a picture and a report."""
 
+import json as json_text
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -12,12 +14,12 @@ from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note, note_damage
 from sparring.cli.own_code import CodeConfig, admit
 from sparring.cli.signals import heard
-from sparring.cli.watch import Watch
+from sparring.cli.watch import Watch, compiled_before
 from sparring.core import code
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.fields import overlaid
 from sparring.core.names import is_file_name
-from sparring.core.settings import load_toml
+from sparring.core.settings import load_toml, to_toml
 from sparring.games import registry
 from sparring.recipes import presets
 from sparring.recipes.catalogue import RECIPES
@@ -25,12 +27,16 @@ from sparring.recipes.defaults import PRESET, opposed, preset_for, spec_of, suit
 from sparring.recipes.self_play import SELF_PLAY, apply
 from sparring.setup.config import OPPOSING, RunConfig
 
+if TYPE_CHECKING:  # help answers without jax
+    from sparring.setup.build import Built
+
 AUTO = "auto"
 SLOWNESS = {"shadow_tau", "shadow_half_life"}
 """One thing said in two ways: a flag for one of them takes the place of the other."""
 USUAL = (
     "word", "recipe", "preset", "self_play", "config", "name", "force", "from_", "options", "total_steps", "seed",
-    "seeds", "share", "opponent", "side", "worlds", "steps", "hidden", "memory", "critic", "learning_rate", "json",
+    "seeds", "share", "opponent", "side", "worlds", "steps", "hidden", "memory", "critic", "learning_rate",
+    "print_config", "dry_run", "json",
 )  # fmt: skip
 """What --help shows; --help-all shows the rest as well."""
 EXAMPLES = (
@@ -80,6 +86,10 @@ class Train:
     """With --from, go on with that optimiser's state."""
     keep_normaliser: bool = True
     """With --from, keep that player's observation statistics."""
+    print_config: bool = False
+    """Print all settings as TOML, as they would be used, and train nothing; --config reads them back."""
+    dry_run: bool = False
+    """Check everything, say what would be trained, and train nothing."""
     quiet: bool = False
     """Print no progress."""
     json: bool = False
@@ -94,7 +104,7 @@ def command(words: list[str]) -> int:
     check_needs(arguments, NEEDS)
     if arguments.name and not is_file_name(arguments.name):
         raise ConfigError(
-            f"--name must be the plain name of a folder, found {arguments.name!r}. Say with --runs where it shall be."
+            f"--name must be the plain name of a folder, found {arguments.name!r}. Choose its folder with --runs."
         )
     if not names_game(arguments, given):
         raise ConfigError(
@@ -113,7 +123,13 @@ def command(words: list[str]) -> int:
     from sparring.training.warm_start import WarmStart, split_source
 
     built = build(config)
+    if arguments.print_config:
+        print(to_toml(built.config), end="")
+        return 0
     path = arguments.runs / (arguments.name or free_name(arguments.runs, config.game))
+    told = told if built.game.spec.sides > 1 else "One side, which plays against the game itself."
+    if arguments.dry_run:
+        return tell_plan(built, path, told, as_json=arguments.json)
     warm = None
     if arguments.from_:
         warm = WarmStart(
@@ -126,14 +142,45 @@ def command(words: list[str]) -> int:
         quiet=arguments.quiet or arguments.json,
         steps_per_iteration=built.steps_per_iteration,
         seeds=config.seeds,
-        told=told if built.game.spec.sides > 1 else "One side, which plays against the game itself.",
     )
     with heard(as_json=arguments.json) as wishes, watch.bar:
+        begin = partial(watch.begin, told, compiled_before(arguments.runs, config.game))
         summary = start(
-            config, path, force=arguments.force, warm=warm,
+            config, path, force=arguments.force, warm=warm, on_begin=begin,
             on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save,
         )  # fmt: skip
     return finish.conclude(path, summary, as_json=arguments.json)
+
+
+def tell_plan(built: "Built", path: Path, told: str, *, as_json: bool) -> int:
+    """What would be trained."""
+    from sparring.setup.memory import estimate
+
+    config = built.config
+    facts = {
+        "run": str(path),
+        "game": config.game,
+        "learners": list(built.lineup.names),
+        "opponents": told,
+        "iterations": built.iterations,
+        "steps_per_iteration": built.steps_per_iteration,
+        "seeds": config.seeds,
+        "evaluations": config.evaluation.eval_times if config.evaluation.eval_games else 0,
+        "eval_games": config.evaluation.eval_games,
+        "memory_gb": round(sum(estimate(built.game, config).values()) / 1e9, 1),
+    }
+    if as_json:
+        print(json_text.dumps(facts))
+        return 0
+    there = " There is a run at this place already: choose another --name, or pass --force." if path.exists() else ""
+    print(
+        f"{path}: {config.game}, {built.iterations:,} iterations of {built.steps_per_iteration:,} steps, "
+        f"{config.seeds} seed{'s' * (config.seeds > 1)}.{there}\n{told}\n"
+        f"Learners: {', '.join(built.lineup.names)}. About {facts['memory_gb']} GB of memory.\n"
+        f"Evaluations along the way: {facts['evaluations']}, {facts['eval_games']} games of each line-up.\n"
+        "Nothing was trained or written. All settings: --print-config"
+    )
+    return 0
 
 
 def admit_named(arguments: Train) -> None:
@@ -156,7 +203,9 @@ def settled(arguments: Train, given: Collection[str]) -> tuple[RunConfig, str]:
         said = bool(arguments.recipe or arguments.config)
         config = apply(config, name) if said else opposed(config, spec_of(config), name)
         config = flagged(config, arguments, given)
-    return config, f"Self-play: {name or 'as set'} ({why})."
+    if config.seats.opponent and not name:
+        return config, f"Opponent: {config.seats.opponent}, always."
+    return config, f"Self-play: {name} ({why})." if name else f"Opponents: {why}."
 
 
 def ready_made(arguments: Train) -> RunConfig:
@@ -169,12 +218,22 @@ def ready_made(arguments: Train) -> RunConfig:
         raise ConfigError(unknown("recipe", recipe, RECIPES))
     if recipe:
         config = RECIPES[recipe]()
+        check_family(recipe, config.game, arguments.word)
     elif file:
         config = load_toml(RunConfig, file)
     else:
         config = RunConfig(game=arguments.word or arguments.run.game, options=arguments.run.options)
         config = suited(config, spec_of(config))
     return presets.apply(config, arguments.preset) if arguments.preset else config
+
+
+def check_family(recipe: str, game: str, word: str | None) -> None:
+    """A recipe may serve another game of its family, such as another map."""
+    if word is not None and word.partition(":")[0] != game.partition(":")[0]:
+        raise ConfigError(
+            f"The recipe {recipe} is for {game}, and you named {word}. Use one of them: sparring train --recipe "
+            f"{recipe}, or sparring train {word}"
+        )
 
 
 def flagged(config: RunConfig, arguments: Train, given: Collection[str]) -> RunConfig:
@@ -191,16 +250,17 @@ def chosen_self_play(arguments: Train, config: RunConfig, given: Collection[str]
             raise ConfigError(unknown("self-play preset", arguments.self_play, (AUTO, *SELF_PLAY)))
         return arguments.self_play, "by --self-play"
     if arguments.recipe or arguments.config:
-        return "", "by the recipe" if arguments.recipe else "by the file"
+        return "", "as the recipe says" if arguments.recipe else f"as {arguments.config} says"
     opposing = {one.name for table in OPPOSING for one in fields(getattr(config, table))}
-    if said := sorted(opposing & {*given}):  # whoever sets one of these has decided for himself
-        return "", f"by --{said[0].replace('_', '-')}"
+    if said := sorted(opposing & {*given}):  # who sets one of these has decided
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in said)
+        return "", f"as the flags say ({flags}), without a preset; --self-play names one"
     spec = spec_of(config)
     if name := preset_for(spec, config):
         return name, "what suits this game" if PRESET in dict(spec.suits) else "the default where two sides are alike"
     if spec.sides != 2 or not spec.exchangeable_sides:
-        return "", "the game does not have two sides that are alike"
-    return "", "an odd number of worlds has no equal blocks"
+        return "", "the learners meet each other (presets of self-play are for two sides that are alike)"
+    return "", "the learner meets itself (an odd number of worlds cannot be split into equal blocks)"
 
 
 def free_name(runs: Path, game: str) -> str:

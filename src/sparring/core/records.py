@@ -13,6 +13,8 @@ LARGEST = 1e12
 
 
 class Action(NamedTuple):
+    """What every seat does."""
+
     discrete_SD: Array
     """Choice of each head, int32."""
     continuous_SC: Array
@@ -20,6 +22,8 @@ class Action(NamedTuple):
 
 
 class Observation(NamedTuple):
+    """What every seat sees, and what it may do."""
+
     features_SF: Array
     legal_SA: Array
     """True where an entry may be chosen. Never empty: a seat that does not act has entry 0 of each head alone."""
@@ -30,6 +34,8 @@ class Observation(NamedTuple):
 
 
 class Step(NamedTuple):
+    """What a step of a game brought."""
+
     reward_S: Array
     left_S: Array
     """This seat's credit ends now, though the game may go on."""

@@ -89,6 +89,8 @@ class Term:
 
 @dataclass(frozen=True, kw_only=True)
 class GameSpec:
+    """What is fixed about a game: its seats and sides, what they see and do, how long it lasts, how it is judged."""
+
     seats: int
     side_of_seat: tuple[int, ...]
     action: ActionSpec

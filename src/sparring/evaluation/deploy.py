@@ -1,5 +1,5 @@
 """Which policy of a run to deploy: the newest, its slow average, or PSRO's mixture. One function decides, on figures
-alone; whatever cannot be told apart is the newest."""
+alone; where nothing differs it is the newest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -82,15 +82,15 @@ def by_bounds(bounds: Mapping[str, Interval]) -> Deployment | None:
 def by_games(evidence: Evidence) -> Deployment:
     """The shadow or the newest, by their games against each other and against the same others."""
     found = {
-        "against the newest the average gets {} more than an equal would": duel(evidence),
-        "against the same others the average gets {} more than the newest": beside(evidence.scores),
+        "against the newest the average gets {} than an equal would": duel(evidence),
+        "against the same others the average gets {} than the newest": beside(evidence.scores),
     }
-    sure = {words.format(text(lead)): lead for words, lead in found.items() if lead is not None and excludes_0(lead)}
+    sure = {words.format(amount(lead)): lead for words, lead in found.items() if lead is not None and excludes_0(lead)}
     teams = {SHADOW if lead.mean > 0 else LEARNED for lead in sure.values()}
     if len(teams) == 1:
         return Deployment(teams.pop(), ", and ".join(sure))
-    told = "games against each other and against others disagree" if teams else "no difference can be told"
-    return Deployment(LEARNED, f"{told}: the newest is the plain choice")
+    why = "games against each other and against others disagree" if teams else "these games show no difference"
+    return Deployment(LEARNED, f"{why}, and the newest is the simple choice")
 
 
 def duel(evidence: Evidence) -> Interval | None:
@@ -122,6 +122,13 @@ def beside(scores: Sequence[SideScore]) -> Interval | None:
 
 def measure(score: SideScore) -> Interval:
     return score.mean_return if score.points is None else score.points
+
+
+def amount(lead: Interval) -> str:
+    """A difference in words, without a sign to think about."""
+    if lead.mean > 0:
+        return f"{text(lead)} more"
+    return f"{text(Interval(-lead.mean, -lead.high, -lead.low, lead.count))} less"
 
 
 def excludes_0(lead: Interval) -> bool:

@@ -18,7 +18,8 @@ SHADOW = "shadow"
 """The slow averages of the learners, where they have any."""
 MIXTURE = "mixture"
 """The meta-strategy of PSRO: before each game one of the past players is drawn."""
-
+UNTRAINED = -1
+"""The iteration of an evaluation before the first one."""
 
 COUNTS = ("games", "wins", "draws", "losses")
 

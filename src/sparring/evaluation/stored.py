@@ -6,21 +6,57 @@ from typing import Any
 
 from sparring.evaluation.deploy import Deployment, Evidence, deployment
 from sparring.evaluation.exploited import newest
-from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore
+from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, UNTRAINED, SideScore
+from sparring.evaluation.verdict import Findings, Verdict, verdict
 from sparring.statistics.intervals import Interval, Moments, mean_of
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
 
 
 def last_scores(rows: Sequence[ResultRow], manifest: Mapping[str, Any]) -> list[SideScore]:
-    """The scores of the newest evaluation, from the stored sums."""
-    evaluated = [row for row in rows if row.kind == "eval"]
-    newest = max((row.iteration for row in evaluated), default=None)
+    """The scores of the newest evaluation after some training, from the stored sums."""
+    newest = max((row.iteration for row in rows if row.kind == "eval"), default=UNTRAINED)
+    return scores_at(rows, newest, manifest) if newest != UNTRAINED else []
+
+
+def scores_at(rows: Sequence[ResultRow], iteration: int, manifest: Mapping[str, Any]) -> list[SideScore]:
+    """The scores of the evaluation after an iteration; none where there was none."""
     groups: dict[tuple, list[ResultRow]] = defaultdict(list)
-    for row in evaluated:
-        if row.iteration == newest:
+    for row in rows:
+        if row.kind == "eval" and row.iteration == iteration:
             groups[row.side, row.player, row.opponent].append(row)
     return [score_of(group, manifest["score"]) for group in groups.values()]
+
+
+def verdict_of(run: RunDir) -> Verdict:
+    """What a run learned, as far as its files tell."""
+    facts, lines = run.read_manifest(), run.metrics()
+    rows = read_results(run.results_path, "eval") if run.results_path.exists() else []
+    done = max((line["iteration"] + 1 for line in lines if line["kind"] == "train"), default=0)
+    known = sorted({row.iteration for row in rows if row.iteration != UNTRAINED})
+    last, half = max(known, default=UNTRAINED), max((i for i in known if 2 * (i + 1) <= done), default=UNTRAINED)
+    exact = {i: exact_at(lines, i) for i in (last, half, UNTRAINED)}
+    findings = Findings(
+        run=str(run.path), facts=facts, finished=done >= facts["iterations"], bounds=bounds_of(run.exploits()),
+        steps=facts.get("total_steps", facts["iterations"] * facts["steps_per_iteration"]),
+        scores=scores_at(rows, last, facts) if known else (), before=scores_at(rows, UNTRAINED, facts),
+        half=scores_at(rows, half, facts) if half != UNTRAINED else (),
+        exact=exact[last] if known else {}, exact_before=exact[UNTRAINED].get(LEARNED),
+        exact_half=exact[half] if half != UNTRAINED else {},
+        notices=[line["notice"] for line in lines if line["kind"] == "notice"],
+    )  # fmt: skip
+    return verdict(findings)
+
+
+def exact_at(lines: Sequence[Mapping[str, Any]], iteration: int) -> dict[str, float]:
+    """Exact exploitability in the evaluation after an iteration, by team, the mean over seeds."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for line in lines:
+        for key, value in line.items() if line["kind"] == "eval" and line["iteration"] == iteration else ():
+            name, _, team = key.partition("/")
+            if name == "exploitability" and value is not None:
+                found[team or LEARNED].append(value)
+    return {team: sum(values) / len(values) for team, values in found.items()}
 
 
 def score_of(rows: Sequence[ResultRow], judged_by: str) -> SideScore:
@@ -50,7 +86,7 @@ def deployed(run: RunDir) -> Deployment:
 
 def exact_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ...]]:
     """Exact exploitability in the last evaluation, by team, for every seed."""
-    last = {line["seed"]: line for line in lines if line["kind"] == "eval"}
+    last = {line["seed"]: line for line in lines if line["kind"] == "eval" and line.get("iteration") != UNTRAINED}
     keys = {LEARNED: "exploitability", **{team: f"exploitability/{team}" for team in (SHADOW, MIXTURE)}}
     found = {
         team: tuple(line[key] for line in last.values() if line.get(key) is not None) for team, key in keys.items()

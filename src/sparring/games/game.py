@@ -107,7 +107,7 @@ class Game(eqx.Module):
 
         A record is a state, a chance, the rules, an Action, an Observation or a Step. Override this where a number in
         one names a seat. Where choices do, such as "attack enemy i", `permute_choices` is the override; features that
-        list seats are listed anew afterwards, as `Feature.lists` says.
+        list seats are listed again afterwards, as `Feature.lists` says.
         """
         return permute_seats(tree, order_S)
 

@@ -102,11 +102,12 @@ class Description:
 
 @cache
 def installed() -> dict[str, EntryPoint]:
-    """Games of installed packages by name; whoever installs a package lets it run, and ours keep their names."""
+    """Games of installed packages by name; installing a package lets it run. Ours keep their names."""
     return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in GAMES}
 
 
 def available() -> tuple[str, ...]:
+    """Names of all games that come with the library or are installed beside it."""
     return tuple(sorted({**GAMES, **installed()}))
 
 
@@ -235,43 +236,6 @@ def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def exploitability_of(game: "Game") -> Callable[[Any, Callable], float] | None:
-    """The exact `policy_exploitability(game, probabilities)`: of the module that defines the game, or by its tree where
-    it has `openings`; else None."""
-    return _exact(game, "policy_exploitability")
-
-
-def gains_of(game: "Game") -> Callable[[Any, Callable], Sequence[float]] | None:
-    """The exact `policy_gains(game, probabilities)`: what each seat could gain, of which exploitability is the mean."""
-    return _exact(game, "policy_gains")
-
-
-def mixture_exploitability_of(game: "Game") -> Callable[[Any, Sequence[Callable], Any], float | None] | None:
-    """The same of a mixture, `mixture_exploitability(game, members, weight_M)`: a policy is drawn before each game and
-    kept to its end. None where the game has none; it gives None where that cannot be told from single situations."""
-    return _exact(game, "mixture_exploitability")
-
-
-def open_spiel_rows_of(game: "Game") -> Callable[..., tuple[Any, Any]] | None:
-    """`from_open_spiel(game, rows_RI)` of the module that defines the game, or None: features_RF and legal_RA from rows
-    of OpenSpiel's tensors. Where these do not say whose they are, it also takes position_R, the player of each row."""
-    return _in_module_of(game, "from_open_spiel")
-
-
-def _exact(game: "Game", name: str) -> Callable | None:
-    own = _in_module_of(game, name)
-    if own is None and game.openings() is not None:
-        return getattr(import_module("sparring.games.tree"), name)
-    return own
-
-
-def _in_module_of(game: "Game", name: str) -> Callable | None:
-    """A function of the module that defines the game."""
-    modules = (sys.modules.get(kind.__module__) for kind in type(game).__mro__)
-    found = (getattr(module, name, None) for module in modules)
-    return next((function for function in found if function is not None), None)
-
-
 def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
     """The function that makes a game, and the variant it is called with, if it has any."""
     if interfaces.is_outside(name):
@@ -296,7 +260,13 @@ def _refusal(name: str) -> str:
     family, _, variant = name.partition(":")
     known = variants(family)
     if not known:
-        return f"{unknown('game', name, available())} One of your own is named file.py:function."
+        near = get_close_matches(name, available(), n=1, cutoff=0.5)
+        about = [] if near else [game for game in GAMES if name.lower() in common_line(game).lower()]
+        if about:
+            return f"Unknown game {name!r}. Did you mean {' or '.join(map(repr, about[:4]))}?"
+        return (
+            f"{unknown('game', name, available() if near else overview())} One of your own is named file.py:function."
+        )
     near = get_close_matches(variant, [game.partition(":")[2] for game in known], n=3, cutoff=0.5)
     if near:
         return f"Unknown game {name!r}. Did you mean {' or '.join(repr(f'{family}:{word}') for word in near)}?"

@@ -53,7 +53,7 @@ class OpponentsConfig:
     """The bots used, weakest first; empty: all of the game but random, in its order."""
 
     sampler: Sampler | Code = "uniform"
-    """How past selves and guests are drawn."""
+    """How past selves and guests are drawn; mine.py:rule draws by a function of your own."""
     late_sampler: Literal["", Sampler] | Code = ""
     """How they are drawn late in the run; empty: as before."""
     late_from: float = setting(0.5, least=0, most=1)

@@ -1,4 +1,4 @@
-"""Who is copied into the past, who leaves it, and who begins anew. Functions on a league's state."""
+"""Who is copied into the past, who leaves it, and who starts over. Functions on a league's state."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def evicted(state: LeagueState, player: Player) -> tuple[LeagueState, Event]:
 def put_back(
     rules: Rules, state: LeagueState, learner: int, iteration: int, number: float
 ) -> tuple[LeagueState, list[Event]]:
-    """A learner begins anew, if a number of [0, 1) falls below its chance; what is left of it draws a past main."""
+    """A learner starts over, if a number of [0, 1) falls below its chance; what is left of it draws a past main."""
     rule = rules.roles[learner].reset
     if number >= rule.chance:
         return state, []

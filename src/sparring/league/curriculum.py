@@ -13,7 +13,7 @@ from sparring.league.score import Score
 AT_LEVEL = 0.8
 """Share of the governed blocks that play the level itself; the others play the one below, lest it be forgotten."""
 WINDOW = 10
-"""A level is judged anew after this many times `level_games` games: a bad beginning must not count for ever."""
+"""A level is judged again after this many times `level_games` games: a bad beginning must not count for ever."""
 FULL_STRENGTH = "full strength"
 ENOUGH = 40
 """Second tries before they are judged; ten times as many without a verdict start a new count."""

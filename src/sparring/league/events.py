@@ -70,7 +70,7 @@ class Reset(Event):
     parent: Player | None = None
 
     def sentence(self) -> str:
-        return f"{self.name} begins anew" + (f" as {self.parent.name}." if self.parent else ".")
+        return f"{self.name} starts over" + (f" as {self.parent.name}." if self.parent else ".")
 
 
 @dataclass(frozen=True)

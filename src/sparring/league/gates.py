@@ -40,7 +40,7 @@ NO_GATE = GateConfig()
 class Verdict:
     promote: bool
     decided: bool
-    """The trial is over: not promoted means refused, and the candidate's games are counted anew."""
+    """The trial is over: not promoted means refused, and the candidate's games are counted again."""
     why: str
 
 

@@ -135,7 +135,7 @@ class League:
     # The past.
 
     def _keep_past(self, iteration: int, progress: float, steps: int) -> Outlook:
-        """Let those go who have played their last games, copy those who are due, then put those back who begin anew:
+        """Let those go who have played their last games, copy those who are due, then put those back who start over:
         the copy is of what was learned. All verdicts are of what was known before any of it; what the learners see
         after it is returned."""
         gone = self.state.pool.leaving and self.state.pool.leaving - playing(self.state.blocks)

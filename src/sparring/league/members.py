@@ -75,7 +75,7 @@ def described(state: LeagueState, player: Player, learner: int) -> Member:
 
 def live_ratings(rules: Rules, state: LeagueState) -> dict[str, float]:
     """Of every learner, above that of an anchor that does not learn: the first bot that it can meet, else the oldest
-    past player. By "LEARNER vs ANCHOR"; none where there is no anchor, nor of PSRO's oracles, who begin anew."""
+    past player. By "LEARNER vs ANCHOR"; none where there is no anchor, nor of PSRO's oracles, who start over."""
     if rules.meta is not None:
         return {}
     column, rating_M = state.book.roll.column, state.book.rating_M

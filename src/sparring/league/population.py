@@ -51,7 +51,7 @@ class PopulationConfig:
     pbt_factors: tuple[float, ...] = setting((0.8, 1.2), above=0)
     """A copy's coefficients are each multiplied by one of these, all equally likely."""
     pbt_resample: float = setting(0.25, least=0, most=1)
-    """Chance that a copy's coefficient is drawn anew from the first range instead."""
+    """Chance that a copy's coefficient is drawn again from the first range instead."""
     pbt_spread: float = setting(3.0, least=1, most=LIMIT)
     """First factors are drawn evenly on a log scale between 1/spread and spread; the first member has the run's own."""
     pbt_against: Literal["each_other", "bots"] = "each_other"

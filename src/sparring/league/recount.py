@@ -1,6 +1,6 @@
 """The book of a league counted again from the rows of a run's results, and where the league's own differs from it.
 
-A league keeps sums, since it decides anew in every iteration; the results keep all that was summed, and are the truth.
+A league keeps sums, since it decides again in every iteration; the results keep all that was summed, and are the truth.
 What a league forgot on purpose needs no second record. Who gets other weights begins with an empty row and column, so
 only games since then count. A past self or guest leaves when its last games have been read, and its number is never
 given again, so all its games are forgotten.

@@ -1,4 +1,4 @@
-"""What a learner is for, as data: whom it meets, when it is copied into the past, when it begins anew.
+"""What a learner is for, as data: whom it meets, when it is copied into the past, when it starts over.
 
 Mixtures of shares, main agents, exploiters and oracles are all roles; `league/roles.py` and `league/mixture.py` write
 them down. Who is drawn, copied or put back follows from a role and a book of results, in `draws` and `league`.
@@ -100,7 +100,7 @@ class ResetRule:
     """What becomes of a learner that was copied."""
 
     to: Literal["none", "origin", "past_main"] = "none"
-    """It goes on, begins anew, or begins with the weights of a past main."""
+    """It goes on, starts over, or begins with the weights of a past main."""
     chance: float = 1.0
 
 

@@ -53,15 +53,15 @@ class RolesConfig:
     beaten_above: float = setting(0.7, least=0, most=1)
     """Exploiters are done when their rate against everyone they are after is above this."""
     reset_share: float = setting(0.25, least=0, most=1)
-    """League exploiters: how likely one that is done begins anew; main exploiters always do."""
+    """League exploiters: how likely one that is done starts over; main exploiters always do."""
     reset_to: Literal["origin", "past_main"] = "origin"
-    """Exploiters begin anew as they once began, or with the weights of a past main, drawn at random."""
+    """Exploiters start over as they once began, or with the weights of a past main, drawn at random."""
     league_rule: Literal["pfsp_hard", "pfsp_capped"] = "pfsp_hard"
     """League exploiters: how past players are drawn."""
     judge: Judge = "rate"
     """What must pass these marks: the rate (AlphaStar; a few lucky games suffice), or an estimated bound of it."""
     oracles: int = setting(0, least=0, most=MANY)
-    """PSRO: learners that each respond to the meta-strategy over past players, join them and begin anew; 0: none."""
+    """PSRO: learners that each respond to the meta-strategy over past players, join them and start over; 0: none."""
     meta: MetaSolver = "nash"
     """PSRO: how the meta-strategy follows from games between past players."""
     meta_games: int = setting(1024, least=2)

@@ -73,7 +73,7 @@ class PPOConfig:
     time_limit: Literal["bootstrap", "end"] = "bootstrap"
     """What follows a game that a time limit cut: the value of its final observation, or nothing, as after an end."""
     advantage: Literal["gae", "vtrace"] = "gae"
-    """GAE, or V-trace: each epoch anew, weighted by how far the policy has moved since the rollout."""
+    """GAE, or V-trace: again in each epoch, weighted by how far the policy has moved since the rollout."""
     trace_clip: Schedule = setting(schedule(1.0), least=0)
     """V-trace: the largest weight of a step."""
     critic_target: Literal["gae", "monte_carlo"] = "gae"

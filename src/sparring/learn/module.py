@@ -142,11 +142,11 @@ def ended(learner: Learner, rollout: Rollout, losses: Any, key: Array) -> tuple[
     minibatches."""
     if learner.model.modules is None or learner.buffers is None:
         return learner, ()
-    modules, later, told = {}, {}, {name: x.mean() for name, x in losses.items()}
+    modules, later, found = {}, {}, {name: x.mean() for name, x in losses.items()}
     for name, module in learner.model.modules.items():
         with jax.named_scope(f"module.{name}.end"):
             own = stream(stream(key, "end"), name)
             modules[name], later[name] = module.end(learner.buffers[name], rollout, own)
-            told |= {f"{name}/{what}": x for what, x in modules[name].measures(later[name]).items()}
+            found |= {f"{name}/{what}": x for what, x in modules[name].measures(later[name]).items()}
     model = eqx.tree_at(lambda model: model.modules, learner.model, modules)
-    return learner._replace(model=model, buffers=later), told
+    return learner._replace(model=model, buffers=later), found

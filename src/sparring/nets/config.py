@@ -23,7 +23,8 @@ class NetConfig:
     activation: Activation = "tanh"
     """Non-linearity of the hidden layers and convolutions; the residual blocks of simba always use relu."""
     body: Literal["mlp", "simba"] | Code = "mlp"
-    """Plain layers, or SimBa: a layer, then a residual block for each further entry of hidden, all entries equal."""
+    """Plain layers, or SimBa: a layer, then a residual block for each further entry of hidden, all entries equal; or
+    mine.py:body, a network of your own."""
     layer_norm: bool = False
     """Layer norms as in MAPPO's reference: on the input, after each layer of an mlp, after the recurrent cell."""
     convolutions: tuple[int, ...] = setting((), least=1, most=LARGEST)

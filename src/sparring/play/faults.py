@@ -1,5 +1,5 @@
 """Worlds that have gone wrong: numbers that are none, games that do not end. What they did then is left out of
-training, and they begin anew; their game counts for nothing.
+training, and they start over; their game counts for nothing.
 
 Elsewhere one such world would spoil every sum, such as the deviation that scales all advantages, and stay as it is for
 good, since a state of NaN never ends. Letters as in ARCHITECTURE.md.

@@ -142,7 +142,7 @@ class Games(NamedTuple):
     replayed_TBW: Array | None = None
     film: Film | None = None
     fault_TBW: Array | None = None
-    """Where a world went wrong and begins anew: its game counts for nothing."""
+    """Where a world went wrong and starts over: its game counts for nothing."""
     faults: Faults | None = None
     count_TBWSJ: Array | tuple = ()
 

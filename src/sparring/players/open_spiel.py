@@ -12,7 +12,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from sparring.core.errors import ConfigError, GameError
-from sparring.games import registry
+from sparring.games import answers, registry
 from sparring.players.named import entrant, game_of, no_player
 
 CHUNK = 1 << 16
@@ -41,7 +41,7 @@ def open_spiel_player(
     if named is None:
         raise no_player(text)
     game = registry.configured(*named)
-    read = registry.open_spiel_rows_of(game)
+    read = answers.open_spiel_rows_of(game)
     if read is None:
         raise GameError(f"{named[0]} is no game of OpenSpiel's here: its module has no from_open_spiel().")
     found = entrant(text, game, named[0])

@@ -66,8 +66,10 @@ def demo() -> RunConfig:
     """A dogfight by self-play in three minutes on two cores: from chance to beating the lower half of the bots.
 
     `pursuit` and the price of time (`survival` below 0) make learners fight: with potentials alone they learned to part
-    and to wait for the end. `blunder` takes away the gain of crashing before one is shot. Small blocks let all bots be
-    met in every iteration. Stages end by steps: with few worlds, marks on `cause/gun` are passed by luck.
+    and to wait for the end. `blunder` takes away the gain of crashing before one is shot. Half of the games are against
+    bots, all of the lower half of the ladder: with less, some seeds never learn to finish those that turn. Small blocks
+    let all bots be met in every iteration. Stages end by steps: with few worlds, marks on `cause/gun` are passed by
+    luck.
     """
     return RunConfig(
         game="dogfight",
@@ -76,8 +78,8 @@ def demo() -> RunConfig:
         stages=guns_until("steps", 2e6, 4e6, 6.5e6, 9e6, 11.5e6),
         play=PlayConfig(worlds=256, steps=64, blocks=32),
         opponents=OpponentsConfig(
-            current=Schedule.parse(0.5), shadow=Schedule.parse(0.1), history=Schedule.parse(0.1),
-            bots=Schedule.parse(0.3), ladder=("straight", "novice", "lag", "patient", "pure"),
+            current=Schedule.parse(0.3), shadow=Schedule.parse(0.05), history=Schedule.parse(0.15),
+            bots=Schedule.parse(0.5), ladder=("straight", "novice", "lag", "patient", "eager", "pure"),
             bot_sampler="pfsp_hard", shrink=2.0,
         ),
         net=NetConfig(hidden=(64, 64), initial_std=0.5),
@@ -85,7 +87,7 @@ def demo() -> RunConfig:
             epochs=3, learning_rate=Schedule.parse("3e-3 -> 3e-4"), entropy=Schedule.parse(0.002),
             discount=Schedule.parse(0.995), shadow_half_life=Schedule.parse(30),
         ),
-        evaluation=EvalConfig(eval_games=48, eval_first=True),
+        evaluation=EvalConfig(eval_games=48, eval_times=2),
     )  # fmt: skip
 
 
@@ -100,6 +102,7 @@ def dogfight() -> RunConfig:
         play=PlayConfig(worlds=512, steps=64, blocks=64),
         opponents=replace(base.opponents, ladder=(), bot_floor=0.01),
         ppo=replace(base.ppo, learning_rate=Schedule.parse("2e-3 -> 1e-4"), minibatches=8),
+        evaluation=replace(base.evaluation, eval_times=10),
     )
 
 

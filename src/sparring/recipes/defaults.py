@@ -13,6 +13,7 @@ from sparring.setup.config import RunConfig
 
 PRESET = "self_play"
 """Among the settings that suit a game: who opposes, by the name of a preset."""
+OF_PRESETS = frozenset(one.name for one in fields(self_play.SelfPlay))
 
 
 def default_config(game: str, *, options: tuple[str, ...] = (), **settings: Any) -> RunConfig:
@@ -27,16 +28,17 @@ def default_config(game: str, *, options: tuple[str, ...] = (), **settings: Any)
     return with_settings(config, settings, where="default_config")
 
 
-def suited(config: RunConfig, spec: GameSpec) -> RunConfig:
-    """The config with all that suits the game but its preset of self-play, which depends on the rest."""
-    settings = {name: value for name, value in spec.suits if name != PRESET}
+def suited(config: RunConfig, spec: GameSpec, *, corrected: bool = False) -> RunConfig:
+    """The config with all that suits the game but its preset of self-play, which depends on the rest, and the numbers
+    by which the game corrects that preset: without it they would mean nothing."""
+    settings = {name: value for name, value in spec.suits if name != PRESET and (corrected or name not in OF_PRESETS)}
     return with_settings(config, settings, where=f"what suits {config.game}")
 
 
 def opposed(config: RunConfig, spec: GameSpec, name: str) -> RunConfig:
     """The config with the opponents of a preset; where it is the game's own, the game may correct its numbers."""
     config = self_play.apply(config, name)
-    return suited(config, spec) if name == dict(spec.suits).get(PRESET) else config
+    return suited(config, spec, corrected=True) if name == dict(spec.suits).get(PRESET) else config
 
 
 def preset_for(spec: GameSpec, config: RunConfig) -> str:

@@ -231,7 +231,7 @@ def openai_five(config: RunConfig) -> SelfPlay:
 
     Popular belief has a slow average or a population here; the paper has neither. PFSP is AlphaStar's. A past self
     joins every 10 iterations, with the best score so far: snapshot_every is ten times the steps of an iteration, so set
-    it anew with worlds or steps. The source keeps all of them; ours 100, spread out in age. Our shadow plays no game.
+    it again with worlds or steps. The source keeps all of them; ours 100, spread out in age. Our shadow plays no game.
     """
     opponents = OpponentsConfig(current=schedule(0.8), history=schedule(0.2), sampler="quality", quality_rate=0.01)
     found = pace(config, opponents)
@@ -291,7 +291,7 @@ def psro(_: RunConfig) -> SelfPlay:
     Ten of them, the first untrained; `--role-steps` makes them more and shorter, `--meta uniform` is fictitious play by
     whole policies. The result is the mixture of past players, not the newest oracle, which answers it and is easy to
     beat; so there is no shadow to deploy. Plain PSRO need not come nearer with every oracle: exploitability can rise
-    from one to the next. The paper's oracles begin anew from scratch, as here; its DCH, several levels at once, is not
+    from one to the next. The paper's oracles start over from scratch, as here; its DCH, several levels at once, is not
     here, and `--oracles 2` makes two responses to one mixture.
     """
     return SelfPlay(pool=PoolConfig(pool_size=64), roles=RolesConfig(oracles=1))

@@ -24,6 +24,7 @@ from sparring.evaluation.regimes import (
     Comparison,
 )
 from sparring.reports.standings import cyclic_text
+from sparring.reports.tables import NAMES
 from sparring.statistics.intervals import Interval, mean_interval
 from sparring.statistics.sequential import welch
 
@@ -139,10 +140,10 @@ def judgement(comparison: Comparison) -> list[str]:
     undecided = said.pop("", [])
     lines = [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}." for what, names in said.items()]
     if undecided:
-        lines.append(f"{listed(undecided)} cannot be told apart from {yardstick} here by {comparison.seeds} seeds.")
+        lines.append(f"{comparison.seeds} seeds show no sure difference between {yardstick} and {listed(undecided)}.")
     nowhere = [name for name, own in by_measure.items() if "better" not in own.values() and "worse" not in own.values()]
     if nowhere and said:
-        lines.append(f"In {listed(nowhere)} nobody can be told apart from {yardstick}.")
+        lines.append(f"By {listed(nowhere)}, no regime differs from {yardstick} by more than chance may explain.")
     return lines
 
 
@@ -152,7 +153,7 @@ def listed(names: Sequence[str]) -> str:
 
 def equal_time_table(comparison: Comparison) -> Table:
     columns = [measure for measure in measures(comparison) if measure.name.endswith(EQUAL_TIME)]
-    table = Table(Column("candidate", no_wrap=True), box=None, min_width=60, title="At equal time")
+    table = Table(Column("candidate", overflow=NAMES), box=None, min_width=60, title="At equal time")
     for measure in columns:
         table.add_column(measure.name.removesuffix(EQUAL_TIME), justify="right")
     for one in comparison.candidates:
@@ -164,11 +165,11 @@ def equal_time_table(comparison: Comparison) -> Table:
 def strength_table(comparison: Comparison) -> Table:
     columns = [measure for measure in measures(comparison) if not measure.name.endswith(EQUAL_TIME)]
     title = f"Regimes on {comparison.game}, {seeds_text(comparison.seeds)}"
-    table = Table(Column("candidate", no_wrap=True), box=None, min_width=60, title=title)
+    table = Table(Column("candidate", overflow=NAMES), box=None, min_width=60, title=title)
     for measure in columns:
         table.add_column(measure.name, justify="right")
     if comparison.games:
-        table.add_column("against")
+        table.add_column("against", overflow=NAMES)
     for one in comparison.candidates:
         cells = [interval_text(interval_of(one, measure, comparison), measure.digits) for measure in columns]
         cells += [Counter(one.worst).most_common(1)[0][0] if one.worst else ""] * bool(comparison.games)
@@ -177,7 +178,7 @@ def strength_table(comparison: Comparison) -> Table:
 
 
 def cost_table(comparison: Comparison) -> Table:
-    table = Table("regime", box=None, title="What it cost, all seeds together", min_width=40)
+    table = Table(Column("regime", overflow=NAMES), box=None, title="What it cost, all seeds together", min_width=40)
     for column in ("seconds", "first iteration", "steps/s", "peak MiB"):
         table.add_column(column, justify="right", no_wrap=True)
     for regime, cost in comparison.costs.items():

@@ -6,11 +6,11 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from sparring.ratings.conventions import Conventions
-from sparring.reports.tables import spread_text
+from sparring.reports.tables import NAMES, spread_text
 from sparring.statistics.intervals import Interval
 
 WIDEST_MATRIX, WIDEST_WITH_INTERVALS = 10, 5
@@ -22,10 +22,12 @@ MOST_NUMBERS = 12
 def earnings_table(found: Conventions) -> Table:
     """A row for each player: what it earns with itself and with others, and what others earn with it."""
     cross, groups = found.cross, found.groups
-    table = Table("", "player", box=None, title=f"Cross-play of {len(cross.names)}: {cross.games:,} games")
+    table = Table(
+        "", Column("player", overflow=NAMES), box=None, title=f"Cross-play of {len(cross.names)}: {cross.games:,} games"
+    )
     for column in ("with itself", "with others", "others earn", "least"):
         table.add_column(column, justify="right")
-    table.add_column("with")
+    table.add_column("with", overflow=NAMES)
     if groups is not None:
         table.add_column("convention", justify="right")
     for place, i in enumerate(found.order, start=1):
@@ -49,7 +51,7 @@ def hardest(found: Conventions, row: int) -> tuple[float, str]:
 def returns_table(found: Conventions) -> Table:
     """What row itself earns with column, in the order of the other table."""
     cross, order = found.cross, found.order
-    table = Table("", box=None, min_width=30, title="Return of row with column")
+    table = Table(Column("", overflow=NAMES), box=None, min_width=30, title="Return of row with column")
     for place in range(len(order)):
         table.add_column(f"{place + 1}", justify="right")
     for place, i in enumerate(order, start=1):
@@ -60,7 +62,7 @@ def returns_table(found: Conventions) -> Table:
 
 
 def conventions_table(found: Conventions) -> Table:
-    table = Table("", "players", box=None, min_width=30, title="Conventions")
+    table = Table("", Column("players", overflow=NAMES), box=None, min_width=30, title="Conventions")
     for column in ("inside", "across"):
         table.add_column(column, justify="right")
     for number, group in enumerate(found.groups or (), start=1):

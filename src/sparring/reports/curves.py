@@ -18,13 +18,19 @@ from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
 from sparring.statistics.intervals import mean_interval
 
 MOST_POINTS = 400
+SMOOTHED = 25
+"""Points from which on a curve is drawn smooth over its own pale self, by means over a tenth of it."""
 MOST_LINES = 10
 """As many as there are colours."""
 HEALTH = {
     "entropy": "entropy of the policy, nats",
-    "explained_variance": "critic: explained variance (1 = perfect)",
     "approx_kl": "KL of an update, nats",
+    "advantage_std": "spread of the advantages",
+    "explained_variance": "critic: explained variance (1 = perfect)",
+    "value_loss": "critic: value loss",
 }
+MET, GRADIENT = "met", "grad_norm"
+"""In the last place: whom the learner played, or where that is always itself the norm of the gradient."""
 
 KINDS = {
     "self": "itself",
@@ -69,31 +75,79 @@ def curve(lines: Lines, keys: Sequence[str]) -> Curve | None:
     return Curve(*np.asarray(points, float).T)
 
 
-def draw_curves(lines: Lines, manifest: Mapping[str, Any]) -> bytes:
-    """A PNG: what training games brought and what evaluation showed above, whether learning is healthy below."""
+def draw_curves(lines: Lines, manifest: Mapping[str, Any], timing: Lines = ()) -> bytes:
+    """A PNG: what training games brought and what evaluation showed above, whether learning is healthy and whom the
+    learner played below. With `timing` minutes stand above the first row."""
     training = [line for line in lines if line["kind"] == "train"]
     evaluated = [line for line in lines if line["kind"] == "eval"]
     last = max((line["steps"] for line in (*training, *evaluated)), default=1)
     above = ["training", *["seats"] * shows_seats(training, manifest), "evaluation"]
-    layout: list[Any] = [[name for name in row for _ in range(6 // len(row))] for row in (above, list(HEALTH))]
-    figure, axes = plt.subplot_mosaic(layout, figsize=(13, 8), height_ratios=[3, 2], layout="constrained")
+    lowest = MET if kinds_met(training) else GRADIENT
+    below = [*HEALTH, lowest]
+    rows = (above, below[:3], below[3:])
+    layout: list[Any] = [[name for name in row for _ in range(6 // len(row))] for row in rows]
+    figure, axes = plt.subplot_mosaic(layout, figsize=(13, 10.5), height_ratios=[3, 2, 2], layout="constrained")
     draw_training(axes["training"], training, manifest)
     if "seats" in axes:
         draw_seats(axes["seats"], training, manifest)
     draw_evaluation(axes["evaluation"], evaluated, manifest)
-    for name, title in HEALTH.items():
-        draw_health(axes[name], name, title, training, manifest)
+    for name, title in {**HEALTH, GRADIENT: "norm of the gradient"}.items():
+        if name in axes:
+            draw_health(axes[name], name, title, training, manifest)
+    if MET in axes:
+        draw_met(axes[MET], training)
     for axis in axes.values():
         axis.set_xlabel("steps of a seed" if manifest["seeds"] > 1 else "steps")
         axis.set_xlim(0, last * 1.02)
         axis.xaxis.set_major_formatter(EngFormatter())
         axis.grid(alpha=0.25)
+    for name in above:
+        add_clock(axes[name], timing, manifest.get("steps_per_iteration", 1))
     seeds = f", {manifest['seeds']} seeds: mean and its 95 % interval" if manifest["seeds"] > 1 else ""
     figure.suptitle(f"{manifest['game']}, {EngFormatter(places=1)(last)} steps{seeds}")
     picture = BytesIO()
     figure.savefig(picture, dpi=110, format="png")
     plt.close(figure)
     return picture.getvalue()
+
+
+def add_clock(axis: Axes, timing: Lines, steps_per_iteration: int) -> None:
+    """Time above the picture, without that of compiling, which is most of the first iteration."""
+    steps = np.asarray([0, *((line["iteration"] + 1) * steps_per_iteration for line in timing)], float)
+    seconds = np.asarray([line["seconds"] for line in timing], float)
+    if len(seconds) < 2 or (np.diff(steps) <= 0).any() or (seconds <= 0).any():
+        return
+    seconds[0] = np.median(seconds)
+    unit, words = (60.0, "minutes") if seconds.sum() >= 120 else (1.0, "seconds")
+    spent = np.concatenate([[0.0], np.cumsum(seconds)]) / unit
+    pace = spent[-1] / steps[-1]  # beyond the ends the axis goes on at the mean pace
+
+    def clock(at: Any) -> Any:
+        return np.interp(at, steps, spent) + pace * (np.maximum(at - steps[-1], 0) + np.minimum(at, 0))
+
+    def back(at: Any) -> Any:
+        return np.interp(at, spent, steps) + (np.maximum(at - spent[-1], 0) + np.minimum(at, 0)) / pace
+
+    axis.secondary_xaxis("top", functions=(clock, back)).set_xlabel(f"{words} of training", fontsize=8)
+
+
+def kinds_met(lines: Lines) -> list[str]:
+    """Kinds of opponents that were counted; none where the learner only meets itself."""
+    there = {key for line in lines for key in line}
+    return [kind for kind in KINDS if f"games/{kind}" in there]
+
+
+def draw_met(axis: Axes, lines: Lines) -> None:
+    """Which share of the games was against whom."""
+    axis.set_title("whom the learner played, share of games", fontsize=10)
+    kinds = kinds_met(lines)
+    filled = [{**dict.fromkeys((f"games/{kind}" for kind in kinds), 0), **line} for line in lines]
+    games = [found for kind in kinds if (found := curve(filled, [f"games/{kind}"])) is not None]
+    count = np.asarray([smooth(found.mean) for found in games])
+    share = count / np.maximum(count.sum(axis=0), 1e-9)
+    axis.stackplot(games[0].steps, share, labels=[KINDS[kind] for kind in kinds], alpha=0.8)
+    axis.set_ylim(0, 1)
+    legend(axis)
 
 
 def shows_seats(lines: Lines, manifest: Mapping[str, Any]) -> bool:
@@ -111,11 +165,11 @@ def draw_training(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None
     met = sorted(key for key in keys if key.startswith("points/"))
     earned = sorted(key for key in keys if key.startswith("earned/"))
     if met or earned:
-        won = "points in a game (1 = all won)" if manifest["score"] == "outcome" else "games won, however much in them"
-        axis.set_ylabel(won if met else "return of the learner's seat in a game")
+        shown = earned or met  # where both are known the game is judged by what is earned
+        axis.set_ylabel("return of the learner's seat in a game" if earned else "points in a game (1 = all won)")
         if met:
-            axis.axhline(0.5, color="0.6", linewidth=1)
-        for key in (met or earned)[:MOST_LINES]:
+            axis.axhline(0.0 if earned else 0.5, color="0.6", linewidth=1)
+        for key in shown[:MOST_LINES]:
             kind, _, learner = key.partition("/")[2].partition("/")
             plot(axis, curve(lines, [key]), f"{learner} {'against' if met else 'with'} {KINDS.get(kind, kind)}".strip())
         legend(axis)
@@ -147,6 +201,11 @@ def draw_evaluation(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> No
         plot(axis, curve(lines, ["exploitability"]), LEARNED, marker="o")
         for team in (SHADOW, MIXTURE):
             plot(axis, curve(lines, [f"exploitability/{team}"]), team, marker="o")
+        bots = {key.partition("/")[2]: value for key, value in lines[-1].items() if key.startswith("exploitability/")}
+        bots = {bot: value for bot, value in bots.items() if bot not in (SHADOW, MIXTURE)}
+        if bots:
+            best = min(bots, key=lambda bot: bots[bot])
+            axis.axhline(bots[best], linestyle="--", color="0.4", linewidth=1, label=f"best bot: {best}")
         axis.set_ylim(bottom=0)
         legend(axis)
         return
@@ -212,11 +271,27 @@ def draw_health(axis: Axes, name: str, title: str, lines: Lines, manifest: Mappi
 
 
 def plot(axis: Axes, line: Curve | None, label: str, *, marker: str = "", color: str | None = None) -> None:
+    """The curve, smooth where it has many points, over its pale self; with its interval over seeds."""
     if line is None:
         return
-    (drawn,) = axis.plot(line.steps, line.mean, label=label, marker=marker, markersize=4, linewidth=1.4, color=color)
-    if np.isfinite(line.low).any():
-        axis.fill_between(line.steps, line.low, line.high, color=drawn.get_color(), alpha=0.2, linewidth=0)
+    many = len(line.steps) >= SMOOTHED and not marker
+    middle, low, high = (smooth(x) if many else x for x in (line.mean, line.low, line.high))
+    (drawn,) = axis.plot(line.steps, middle, label=label, marker=marker, markersize=4, linewidth=1.6, color=color)
+    if many:
+        axis.plot(line.steps, line.mean, linewidth=0.8, color=drawn.get_color(), alpha=0.25, zorder=1)
+    if np.isfinite(low).any():
+        axis.fill_between(line.steps, low, high, color=drawn.get_color(), alpha=0.2, linewidth=0)
+
+
+def smooth(values: np.ndarray) -> np.ndarray:
+    """The mean over a tenth of the curve about each point, over what there is of it."""
+    reach = len(values) // 20
+    if len(values) < SMOOTHED or not reach:
+        return values
+    known = np.isfinite(values)
+    window = np.ones(2 * reach + 1)
+    total, count = (np.convolve(x, window, mode="same") for x in (np.where(known, values, 0.0), known.astype(float)))
+    return np.where(count > 0, total / np.maximum(count, 1.0), np.nan)
 
 
 def legend(axis: Axes) -> None:

@@ -1,14 +1,15 @@
-"""The report of a run: one HTML file that needs nothing else, and the picture in it as a file of its own."""
+"""The report of a run: one HTML file that needs nothing else but replays that it links, and its picture as a file."""
 
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from sparring.core.errors import RunError
-from sparring.evaluation.scoring import SideScore
-from sparring.evaluation.stored import deployed, last_scores
+from sparring.evaluation.scoring import UNTRAINED, SideScore
+from sparring.evaluation.stored import deployed, last_scores, scores_at, verdict_of
 from sparring.reports.curves import draw_curves
 from sparring.reports.exploits import kept_rows
 from sparring.reports.tables import full_rows, legend, summary_rows
@@ -21,6 +22,8 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 2rem aut
 table { border-collapse: collapse; margin: 1rem 0 } td, th { padding: .25rem .8rem; text-align: left }
 tr:nth-child(even) { background: #f4f6f8 } th { border-bottom: 2px solid #888 } img { max-width: 100% }
 pre { background: #f4f6f8; padding: 1rem; overflow: auto } .note { color: #666 }
+dl { border-left: 4px solid #1d62d1; background: #f4f8ff; padding: .6rem 1rem } dt { font-weight: 600 }
+dd { margin: 0 0 .4rem 0 }
 """
 FORMAT = ("format", "format_version")
 """Facts that only the store needs."""
@@ -36,7 +39,7 @@ def write_report(run: RunDir) -> ReportFiles:
     manifest, lines = run.read_manifest(), run.metrics()
     files = ReportFiles(run.report_path, run.path / "curves.png")
     scores = last_scores(read_results(run.results_path), manifest)
-    picture = draw_curves(lines, manifest)
+    picture = draw_curves(lines, manifest, run.timing())
     text = page(run, manifest, lines, picture, scores)
     for path, data in ((files.curves, picture), (files.page, text.encode())):
         try:
@@ -60,15 +63,31 @@ def page(
 <body><h1>{title}</h1>
 <p>{done:,} iterations of {manifest["steps_per_iteration"]:,} steps, {seeds},
 learners: {escape(", ".join(manifest["learners"]))}.</p>
+{conclusion(run)}
 <img alt="curves of training, evaluation and health" src="data:image/png;base64,{b64encode(picture).decode()}">
 <h2>Evaluation</h2>
 {evaluation(run, manifest, scores)}
 {weaknesses(run)}
 {told(lines)}
-<h2>Made with</h2>{table(["fact", "value"], fact_rows(manifest))}
-<h2>Settings</h2><pre>{escape(run.config_path.read_text(encoding="utf-8", errors="replace"))}</pre>
+{replays(run, manifest)}
+<details><summary>All settings (config.toml)</summary>
+<pre>{escape(run.config_path.read_text(encoding="utf-8", errors="replace"))}</pre></details>
+<details><summary>The machine and the versions it was made with</summary>
+{table(["fact", "value"], fact_rows(manifest))}</details>
 </body></html>
 """
+
+
+def conclusion(run: RunDir) -> str:
+    """What was learned, how sure that is, and what to do next."""
+    said = verdict_of(run)
+    command = f" <code>{escape(said.command)}</code>" if said.command else ""
+    rows = {
+        "What was learned": escape(said.learned),
+        "How sure that is": escape(said.sure),
+        "What to do next": escape(said.next) + command,
+    }
+    return f"<dl>{''.join(f'<dt>{word}</dt><dd>{text}</dd>' for word, text in rows.items())}</dl>"
 
 
 def evaluation(run: RunDir, manifest: dict[str, Any], scores: list[SideScore]) -> str:
@@ -76,9 +95,12 @@ def evaluation(run: RunDir, manifest: dict[str, Any], scores: list[SideScore]) -
         command = escape(f"sparring eval {run.path}")
         return f"<p>None yet: the run was stopped before its first evaluation, or has none. <code>{command}</code></p>"
     command = escape(f"sparring eval {run.path} --games 1000")
-    return f"""<p class="note">Complete games apart from training, {escape(legend(scores, manifest))} The best bot
-is the one that did best in the learner's place. More games: <code>{command}</code></p>
-{table(*summary_rows(scores, manifest))}
+    before = scores_at(read_results(run.results_path, "eval"), UNTRAINED, manifest)
+    header, rows = summary_rows(scores, manifest, before)
+    best = " The best bot is the one that did best in the learner's place." * any("bot" in name for name in header)
+    return f"""<p class="note">Complete games apart from training, {escape(legend(scores, manifest))}{best}
+More games: <code>{command}</code></p>
+{table(header, rows)}
 <details><summary>All line-ups, the bots alone among them</summary>{table(*full_rows(scores, manifest))}</details>"""
 
 
@@ -89,6 +111,20 @@ def weaknesses(run: RunDir) -> str:
     found = f"""<h2>What can be won of it</h2><p class="note">Exploitability, in units of return: exact, or (≥) at least
 what trained responses won in games that did not choose them.</p>{table(*kept_rows(lines))}"""
     return said * verdict.chosen + found * bool(lines)
+
+
+def replays(run: RunDir, manifest: dict[str, Any]) -> str:
+    """The games that were drawn, or how to draw one."""
+    if not manifest.get("watchable"):
+        return ""
+    found = sorted((run.path / "replays").glob("*.gif"))
+    links = "".join(
+        f'<p><a href="replays/{quote(one.name)}">{escape(one.name)}</a><br>'
+        f'<img alt="a game" loading="lazy" src="replays/{quote(one.name)}"></p>'
+        for one in found
+    )
+    command = f"<p>{'Another' if found else 'Draw a'} game: <code>{escape(f'sparring replay {run.path}')}</code></p>"
+    return f"<h2>To watch</h2>{links}{command}"
 
 
 def told(lines: Sequence[dict[str, Any]]) -> str:

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from sparring.evaluation.scoring import SideScore
@@ -15,7 +15,7 @@ from sparring.ratings.cycles import Noise
 from sparring.ratings.diversity import Diversity
 from sparring.ratings.payoff import Payoff
 from sparring.ratings.summary import Summary
-from sparring.reports.tables import interval_text, spread_text
+from sparring.reports.tables import NAMES, interval_text, spread_text
 
 WIDEST_MATRIX = 10
 """Most players whose win rates are printed as a matrix."""
@@ -28,10 +28,15 @@ def ranking(summary: Summary) -> list[int]:
 
 
 def standings_table(payoff: Payoff, summary: Summary) -> Table:
-    table = Table("", "player", box=None, title=f"Tournament of {len(payoff.names)}: {total_games(payoff):,} games")
+    table = Table(
+        "",
+        Column("player", overflow=NAMES),
+        box=None,
+        title=f"Tournament of {len(payoff.names)}: {total_games(payoff):,} games",
+    )
     for column in ("rating", "Nash", "worst"):
         table.add_column(column, justify="right")
-    table.add_column("against")
+    table.add_column("against", overflow=NAMES)
     for place, i in enumerate(ranking(summary), start=1):
         worst = summary.worst[i]
         weakness = ("", "") if worst is None else (interval_text(worst[1]), worst[0])
@@ -44,7 +49,7 @@ def standings_table(payoff: Payoff, summary: Summary) -> Table:
 def matrix_table(payoff: Payoff, summary: Summary) -> Table:
     """Win rates of row against column, in the order of the ranking."""
     order = ranking(summary)
-    table = Table("", box=None, min_width=30, title="Points of row against column")
+    table = Table(Column("", overflow=NAMES), box=None, min_width=30, title="Points of row against column")
     for place in range(len(order)):
         table.add_column(f"{place + 1}", justify="right")
     for place, i in enumerate(order, start=1):
@@ -185,7 +190,9 @@ def against_table(scores: Sequence[SideScore], title: str) -> Table:
     """A run's learner against named opponents, from the learner's view."""
     won = any(score.points is not None for score in scores)
     sides = len({score.side for score in scores}) > 1
-    table = Table("against", title=title, caption="With 95 % intervals.", caption_justify="left")
+    table = Table(
+        Column("against", overflow=NAMES), title=title, caption="With 95 % intervals.", caption_justify="left"
+    )
     for column in ["side"] * sides + ["games"] + ["won", "drawn", "lost", "points"] * won + ["return"]:
         table.add_column(column, justify="right")
     for score in scores:

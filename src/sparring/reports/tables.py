@@ -22,28 +22,35 @@ LEFT = (
     "best bot, return",
     "a bot in its place, return",
 )
+NAMES = "fold"
+"""How tables treat names that are too long for them: cut, two players could look alike."""
 Rows = tuple[list[str], list[list[str]]]
 """Header and rows of cells."""
 
 
 def ladder_rows(scores: Sequence[SideScore], before: Sequence[SideScore] = ()) -> Rows:
-    """Where sides are alike and games are won or lost: one row for each opponent, both sides together."""
-    pairs = merged(scores)
+    """Where sides are alike and one gains what the other loses: one row for each opponent, both sides together."""
+    pairs, won = merged(scores), has_points(scores)
     first = {score.opponents: score for score in merged(before) if score.team == LEARNED}
     shadow = {score.opponents: score for score in pairs if score.team == SHADOW}
-    header = ["against", *["untrained"] * bool(first), "won/drawn/lost", "points", *["shadow"] * bool(shadow)]
-    header += ["ended by"] * any(score.causes for score in pairs)
+    header = ["against", *["untrained"] * bool(first), *(["won/drawn/lost", "points"] if won else ["return"])]
+    header += ["shadow"] * bool(shadow) + ["ended by"] * any(score.causes for score in pairs)
     rows = []
     for score in (score for score in pairs if score.team == LEARNED and score.opponents not in (SHADOW, LEARNED)):
         old, slow = first.get(score.opponents), shadow.get(score.opponents)
-        row = [score.opponents, *[mean_text(old)] * bool(first), f"{score.wins}/{score.draws}/{score.losses}"]
-        row += [interval_text(score.points) if score.points else "", *[mean_text(slow)] * bool(shadow)]
+        row = [score.opponents, *[mean_text(old)] * bool(first)]
+        row += [f"{score.wins}/{score.draws}/{score.losses}"] * won + [judged(score), *[mean_text(slow)] * bool(shadow)]
         rows.append([*row, causes_text(score)][: len(header)])
     return header, rows
 
 
+def is_ladder(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> bool:
+    """Whether opponents are all that a table needs to tell apart."""
+    return bool(manifest.get("alike")) and (has_points(scores) or bool(manifest.get("zero_sum")))
+
+
 def mean_text(score: SideScore | None) -> str:
-    return f"{score.points.mean:.2f}" if score and score.points else ""
+    return f"{measure(score):.2f}" if score else ""
 
 
 def causes_text(score: SideScore) -> str:
@@ -60,7 +67,7 @@ def counts_text(score: SideScore) -> str:
 def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], before: Sequence[SideScore] = ()) -> Rows:
     """One row for each side that learned and each opponent, beside the bot that did best in the learner's place. Of
     several opponents those that are of one kind: the full table has the rest."""
-    if manifest.get("alike") and has_points(scores):
+    if is_ladder(scores, manifest):
         return ladder_rows(scores, before)
     many_alike = manifest.get("many_alike")
     scores = folded(scores) if many_alike else scores
@@ -153,7 +160,7 @@ def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any], before
     header, rows = summary_rows(scores, manifest, before)
     table = Table(title=f"Learned on {manifest['game']}", caption=legend(scores, manifest), caption_justify="left")
     for name in header:
-        table.add_column(name, justify="left" if name in LEFT else "right", no_wrap=name in ("against", "points"))
+        table.add_column(name, justify="left" if name in LEFT else "right", no_wrap=name == "points", overflow=NAMES)
     for row in rows:
         table.add_row(*row)
     return table
@@ -161,9 +168,10 @@ def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any], before
 
 def legend(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> str:
     """What the numbers of a table of scores are."""
-    if manifest.get("alike") and has_points(scores):
+    if is_ladder(scores, manifest):
         games = max((score.games for score in merged(scores) if score.opponents != LEARNED), default=0)
-        return f"{games} games each, both sides alike. Points: share won, a draw one half, with 95 % intervals."
+        what = "Points: share won, a draw one half," if has_points(scores) else "Return: what is won in a game,"
+        return f"{games} games each, both sides alike. {what} with 95 % intervals."
     games = max((score.games for score in scores), default=0)
     over = f"{manifest['seeds']} seeds" if manifest["seeds"] > 1 else "games"
     points = "; points: share won, a draw one half" if has_points(scores) else ""

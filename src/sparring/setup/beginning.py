@@ -38,7 +38,7 @@ class Beginning:
     defeats: int
     """Defeats that are kept to be tried again."""
     anew: bool
-    """Some learners will begin anew from where they are now."""
+    """Some learners will start over from where they are now."""
 
     @classmethod
     def of(cls, built: Built) -> "Beginning":
@@ -83,7 +83,7 @@ def begin_runs(
 
 
 def with_origin(beginning: Beginning, state: TrainState) -> TrainState:
-    """The state that also remembers how its learners are now, where some will begin anew from there."""
+    """The state that also remembers how its learners are now, where some will start over from there."""
     return state._replace(origin=jax.tree.map(jnp.copy, state.learners)) if beginning.anew else state
 
 

@@ -32,6 +32,7 @@ from sparring.play.scripted import Scripted, bot_names
 from sparring.play.seating import Seating
 from sparring.setup.checks import check, check_learning, nearest_divisor
 from sparring.setup.config import RunConfig, has_bots, weakens
+from sparring.setup.evaluations import with_evaluations
 from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
 from sparring.setup.own_code import with_own_parts
@@ -137,6 +138,7 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
         game = registry.configured(config.game, config.options)
     game, config = with_own_parts(game, config), staffed(config)
     check(config, game.spec)
+    config = with_evaluations(game, config)
     if (leases := leases_in(game)) is not None:
         leases.staff(worker_count(config), config.workers.worker_timeout)
     if trains:

@@ -60,7 +60,10 @@ def check_learning(ppo: PPOConfig, net: NetConfig) -> None:
         raise ConfigError(f"shadow_half_life must be above 0 all the time, found {ppo.shadow_half_life}.")
     for name in ("anchor", "anchor_price"):
         if ppo.on(name) and not ppo.has_shadow:
-            raise ConfigError(f"{name} holds the policy near its shadow, and there is none. Set shadow_half_life.")
+            raise ConfigError(
+                f"{name} holds the policy near its shadow, and this run keeps no shadow. Add --shadow-half-life 30, or "
+                f"set {name} to 0."
+            )
     if ppo.kl_min.start > ppo.kl_max.start or ppo.kl_min.end > ppo.kl_max.end:
         raise ConfigError(f"kl_min must not exceed kl_max, found {ppo.kl_min} and {ppo.kl_max}.")
     if ppo.on("advantage_noise") and ppo.normalise_advantage not in ("batch", "side"):
@@ -159,7 +162,10 @@ def check_explored(population: PopulationConfig, ppo: PPOConfig, shaping: tuple[
 def check_met(config: RunConfig) -> None:
     """Whoever has a share, is weakened, or is learned from must be there."""
     if config.opponents.shadow != NONE and not config.ppo.has_shadow:
-        raise ConfigError("shadow gives the shadow a share, and there is none. Set shadow_half_life or shadow_tau.")
+        raise ConfigError(
+            "--shadow asks for games against the shadow, and this run keeps no shadow. Add --shadow-half-life 30 or "
+            "--shadow-tau 0.02, or leave --shadow out."
+        )
     if config.pool.pool_size == 1 and not config.ppo.has_shadow and config.opponents.history != NONE:
         raise ConfigError("A pool of one is at times empty, and then the shadow steps in. Set shadow_half_life.")
     led = config.curriculum.curriculum and config.curriculum.weaken_levels > 0

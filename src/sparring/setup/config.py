@@ -14,6 +14,9 @@ from sparring.league.roles import RolesConfig, roles
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
 
+AUTO = -1
+"""A number that is left to the game and the length of the run."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SeatsConfig:
@@ -50,13 +53,15 @@ class WorkersConfig:
 @dataclass(frozen=True, kw_only=True)
 class EvalConfig:
     eval_every: int = setting(0, least=0, most=LARGEST)
-    """Iterations between two evaluations; 0: only at the end."""
-    eval_times: int = setting(0, least=0, most=LARGEST)
-    """Also this many evaluations spread evenly over the run, the last at its end; 0: none. Usual: 20."""
-    eval_first: bool = False
+    """Iterations between two evaluations; 0: as eval_times says."""
+    eval_times: int = setting(AUTO, least=AUTO, most=LARGEST)
+    """Evaluations spread evenly over the run, the last at its end; 0: only at the end. -1: ten, or fewer where they
+    would take a good part of the run, and none beside those of eval_every."""
+    eval_first: bool = True
     """Also evaluate before the first iteration, to show what training changed."""
-    eval_games: int = setting(32, least=0, most=LARGEST)
-    """Complete games of each line-up in an evaluation; 0: none, neither at the end nor before."""
+    eval_games: int = setting(AUTO, least=AUTO, most=LARGEST)
+    """Complete games of each line-up in an evaluation; 0: none, neither at the end nor before. -1: 32, and up to 1024
+    where games are short."""
     eval_deterministic: bool = False
     """Take the most likely action in evaluations instead of sampling."""
 
@@ -72,6 +77,8 @@ class CheckpointConfig:
 @explained
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
+    """All settings of a run, in tables. `sparring train --help-all` lists them; `default_config` chooses for a game."""
+
     game: str = "particles:spread"
     """The game; `sparring games` lists them."""
     options: tuple[str, ...] = ()

@@ -21,7 +21,8 @@ from sparring.learn.learner import new_learner
 from sparring.nets.actor_critic import ActorCritic
 from sparring.play.starts import starts_needed
 from sparring.setup.config import RunConfig, has_bots, has_pool, has_selves
-from sparring.setup.line_up import MOST_LINEUPS, resolve_share
+from sparring.setup.evaluations import games_of, most_lineups
+from sparring.setup.line_up import resolve_share
 
 FLOAT = 4
 PROGRAM = 600e6
@@ -86,10 +87,8 @@ def estimate(game: Game, config: RunConfig) -> dict[str, float]:
 
 def evaluation_bytes(game: Game, config: RunConfig, world: float, step: float, hidden: float) -> float:
     """Seeds take turns; all line-ups play at once."""
-    choices = [2 + len(game.bots().fitting(side)) for side in range(game.spec.sides)]
-    lineups = min(prod(choices), MOST_LINEUPS) * (2 if config.ppo.has_shadow else 1)
     stretch = min(game.spec.longest, STRETCH)
-    return lineups * config.evaluation.eval_games * (stretch * step + 3 * world + hidden)
+    return most_lineups(game, config) * games_of(game, config) * (stretch * step + 3 * world + hidden)
 
 
 def shape_of_learner(game: Game, config: RunConfig) -> Any:

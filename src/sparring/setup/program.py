@@ -38,7 +38,7 @@ class TrainState(NamedTuple):
     archive: Archive | None = None
     """Defeats from which games start again; None where none do."""
     origin: tuple[Learner, ...] | None = None
-    """Learners as they began, where some begin anew; else None."""
+    """Learners as they began, where some start over; else None."""
 
 
 class Orders(NamedTuple):

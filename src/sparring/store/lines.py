@@ -1,7 +1,7 @@
 """Lines of JSON that a run appends, read back. A line that is not what its readers rely on is named with its number."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path
@@ -63,6 +63,15 @@ def read_lines(path: Path, problem: Problem) -> Iterator[tuple[dict[str, Any], b
         if found:
             raise RunError(f"Line {number} of {path} is damaged: {found}. Remove that line.")
         yield line, raw + b"\n"
+
+
+def series(lines: Iterable[Mapping[str, Any]], name: str) -> tuple[list[int], list[float]]:
+    """Steps and values of a metric, the mean over seeds; both empty where no line has it."""
+    found: dict[int, list[float]] = {}
+    for line in lines:
+        if line.get(name) is not None:
+            found.setdefault(line["steps"], []).append(line[name])
+    return sorted(found), [sum(found[step]) / len(found[step]) for step in sorted(found)]
 
 
 def _lacking(line: Mapping[str, Any], needed: Mapping[str, type]) -> str:

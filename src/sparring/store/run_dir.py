@@ -242,6 +242,9 @@ def _manifest(path: Path) -> dict[str, Any] | None:
 
 def _nearest_run(path: Path) -> str:
     parent = path.parent
+    usual = Path("runs", path.name)
+    if parent == Path() and _manifest(usual) is not None:
+        return f"Did you mean {usual}?"
     try:
         runs = [child.name for child in parent.iterdir() if _manifest(child) is not None]
     except OSError:
@@ -249,7 +252,11 @@ def _nearest_run(path: Path) -> str:
     near = get_close_matches(path.name, runs, n=1, cutoff=0.4)
     if near:
         return f"Did you mean {parent / near[0]}?"
-    return f"There are {len(runs)} runs in {parent}: check the name." if runs else f"There are no runs in {parent}."
+    return (
+        f"There are {len(runs)} runs in {parent}: check the name."
+        if runs
+        else f"The folder {parent.resolve()} has no runs."
+    )
 
 
 def _json_ready(value: Any) -> Any:

@@ -12,7 +12,7 @@ from sparring.core.settings import load_toml
 from sparring.evaluation.best_response import BestResponse, check_answerable
 from sparring.evaluation.exploited import Answer, Exploited
 from sparring.evaluation.scoring import MIXTURE
-from sparring.games import registry
+from sparring.games import answers
 from sparring.games.game import Game
 from sparring.play.mixed import Mixture
 from sparring.play.roster import split
@@ -115,14 +115,14 @@ def exactly(game: Game, target: Target) -> Exploited | None:
         return None
     gains: Sequence[float] = ()
     if isinstance(policy_K[0], Mixture):
-        mixture, measure = policy_K[0], registry.mixture_exploitability_of(game)
+        mixture, measure = policy_K[0], answers.mixture_exploitability_of(game)
         if measure is None:
             return None
         members = [probabilities_of(member) for member in split(mixture.members, len(mixture.weight_M))]
         value = measure(game, members, np.asarray(mixture.weight_M, float))
     else:
         said = [probabilities_of(policy) for policy in policy_K]
-        by_seat, measure = registry.gains_of(game), registry.exploitability_of(game)
+        by_seat, measure = answers.gains_of(game), answers.exploitability_of(game)
         if measure is None:
             return None
         asked: Callable = lambda seat, *seen: said[spec.side_of_seat[seat]](seat, *seen)  # noqa: E731

@@ -16,7 +16,7 @@ Read = Callable[[int, Player], Any]
 
 def applied(state: TrainState, events_R: Sequence[Sequence[Event]], opposition: Opposition, read: Read) -> TrainState:
     """Copy learners, and guests that are built alike, into rows of the pool, bring past players back (`read` gives the
-    weights of one of a seed), and let learners begin anew."""
+    weights of one of a seed), and let learners start over."""
     for r, events in enumerate(events_R):
         for event in events:
             if isinstance(event, Snapshot) and event.row is not None:

@@ -47,9 +47,9 @@ class Waiting(Event):
 
 @dataclass(frozen=True)
 class Reseated(Event):
-    """The program is compiled anew."""
+    """The program is compiled again."""
 
-    says: ClassVar[str] = "Every block has room for new players now: the program is compiled anew."
+    says: ClassVar[str] = "Every block has room for new players now: the program is compiled again."
     families: tuple[str, ...]
 
 

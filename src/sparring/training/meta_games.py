@@ -12,7 +12,7 @@ from sparring.core.seeding import Seed
 from sparring.core.spec import GameSpec
 from sparring.evaluation.best_response import of_side
 from sparring.evaluation.match import Match, MatchGames, prepare_match
-from sparring.games import registry
+from sparring.games import answers
 from sparring.league.player import Player
 from sparring.setup.build import Built
 from sparring.store.results import ResultRow
@@ -74,7 +74,7 @@ def mixture_exploitability(run: RunDir, opposition: Opposition) -> list[float] |
     """Exact exploitability of each seed's meta-strategy over its past players, where the game allows it, policies have
     no memory and every seed has one."""
     built, leagues = opposition.built, opposition.leagues
-    measure = registry.mixture_exploitability_of(built.game)
+    measure = answers.mixture_exploitability_of(built.game)
     if measure is None or built.config.recurrent or not leagues or not all(league.mixture() for league in leagues):
         return None
     found = []

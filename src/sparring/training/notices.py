@@ -24,7 +24,7 @@ EVERYBODY = "all"
 TEXTS = {
     "left_out": "{left_out} games went wrong and were left out: {broken} with a NaN, an infinity or a number beyond "
     "{largest:g} in state, features or rewards, {overdue} that had not ended after spec.longest steps. Their worlds "
-    "began anew. The first is in the run's folder not_finite as it was a step before; games/left_out in the metrics "
+    "started over. The first is in the run's folder not_finite as it was a step before; games/left_out in the metrics "
     "counts them from here on. Run check_game on the game.",
     "reused": "{reused} games began from a start that had been used before, because games ended sooner than "
     "spec.shortest says. Lower spec.shortest; games/reused in the metrics counts them from here on.",

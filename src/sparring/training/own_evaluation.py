@@ -11,7 +11,7 @@ import numpy as np
 
 from sparring.evaluation.match import Match, prepare_match
 from sparring.evaluation.scoring import LEARNED, SHADOW, MatchGames
-from sparring.games import registry
+from sparring.games import answers
 from sparring.play.scripted import RANDOM, Scripted
 from sparring.setup.beginning import first_learners, first_models
 from sparring.setup.build import Built, actors, shadow_name
@@ -110,7 +110,7 @@ def skeleton_players(built: Built) -> dict[str, Any]:
 def exploitability(built: Built, state: TrainState, *, shadow: bool = False) -> list[float] | None:
     """Exact exploitability of each seed's learners, or of their shadows, where the game allows it and policies have
     no memory."""
-    measure = registry.exploitability_of(built.game)
+    measure = answers.exploitability_of(built.game)
     learner_of_side = built.lineup.player_of_side()
     sides = built.plan.seating.seats_of_side
     if measure is None or built.config.recurrent or len(learner_of_side) < len(sides):
@@ -125,6 +125,17 @@ def exploitability(built: Built, state: TrainState, *, shadow: bool = False) -> 
         return float(measure(built.game, lambda seat, *seen: said[driver[seat]](seat, *seen)))
 
     return [of_seed(r) for r in range(built.config.seeds)]
+
+
+def exploitability_of_bots(built: Built) -> dict[str, float]:
+    """The same of random play and of bots that can drive every side, as a yardstick for the learners; of none where
+    bots remember or it takes long."""
+    game, measure = built.game, answers.exploitability_of(built.game)
+    if measure is None or answers.exact_is_slow(game) or jax.tree.leaves(game.bot_memory(1)):
+        return {}
+    sides = range(game.spec.sides)
+    names = [name for name in game.bots().names if all(name in game.bots().fitting(side) for side in sides)]
+    return {name: float(measure(game, probabilities_of(Scripted.make(game, name)))) for name in (RANDOM, *names)}
 
 
 def probabilities_of(policy: Any) -> Callable[[int, np.ndarray, np.ndarray], np.ndarray]:

@@ -37,10 +37,10 @@ def metric_lines(
         line.update(fault_metrics(report.faults, r))
         line.update(shaping_metrics(built, iteration, tally))
         own = [row for row in faced if row.seed == seed]
-        line.update(opponent_metrics(own, won=built.game.spec.has_winners))
+        line.update(opponent_metrics(own, built.game.spec))
         for name in built.lineup.names if faced and len(built.lineup.names) > 1 else ():
             mine = [row for row in own if row.learner == name]
-            line.update(opponent_metrics(mine, f"/{name}", won=built.game.spec.has_winners))
+            line.update(opponent_metrics(mine, built.game.spec, f"/{name}"))
         line.update({f"rating/{pair}": rating for pair, rating in (rated_R[r] if rated_R else {}).items()})
         if report.second_tries is not None:
             games, won, drawn, _ = (int(x) for x in np.asarray(report.second_tries)[r])
@@ -111,19 +111,19 @@ def shaping_metrics(built: Built, iteration: int, tally: Tally) -> dict[str, Any
     return {f"shaping/{term}": float(by_name[term]) / games if games else None for term in used}
 
 
-def opponent_metrics(faced: Sequence[Faced], whose: str = "", *, won: bool = True) -> dict[str, Any]:
-    """A learner's games of this iteration against each kind of opponent, where opponents change, and its points in
-    them; where games are not `won` or lost its mean return, also with itself."""
+def opponent_metrics(faced: Sequence[Faced], spec: GameSpec, whose: str = "") -> dict[str, Any]:
+    """A learner's games of this iteration against each kind of opponent, where opponents change: its points in them,
+    and where games are judged by return what it earned, also with itself if nobody wins."""
     metrics: dict[str, Any] = {}
     for kind in dict.fromkeys(row.kind for row in faced):
         rows = [row.meeting for row in faced if row.kind == kind]
         games = sum(row.games for row in rows)
         metrics[f"games/{kind}{whose}"] = games
-        if not won:
-            metrics[f"earned/{kind}{whose}"] = sum(row.return_sum for row in rows) / games if games else None
-        elif kind != "self":
+        if spec.has_winners and kind != "self":
             points = sum(row.won + row.drawn / 2 for row in rows)
             metrics[f"points/{kind}{whose}"] = points / games if games else None
+        if spec.score == "return" and (kind != "self" or not spec.has_winners):
+            metrics[f"earned/{kind}{whose}"] = sum(row.return_sum for row in rows) / games if games else None
     return metrics
 
 

@@ -101,16 +101,18 @@ class Recorder:
         teams: Sequence[tuple[str, ...]],
         games: list[list[MatchGames]],
         exact: dict[str, list[float]],
-    ) -> None:
-        """The lines come last: where they are, the evaluation is whole."""
+    ) -> list[dict[str, Any]]:
+        """Lines of metrics. They are written last: where they are, the evaluation is whole."""
         self.waiting += evaluation_rows(self.built, iteration, teams, games)
         self.flush()
         lines = evaluation_lines(self.built, iteration, teams, games, exact)
-        found = evaluation_notices(self.built, iteration, games)
-        if 0 < iteration == self.built.iterations - 1:
+        found = []
+        if iteration == self.built.iterations - 1:  # the others would say the same
+            found = evaluation_notices(self.built, iteration, games)
             scores = score_sides(self.built.game.spec, teams, games, self.built.plan.seating.seats_of_side)
             found += unsaid(gain_notices(self.built, iteration, scores, exact, self.run.metrics()), self.noticed)
         self.run.append_metrics([*found, *lines])
+        return lines
 
     def flush(self) -> None:
         self.results.append(self.waiting)

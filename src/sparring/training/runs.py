@@ -10,6 +10,7 @@ import jax
 from sparring.core.errors import ConfigError, RunError
 from sparring.core.schedules import Schedule
 from sparring.core.settings import load_toml, to_toml
+from sparring.evaluation.scoring import UNTRAINED
 from sparring.games.game import Game
 from sparring.players.checkpointed import believing, leaders_of, newest
 from sparring.players.condition import lost_checkpoints, lost_lines
@@ -38,7 +39,7 @@ Schedules = Literal["stretch", "keep"]
 
 def start(
     config: RunConfig,
-    path: Path,
+    path: str | Path,
     *,
     force: bool = False,
     warm: WarmStart | None = None,
@@ -64,7 +65,7 @@ def start(
 
 
 def resume(
-    path: Path,
+    path: str | Path,
     *,
     total_steps: int | None = None,
     schedules: Schedules | None = None,
@@ -96,7 +97,7 @@ def resume(
         lost = results_lost(run, begin)
         if opposition is not None and not lost:
             audited(run, opposition, begin)  # first of all: a run that is refused stays as it was
-        run.forget_from(begin)
+        run.forget_from(begin or UNTRAINED)
         if begin == built.iterations:
             run.forget_last_evaluation(begin - 1)
         if lost:
@@ -106,7 +107,8 @@ def resume(
             run.append_metrics([noticed(begin - 1, built.config.seed, EVERYBODY, "lost", gap) for gap in gaps])
         if total_steps is not None or eval_games is not None:
             run.write_text(run.config_path, to_toml(built.config))
-            run.write_manifest({**run.read_manifest(), "iterations": built.iterations})
+            length = {"iterations": built.iterations, "total_steps": built.config.total_steps}
+            run.write_manifest({**run.read_manifest(), **length})
         if state is None:
             state = first_state(built)
         elif built.game.spec.outside:  # worlds ended with their processes: games begin again
@@ -196,11 +198,13 @@ def labels(built: Built) -> dict[str, Any]:
         "sides": [side_label(spec, seats) for seats in built.plan.seating.seats_of_side],
         "seats": list(spec.seat_names),
         "score": spec.score,
+        "zero_sum": spec.zero_sum,
         "alike": spec.sides == 2 and alike,
         "watchable": type(getattr(built.game, "game", built.game)).scene is not Game.scene,
         "many_alike": spec.sides > 2 and alike,
         "learners": list(built.lineup.names),
         "iterations": built.iterations,
+        "total_steps": config.total_steps,
         "steps_per_iteration": built.steps_per_iteration,
     }
 

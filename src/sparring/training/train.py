@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from sparring.evaluation.match import MatchGames
-from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore, score_sides
+from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, UNTRAINED, SideScore, score_sides
 from sparring.games.outside import check_outside
 from sparring.setup.build import Built
 from sparring.setup.config import EvalConfig
@@ -26,7 +26,7 @@ from sparring.training.control import Control, together
 from sparring.training.keeping import keep_players, read_past, restore_players
 from sparring.training.meta_games import MetaGames, mixture_exploitability
 from sparring.training.opposition import Opposition
-from sparring.training.own_evaluation import Examination, examination, exploitability
+from sparring.training.own_evaluation import Examination, examination, exploitability, exploitability_of_bots
 from sparring.training.population import Population
 from sparring.training.recorder import Recorder
 
@@ -40,11 +40,15 @@ class Progress:
     seconds: float
     lines: list[dict[str, Any]]
     notices: list[dict[str, Any]]
+    evaluated: list[dict[str, Any]]
+    """Lines of the newest evaluation; none where there was none yet."""
 
 
 class Watching(TypedDict, total=False):
     """Who watches a run, and what they may ask for while it trains."""
 
+    on_begin: Callable[[], None]
+    """Nothing was refused; compiling comes next."""
     on_iteration: Callable[[Progress], None]
     should_stop: Callable[[], bool]
     should_save: Callable[[], bool]
@@ -88,12 +92,14 @@ class Training:
     opposition: Opposition
     population: Population
     state: TrainState
+    on_begin: Callable[[], None] = lambda: None
     on_iteration: Callable[[Progress], None] = lambda _: None
     should_stop: Callable[[], bool] = lambda: False
     should_save: Callable[[], bool] = lambda: False
     meta_games: MetaGames = field(default_factory=MetaGames)
     running: tuple[int, Report] | None = None
     """The iteration that runs on the device while the loop goes on; reading it waits for it."""
+    evaluated: list[dict[str, Any]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -102,13 +108,14 @@ class Training:
         return self.opposition.built
 
     def loop(self, start: int) -> Summary:
+        self.on_begin()
         config, tests = self.built.config, self.built.config.evaluation
         programs, control, examine = Programs(), Control.of(self.recorder.run, start), final_examination(self.built)
         games: list[list[MatchGames]] = []
         untrained: list[list[MatchGames]] = []
         seeds_R, iteration, exact, stopping = jnp.asarray(self.built.seeds_R), start - 1, {}, False
         if examine and tests.eval_first and start == 0:
-            untrained, _ = self.evaluate(examine, 0)
+            untrained, _ = self.evaluate(examine, UNTRAINED)
         for iteration in range(start, self.built.iterations):
             orders = self.before(iteration, control)
             knobs = jax.tree.map(jnp.asarray, self.population.knobs(iteration))
@@ -147,7 +154,7 @@ class Training:
         orders, decided = opposition.assign(iteration)
         events = together(by_hand, decided)
         recorder.events(iteration, events)
-        keep_players(recorder.run, opposition, self.state, events)  # before a learner that was copied begins anew
+        keep_players(recorder.run, opposition, self.state, events)  # before a learner that was copied starts over
         self.state = applied(self.state, events, opposition, partial(read_past, recorder.run, self.built))
         if self.population.due(iteration):
             self.state, copied = self.population.round(self.state, iteration)
@@ -170,7 +177,7 @@ class Training:
         told = Report(tally, stats, report.suspects, faults._replace(exhibit=report.faults.exhibit), duels, tries)
         lines, new = self.recorder.iteration(iteration, told, seconds, faced, self.opposition.rated.pop(iteration, []))
         self.opposition.read(lines)
-        self.on_iteration(Progress(iteration + 1, self.built.iterations, seconds, lines, new))
+        self.on_iteration(Progress(iteration + 1, self.built.iterations, seconds, lines, new, self.evaluated))
 
     def evaluate(
         self, examine: Examination, iteration: int, leaders: Sequence[int] = ()
@@ -185,7 +192,9 @@ class Training:
             MIXTURE: mixture_exploitability(self.recorder.run, self.opposition),
         }
         exact = {team: values for team, values in known.items() if values is not None}
-        self.recorder.evaluation(iteration, examine.teams, games, exact)
+        bots = exploitability_of_bots(built) if exact and iteration == built.iterations - 1 else {}
+        measured = exact | {bot: [value] * built.config.seeds for bot, value in bots.items()}
+        self.evaluated = self.recorder.evaluation(iteration, examine.teams, games, measured)
         return games, exact
 
     def checkpoint(self, done: int) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 
 from sparring.core.spec import GameSpec
 from sparring.evaluation.deploy import measure
-from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore
-from sparring.games import registry
+from sparring.evaluation.scoring import LEARNED, SHADOW, UNTRAINED, SideScore
+from sparring.games import answers
 from sparring.play.scripted import RANDOM
 from sparring.setup.build import Built
 from sparring.setup.line_up import side_label
@@ -102,7 +102,7 @@ def gain_notices(
 ) -> list[dict[str, Any]]:
     """Of the last evaluation: what shows no gain over random play or, where an evaluation came before training, over
     the start; and then critics that explain nothing. `lines` are all of the run."""
-    begun = [line for line in lines if line["kind"] == "eval" and line["iteration"] == 0]
+    begun = [line for line in lines if line["kind"] == "eval" and line["iteration"] == UNTRAINED]
     found = list(exact_remarks(built, exact)) if LEARNED in exact else list(score_remarks(built, scores, begun))
     told = [noticed(iteration, built.config.seed, EVERYBODY, *one) for one in found]
     stretch = quarter(iteration, built.iterations)
@@ -115,7 +115,7 @@ def gain_notices(
 
 def exact_remarks(built: Built, exact: Mapping[str, Sequence[float]]) -> Iterator[tuple[str, str]]:
     """Where random play is an equilibrium, as in rock paper scissors, no policy can be better."""
-    rate, own = registry.exploitability_of(built.game), float(np.mean(exact[LEARNED]))
+    rate, own = answers.exploitability_of(built.game), float(np.mean(exact[LEARNED]))
     base = rate(built.game, lambda _, __, legal_RA: legal_RA / legal_RA.sum(-1, keepdims=True)) if rate else 0.0
     if own >= base > 0.01:
         yield "exploitable", TEXTS["exploitable"].format(own=own, base=base)

@@ -45,10 +45,24 @@ def warmed(built: Built, state: TrainState, warm: WarmStart) -> TrainState:
             if wanted not in known:
                 there = ", ".join(learners_of(checkpoint))
                 raise ConfigError(f"{place} has no learner {name!r} (it has {there}). Name one: --from {place}:PLAYER")
-            with believing(checkpoint.path):
-                group = with_player(group, row, checkpoint, wanted, warm)
+            try:
+                with believing(checkpoint.path):
+                    group = with_player(group, row, checkpoint, wanted, warm)
+            except RunError as error:
+                raise other_game(run, built.config.game) or error from None
         learners.append(group)
     return state._replace(learners=tuple(learners))
+
+
+def other_game(run: RunDir, game: str) -> ConfigError | None:
+    """The sentence where weights do not fit because they play another game."""
+    theirs = run.read_manifest()["game"]
+    if theirs == game:
+        return None
+    return ConfigError(
+        f"{run.path} was trained on {theirs}, and its networks do not fit {game}: what is seen or done differs. Start "
+        f"from a run of {game}, or leave --from out."
+    )
 
 
 def split_source(source: str) -> tuple[Path, str]:

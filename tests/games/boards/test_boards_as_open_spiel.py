@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from by_hand import mover, place, play, seen
 
-from sparring.games import registry
+from sparring.games import answers, registry
 from sparring.games.boards import unseen
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is the oracle here: pip install open_spiel")
@@ -37,7 +37,7 @@ IDS = [case.theirs for case in CASES]
 def test_games_go_as_in_open_spiel(case: Case) -> None:
     rng, ends = np.random.default_rng(0), set()
     game, rules = registry.make(case.name, **case.options), pyspiel.load_game(case.theirs)
-    read = registry.open_spiel_rows_of(game)
+    read = answers.open_spiel_rows_of(game)
     for seed in range(40):
         (state, _), theirs, over = play(game, seed=seed), rules.new_initial_state(), False
         seats = np.argsort(state.position_S)

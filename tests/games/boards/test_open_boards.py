@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from by_hand import bot_choices, feature, mover, play, seen
 
-from sparring.games import registry
+from sparring.games import answers
 from sparring.games.boards.connect_four import connect_four
 from sparring.games.boards.tic_tac_toe import CELLS, best_moves, policy_exploitability, tic_tac_toe
 
@@ -60,7 +60,7 @@ def test_whoever_may_be_beaten_in_one_position_is_exploited_by_half() -> None:
 def test_the_best_answer_to_random_play_in_tic_tac_toe() -> None:
     """As OpenSpiel's nash_conv of its uniform policy, 1.9196593915, says."""
     game = tic_tac_toe()
-    found = registry.exploitability_of(game)(game, uniform)
+    found = answers.exploitability_of(game)(game, uniform)
     assert found == pytest.approx(1.9196593915 / 2, abs=1e-9)
 
 

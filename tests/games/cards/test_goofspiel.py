@@ -5,7 +5,7 @@ import pytest
 
 from sparring.core.errors import ConfigError, GameError
 from sparring.core.records import Action
-from sparring.games import registry, tree
+from sparring.games import answers, tree
 from sparring.games.cards.goofspiel import Goofspiel, GoofspielState, from_open_spiel, goofspiel
 from sparring.games.trial import quick_jit
 
@@ -119,7 +119,7 @@ def test_hands_too_large_for_a_tree_are_played_without_an_exact_answer() -> None
         ({"cards": 6}, False),
         ({"cards": 6, "points_order": "ascending"}, True),
     ):
-        assert (registry.exploitability_of(goofspiel(**options)) is not None) == exact
+        assert (answers.exploitability_of(goofspiel(**options)) is not None) == exact
 
 
 def test_wrong_options_and_rows_are_refused() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from sparring.core.errors import ConfigError, GameError
 from sparring.core.records import Action
-from sparring.games import registry, tree
+from sparring.games import answers, tree
 from sparring.games.cards.liars_dice import DiceState, LiarsDice, from_open_spiel, liars_dice
 from sparring.games.trial import quick_jit
 
@@ -101,7 +101,7 @@ def test_more_dice_are_rolled_as_often_as_they_fall() -> None:
 
 def test_a_game_with_more_bids_than_a_tree_can_hold_is_played_without_an_exact_answer() -> None:
     game = liars_dice(dice=2)
-    assert game.openings() is None and registry.exploitability_of(game) is None
+    assert game.openings() is None and answers.exploitability_of(game) is None
     with pytest.raises(GameError, match="LiarsDice has no exact answer"):
         tree.tree_of(game)
 

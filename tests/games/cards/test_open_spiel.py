@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sparring.core.records import Action
-from sparring.games import kuhn, registry, tree
+from sparring.games import answers, kuhn, registry, tree
 from sparring.games.cards import goofspiel, leduc, liars_dice
 from sparring.games.game import Game, State
 from sparring.games.trial import quick_jit
@@ -147,7 +147,7 @@ def test_a_policy_is_as_exploitable_as_open_spiel_says(case: Case) -> None:
     rules = pyspiel.load_game_as_turn_based(case.theirs)
     game = registry.make(case.name, **case.options)
     table = their_table(case, game, rules, some_policy)
-    measure = registry.exploitability_of(game)
+    measure = answers.exploitability_of(game)
     found = measure(game, lambda _, *seen: some_policy(*seen))
     assert found == pytest.approx(pyspiel.nash_conv(rules, table) / 2, rel=1e-9)
     sets = sum(len(sets.legal_IA) for sets in tree.tree_of(game).sets)

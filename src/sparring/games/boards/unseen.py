@@ -47,6 +47,8 @@ from sparring.games.tree import Probabilities
 
 Variant = Literal["classical", "abrupt"]
 
+EXACT_IS_SLOW = True
+"""A best response takes seconds."""
 LARGEST_BOARD = 9
 """Cells, so that exploitability is exact in seconds."""
 

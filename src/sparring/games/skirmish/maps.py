@@ -98,7 +98,7 @@ def spawn(battle_map: BattleMap, side: int, *, room: float = 0.0) -> np.ndarray:
     of files along the line between the armies, cells nearest the point first, each kind symmetric about that line, on
     level ground. Flyers have a layer of their own. Units of a kind are in the order of x, then y, as SMAC's agents; of
     the second side, as it sees the mirrored map: so even armies are exact mirror images, unit by unit. `room` is a
-    radius that must fit where units are drawn anew.
+    radius that must fit where units are drawn again.
     """
     place_of: dict[Group, np.ndarray] = {}
     for flies in (False, True):

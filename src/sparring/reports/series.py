@@ -1,0 +1,67 @@
+"""Metrics of a run as series, and as pictures made of letters. No JAX, no drawing."""
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from sparring.core.errors import ConfigError, unknown
+from sparring.store.lines import series
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+WIDTH, ROWS = 14, 12
+"""Letters of a small picture, and rows of a table of values."""
+Lines = Sequence[Mapping[str, Any]]
+
+
+def chosen(lines: Lines, wanted: Sequence[str]) -> list[str]:
+    """The metrics that are meant: by their whole name, by a pattern such as 'learner/*', or by a part of it."""
+    known = sorted({name for line in lines for name in line} - {"kind", "iteration", "seed", "steps"})
+    found: list[str] = []
+    for word in wanted:
+        own = [name for name in known if fnmatchcase(name, word)] or [name for name in known if word in name]
+        if not own:
+            raise ConfigError(unknown("metric", word, known))
+        found += [name for name in own if name not in found]
+    return found if wanted else known
+
+
+def changing(lines: Lines, names: Sequence[str]) -> list[str]:
+    """Those that have more than one value."""
+    return [name for name in names if len(set(series(lines, name)[1])) > 1]
+
+
+def spark(values: Sequence[float], width: int = WIDTH) -> str:
+    """A line of blocks, from the least value to the largest; stretches are averaged."""
+    size = max(1, -(-len(values) // width))
+    means = [sum(part) / len(part) for first in range(0, len(values), size) if (part := values[first : first + size])]
+    low, high = min(means), max(means)
+    return "".join(BLOCKS[round((x - low) / (high - low) * (len(BLOCKS) - 1)) if high > low else 3] for x in means)
+
+
+def series_table(lines: Lines, names: Sequence[str]) -> Table:
+    """A row for each metric: where it began, where it is, its range and its course."""
+    made = Table(box=None)
+    made.add_column("metric", no_wrap=True, min_width=max(map(len, names), default=0))
+    for header in ("first", "last", "least", "most"):
+        made.add_column(header, justify="right", no_wrap=True)
+    made.add_column("course", no_wrap=True)
+    for name in names:
+        _, values = series(lines, name)
+        if values:
+            figures = (values[0], values[-1], min(values), max(values))
+            made.add_row(Text(name), *(f"{x:.3g}" for x in figures), spark(values))
+    return made
+
+
+def value_table(lines: Lines, name: str) -> Table:
+    """A dozen values of one metric over the run, each the mean of a stretch."""
+    steps, values = series(lines, name)
+    made = Table("steps", name, box=None)
+    size = max(1, -(-len(steps) // ROWS))
+    for first in range(0, len(steps), size):
+        part = values[first : first + size]
+        made.add_row(f"{steps[min(first + size, len(steps)) - 1]:,}", f"{sum(part) / len(part):.5g}")
+    return made

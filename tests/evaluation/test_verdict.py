@@ -1,0 +1,135 @@
+"""What a run learned, in words: each sentence follows from figures that are made up here."""
+
+from dataclasses import replace
+
+from sparring.evaluation.scoring import LEARNED, SideScore
+from sparring.evaluation.verdict import Findings, listed, standings, verdict
+from sparring.statistics.intervals import Interval, Moments
+
+DUEL = {"game": "duel", "sides": ["red", "blue"], "score": "outcome", "alike": True, "seeds": 1}
+TEAM = {"game": "team", "sides": ["team"], "score": "return", "seeds": 1}
+
+
+def points(opponent: str, share: float, *, games: int = 100, side: int = 0, team: str = LEARNED) -> SideScore:
+    wins = round(share * games)
+    won = Moments(share, share * (1 - share), games)
+    return SideScore(side, team, opponent, games, wins, 0, games - wins, 10.0, (Moments(0.0, 1.0, games),), (won,))
+
+
+def both(opponent: str, share: float, games: int = 100) -> list[SideScore]:
+    return [points(opponent, share, games=games, side=side) for side in (0, 1)]
+
+
+def earned(team: str, mean: float, opponent: str = "", side: int = 0) -> SideScore:
+    """A mean return with a deviation of 1 over 100 games: known within 0.2."""
+    return SideScore(side, team, opponent, 100, 0, 0, 0, 10.0, (Moments(mean, 1.0, 100),))
+
+
+def duel(**found) -> Findings:
+    return Findings(run="runs/x", facts=DUEL, steps=1000, **found)
+
+
+def test_a_duel_names_the_bots_it_beats_loses_to_and_cannot_be_told_from():
+    scores = [*both("weak", 0.9), *both("ace", 0.1), *both("equal", 0.5)]
+    said = verdict(duel(scores=scores, before=[*both("weak", 0.5), *both("ace", 0.1), *both("equal", 0.48)]))
+    assert said.gain == "better"
+    assert said.learned == (
+        "Better than before training, against 1 of 3 opponents. Beats weak; loses to ace; undecided against equal."
+    )
+    assert said.short == "better; beats 1 of 3 bots, below 1"
+    assert said.next == "It is behind ace: train longer, or meet bots in training (--bots 0.3)."
+    assert said.command == "sparring resume runs/x --total-steps 2000"
+    assert "100 games of each line-up" in said.sure and "One seed" in said.sure
+
+
+def test_a_contest_judged_by_return_is_won_by_earning_more_than_nothing():
+    """Kuhn's sides are two positions: what is lost in one and won in the other counts together."""
+    facts = {**DUEL, "score": "return", "zero_sum": True, "alike": False}
+    scores = [earned(LEARNED, -0.1, "bot", 0), earned(LEARNED, 0.9, "bot", 1)]
+    (place,) = standings(Findings(run="r", facts=facts, scores=scores))
+    assert place.duel and place.above == ["bot"] and abs(place.leads["bot"].mean - 0.4) < 1e-9
+
+
+def test_where_nobody_is_fought_bots_are_tried_in_the_same_place():
+    scores = [earned(LEARNED, 1.0), earned("random", 0.0), earned("good", 3.0), earned("same", 1.1)]
+    said = verdict(Findings(run="r", facts=TEAM, scores=scores, before=[earned(LEARNED, 2.0)]))
+    assert said.gain == "worse"
+    assert said.learned == ("Worse than before training. Better than random; worse than good; undecided beside same.")
+    assert "--bots" not in said.next
+
+
+def test_unlike_sides_each_have_a_sentence_and_only_places_that_were_tried_with_both_count():
+    facts = {**TEAM, "sides": ["hunter", "prey"]}
+    scores = [
+        earned(LEARNED, 2.0, "flee", 0), earned("chase", 1.0, "flee", 0), earned("chase", 9.0, LEARNED, 0),
+        earned(LEARNED, 0.0, "chase", 1), earned("flee", 2.0, "chase", 1),
+    ]  # fmt: skip
+    said = verdict(Findings(run="r", facts=facts, scores=scores)).learned
+    assert "hunter, with each bot tried in the same place: better than chase." in said
+    assert "prey, with each bot tried in the same place: better than no bot for sure, worse than flee." in said
+
+
+def test_an_exact_figure_stands_beside_the_start_and_the_best_bot_and_decides_on_the_gain():
+    exact = {LEARNED: 0.25, "shadow": 0.125, "random": 0.5, "careful": 0.375}
+    said = verdict(duel(scores=both("random", 0.5), before=both("random", 0.9), exact=exact, exact_before=0.5))
+    assert said.gain == "better"
+    assert said.learned.endswith(
+        "A perfect opponent would win 0.250 of return a game from it, 0.125 from its average, 0.500 from the policy "
+        "before training and 0.375 from the best bot (careful)."
+    )
+    assert said.short.startswith("better; exploitability 0.250 (was 0.500)")
+    assert verdict(duel(scores=both("random", 0.5), exact=exact, exact_before=0.25)).gain == "worse"
+
+
+def test_of_psro_the_mixture_is_judged_since_its_oracles_are_easily_answered():
+    said = verdict(duel(scores=both("random", 0.5), exact={LEARNED: 0.99, "mixture": 0.25}, exact_before=0.5))
+    assert (
+        said.gain == "better"
+        and "0.250 of return a game from its mixture, 0.990 from its newest policy" in said.learned
+    )
+
+
+def test_where_random_play_is_an_equilibrium_nothing_is_called_a_loss():
+    said = verdict(duel(scores=both("random", 0.5), exact={LEARNED: 0.02, "random": 0.0}, exact_before=0.001))
+    assert said.gain == "unclear" and said.learned.startswith("Random play is an equilibrium of this game")
+
+
+def test_without_an_exact_figure_what_trained_opponents_won_is_told():
+    bounds = {LEARNED: Interval(0.3, 0.25, 0.35, 3)}
+    assert "won 0.300 [0.250, 0.350] of return a game from it" in verdict(duel(bounds=bounds)).learned
+
+
+def test_what_to_do_next_follows_from_what_is_missing():
+    done = duel(scores=both("weak", 0.9), before=both("weak", 0.5))
+    assert verdict(replace(done, finished=False)).command == "sparring resume runs/x"
+    assert verdict(duel()).command == "sparring eval runs/x" and verdict(duel()).gain == "unknown"
+    assert "--learning-rate" in verdict(replace(done, notices=("kl", "no_gain"))).next
+    rising = verdict(replace(done, half=both("weak", 0.6)))
+    assert rising.next.startswith("It was still getting better") and "--total-steps 2000" in rising.command
+    assert "--seeds 3 --name x-seeds" in verdict(replace(done, half=both("weak", 0.9))).command
+    three = replace(done, facts={**DUEL, "seeds": 3})
+    assert verdict(three).command == "sparring exploit runs/x"
+    assert verdict(replace(three, exact={LEARNED: 0.1}, exact_half={LEARNED: 0.11})).command == "sparring compare duel"
+    assert "--total-steps" in verdict(replace(three, exact={LEARNED: 0.1}, exact_half={LEARNED: 0.5})).command
+
+
+def test_who_is_far_easier_to_exploit_than_a_bot_has_much_left_to_learn():
+    """The worst bot loses 1.0: from a tenth of it on there is much left, unless no bot does much better."""
+    found = duel(scores=both("weak", 0.9), exact={LEARNED: 0.2, "weak": 1.0, "solid": 0.05})
+    assert "much harder to exploit" in verdict(found).next
+    assert "--seeds 3" in verdict(replace(found, exact={LEARNED: 0.2, "weak": 1.0, "solid": 0.15})).command
+    assert "--seeds 3" in verdict(replace(found, exact={LEARNED: 0.05, "weak": 1.0, "solid": 0.0})).command
+
+
+def test_no_interval_no_claim():
+    """One game, or one of two seeds, says nothing about chance."""
+    said = verdict(Findings(run="r", facts=TEAM, scores=[replace(earned(LEARNED, 5.0), returns=(Moments(5.0, 0, 1),))]))
+    assert said.gain == "unknown" and "etter" not in said.learned
+
+
+def test_many_names_are_cut_with_a_count_and_a_text_keeps_commands_whole():
+    assert listed("ab") == "a and b" and listed("abc") == "a, b and c" and listed(["a"]) == "a"
+    assert listed("abcdefgh") == "a, b, c, d, e, f and 2 more"
+    text = verdict(duel(scores=both("weak", 0.9))).text(60)
+    assert [line[:9].strip() for line in text.splitlines() if line[0] != " "] == ["learned", "sure", "next"]
+    assert any(line.strip().startswith("sparring train --config runs/x/config.toml") for line in text.splitlines())
