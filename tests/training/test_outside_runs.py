@@ -1,6 +1,7 @@
 """Runs on environments of other people: the whole loop over worker processes."""
 
 import os
+import re
 import signal
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 
 pytest.importorskip("gymnasium", reason="the toys of these tests have spaces of Gymnasium")
 
+from sparring.cli.finish import where_time_went
 from sparring.core.errors import ConfigError, GameError
 from sparring.games import outside
 from sparring.games.outside import leases_in
@@ -75,6 +77,8 @@ def test_a_run_trains_and_is_resumed_whoever_is_killed(duel, tmp_path):
         assert sum(row.games for row in results.rows("train")) == 2 * games, "both sides of every game, once"
     timing = run.timing()[2]
     assert {"step", "wait", "infer", "update", "memory/0", "memory/1"} <= set(timing)
+    assert re.fullmatch(r"2, up to \d+ MiB each; time: step \d+%, wait .*, update \d+%", where_time_went(run.timing()))
+    assert where_time_went([{"iteration": 0, "seconds": 1.0}] * 3) == ""
     assert resume(tmp_path / "run", total_steps=32 * 8).iteration == 8
     later = [line["games"] for line in run.metrics() if line["kind"] == "train"][6:]
     assert later == [4, 4], "games begin again, and none is left out"

@@ -15,6 +15,8 @@ from sparring.reports.tables import score_table, scores_json
 from sparring.store.run_dir import RunDir
 from sparring.training.train import Summary
 
+STAGES = ("step", "wait", "infer", "update")
+"""Where the time of an iteration goes that plays in workers: see docs/guide/your-environment.md."""
 AFTERWARDS = ("evaluation", "no_gain", "exploitable", "blind_critic")
 """Notices of the last evaluation, when nobody watches any more."""
 WIDEST = 100
@@ -38,6 +40,8 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
     named = " ".join(["", "--code", *admitted()] if admitted() else [])
     if choice.chosen:
         print(f"{choice.sentence()} By name: {path}:deployed")
+    if words := where_time_went(run.timing()):
+        print(f"workers  {words}")
     print(f"picture  {files.curves}\nreport   {files.page}")
     facts = run.read_manifest()
     if summary.finished and facts.get("watchable"):
@@ -50,6 +54,17 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
     stopped = f"Stopped after iteration {summary.iteration}, exit code {code}; nothing is lost."
     print(told if summary.finished else f"{stopped} Go on: sparring resume {path}{named}")
     return code
+
+
+def where_time_went(timing: list[dict[str, Any]]) -> str:
+    """Of runs with workers: the share of each stage, and the memory of the largest worker; else nothing."""
+    known = [line for line in timing[1:] if "step" in line]  # the first iteration compiles
+    total = sum(line[stage] for line in known for stage in STAGES)
+    if not total:
+        return ""
+    shares = ", ".join(f"{stage} {sum(line[stage] for line in known) / total:.0%}" for stage in STAGES)
+    memory = [value for key, value in known[-1].items() if key.startswith("memory/")]
+    return f"{len(memory)}, up to {max(memory):.0f} MiB each; time: {shares}"
 
 
 def result(path: Path, summary: Summary, files: ReportFiles) -> dict[str, Any]:

@@ -78,15 +78,22 @@ def main() -> None:
         send(line, secret.strip())
         with suppress(EOFError, ConnectionError):
             serve(line, files)
-    os._exit(0)  # threads and windows of environments do not keep it
+    leave(files)
 
 
 def ends_with_trainer(files: list[Path]) -> None:
-    """Wait for the end of the trainer, clean up what it may have had no time for, and end."""
+    """Wait for the end of the trainer, whatever an environment does meanwhile."""
     with suppress(OSError, ValueError):
         sys.stdin.buffer.read()
+    leave(files)
+
+
+def leave(files: list[Path]) -> None:
+    """Clean up what the trainer may have had no time for, and end. The socket and standard input close at once, and
+    either may be noticed first. Threads and windows of environments do not keep the process."""
     for path in files:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
     os._exit(0)
 
 
