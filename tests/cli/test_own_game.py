@@ -1,6 +1,7 @@
 """A game of one's own, by the path of its file: in every command, and never unless it is named."""
 
 import json
+import re
 import runpy
 import shutil
 import sys
@@ -118,6 +119,19 @@ def test_a_run_is_resumed_with_code_that_was_moved_and_says_where_it_has_changed
     assert "dash.py is not the code that runs/dash-1 was begun with" in said.err and "not be bit for bit" in said.err
     assert said.out.splitlines()[-1].strip().startswith("sparring ")
     assert said.out.splitlines()[-1].endswith(" --code elsewhere/dash.py")
+
+
+def test_lists_of_runs_and_reports_show_commands_that_name_the_code(sparring, place):
+    assert sparring("runs", "runs/dash-1").out.splitlines()[-1].endswith(" --code dash.py")
+    assert "sparring eval runs/dash-1 --games 1000 --code dash.py" in (place / "runs/dash-1/report.html").read_text()
+
+
+def test_a_game_that_breaks_the_contract_is_trained_with_a_warning(sparring, place):
+    source = (place / "dash.py").read_text()
+    assert "shortest=" in source
+    (place / "long.py").write_text(re.sub(r"shortest=[^,]+,", "shortest=9,", source))
+    said = sparring("train", "long.py:dash", *SHAPE.split(), "--total-steps", 16, "--name", "long", "--quiet")
+    assert "long.py:dash breaks the contract of games" in said.err and "shortest" in said.err
 
 
 def test_a_folder_is_trusted_when_somebody_says_so(sparring, place):

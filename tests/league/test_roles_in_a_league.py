@@ -373,7 +373,7 @@ def test_an_exploiter_can_begin_anew_as_a_past_main_and_all_of_these_are_as_like
         (event,) = (event for event in found.assign(1, 0.0, 40).events if isinstance(event, Reset))
         assert event.learner == 1 and event.parent is not None
         parents.append(event.parent)
-        assert event.sentence() == f"main_exploiter begins anew as {event.parent.name}."
+        assert event.sentence() == f"main_exploiter starts over as {event.parent.name}."
     assert {player.number for player in parents} == {0, 1, 2}
     assert min(parents.count(past(number)) for number in range(3)) >= 6, "13 of each are expected"
 

@@ -1,14 +1,13 @@
 """How a training command ends: a table, a picture, a report, and what to do next."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from sparring.cli.main import STOPPED
-from sparring.core.code import admitted
+from sparring.core.code import naming
 from sparring.evaluation.stored import deployed, verdict_of
 from sparring.reports.page import ReportFiles, write_report
 from sparring.reports.tables import score_table, scores_json
@@ -37,19 +36,18 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
     for line in run.metrics():
         if line["kind"] == "notice" and line["notice"] in AFTERWARDS and line["iteration"] == summary.iteration - 1:
             print(f"notice   {line['text']}")
-    named = " ".join(["", "--code", *admitted()] if admitted() else [])
+    facts = run.read_manifest()
+    named = naming(facts)
     if choice.chosen:
         print(f"{choice.sentence()} By name: {path}:deployed")
     if words := where_time_went(run.timing()):
         print(f"workers  {words}")
     print(f"picture  {files.curves}\nreport   {files.page}")
-    facts = run.read_manifest()
     if summary.finished and facts.get("watchable"):
         print(f"watch    sparring replay {path}{named}")
     contest = facts["score"] == "outcome" or facts.get("zero_sum")
     if summary.finished and facts.get("alike") and not contest and facts["seeds"] > 1:
         print(f"meet     sparring tournament {path}#all{named}")  # whether the seeds found one convention
-    verdict = replace(verdict, command=verdict.command and verdict.command + named)
     told = f"\n{verdict.text(min(console.width, WIDEST))}"
     stopped = f"Stopped after iteration {summary.iteration}, exit code {code}; nothing is lost."
     print(told if summary.finished else f"{stopped} Go on: sparring resume {path}{named}")

@@ -16,7 +16,7 @@ from sparring.cli.own_code import CodeConfig, admit
 from sparring.cli.signals import heard
 from sparring.cli.watch import Watch, compiled_before
 from sparring.core import code
-from sparring.core.errors import ConfigError, unknown
+from sparring.core.errors import ConfigError, GameError, unknown
 from sparring.core.fields import overlaid
 from sparring.core.names import is_file_name
 from sparring.core.settings import load_toml, to_toml
@@ -29,6 +29,7 @@ from sparring.setup.config import OPPOSING, RunConfig
 from sparring.store.trackers import Tracker
 
 if TYPE_CHECKING:  # help answers without jax
+    from sparring.games.game import Game
     from sparring.setup.build import Built
 
 AUTO = "auto"
@@ -141,6 +142,8 @@ def command(words: list[str]) -> int:
             keep_normaliser=arguments.keep_normaliser,
         )
         note_damage(newest(RunDir.open(split_source(arguments.from_)[0])))
+    if registry.is_own(config.game):
+        note_faults(built.game, config.game)
     watch = Watch(
         quiet=arguments.quiet or arguments.json,
         steps_per_iteration=built.steps_per_iteration,
@@ -184,6 +187,16 @@ def tell_plan(built: "Built", path: Path, told: str, *, as_json: bool) -> int:
         "Nothing was trained or written. All settings: --print-config"
     )
     return 0
+
+
+def note_faults(game: "Game", name: str) -> None:
+    """Of a game of one's own: where it breaks the contract, learning may be of something else than was meant."""
+    from sparring.games.contract import check_game
+
+    try:
+        check_game(game, eager=False)
+    except GameError as error:
+        note(f"{name} breaks the contract of games, so that results may mislead. {error}")
 
 
 def admit_named(arguments: Train) -> None:

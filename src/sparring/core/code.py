@@ -8,7 +8,7 @@ import hashlib
 import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -164,6 +164,13 @@ def last_part(source: str) -> str:
 def sources(texts: Iterable[str]) -> tuple[str, ...]:
     """The files and modules that these references name."""
     return tuple(dict.fromkeys(found.source for text in texts if (found := reference(text)) is not None))
+
+
+def naming(facts: Mapping[str, Any]) -> str:
+    """What a command on a run needs besides, by the facts of its manifest: " --code FILE ...", or nothing. Games of
+    installed packages, which stand there by their own name, need not be named."""
+    named = [_place(source) or source for source in facts.get("code") or () if source != facts.get("game")]
+    return " ".join(["", "--code", *named] if named else [])
 
 
 def _place(source: str) -> str | None:

@@ -7,6 +7,7 @@ from math import hypot, isnan
 from textwrap import TextWrapper
 from typing import Any, Literal
 
+from sparring.core.code import naming
 from sparring.evaluation.deploy import measure
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore, merged
 from sparring.statistics.intervals import Interval, mean_of
@@ -125,7 +126,9 @@ def verdict(found: Findings) -> Verdict:
     gain = gain_of(found, places)
     said = [start_sentence(found, gain, places), *map(bots_sentence, places), exact_sentence(found)]
     learned = " ".join(sentence for sentence in said if sentence)
-    return Verdict(gain, short_text(found, gain, places), learned, sure_sentence(found), *next_step(found, places))
+    step, command = next_step(found, gain, places)
+    command += naming(found.facts) * bool(command)
+    return Verdict(gain, short_text(found, gain, places), learned, sure_sentence(found), step, command)
 
 
 def standings(found: Findings) -> list[Standing]:
@@ -267,7 +270,7 @@ def sure_sentence(found: Findings) -> str:
     return f"Differences count where 95 % intervals over {over} exclude chance.{exact}{luck}"
 
 
-def next_step(found: Findings, places: Sequence[Standing]) -> tuple[str, str]:
+def next_step(found: Findings, gain: Gain, places: Sequence[Standing]) -> tuple[str, str]:
     """What to do, and the command that does it."""
     run, facts = found.run, found.facts
     below = dict.fromkeys(bot for place in places for bot in place.below)
@@ -290,6 +293,8 @@ def next_step(found: Findings, places: Sequence[Standing]) -> tuple[str, str]:
     if found.own is not None and bots and found.own > FAR * max(bots) and found.own > 2 * min(bots):
         step = "A bot is much harder to exploit: train longer, or with what settles (--self-play magnet)."
         return step, f"sparring resume {run} --total-steps {2 * found.steps}"
+    if gain == "unclear":
+        return "More games may show what these do not; else train longer.", f"sparring eval {run} --games 1000"
     if facts["seeds"] == 1:
         name = run.replace("\\", "/").rpartition("/")[2]
         command = f"sparring train --config {run}/config.toml --seeds 3 --name {name}-seeds"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from sparring.core.code import naming
 from sparring.core.errors import RunError
 from sparring.evaluation.scoring import UNTRAINED, SideScore
 from sparring.evaluation.stored import deployed, last_scores, scores_at, verdict_of
@@ -92,9 +93,9 @@ def conclusion(run: RunDir) -> str:
 
 def evaluation(run: RunDir, manifest: dict[str, Any], scores: list[SideScore]) -> str:
     if not scores:
-        command = escape(f"sparring eval {run.path}")
+        command = escape(f"sparring eval {run.path}{naming(manifest)}")
         return f"<p>None yet: the run was stopped before its first evaluation, or has none. <code>{command}</code></p>"
-    command = escape(f"sparring eval {run.path} --games 1000")
+    command = escape(f"sparring eval {run.path} --games 1000{naming(manifest)}")
     before = scores_at(read_results(run.results_path, "eval"), UNTRAINED, manifest)
     header, rows = summary_rows(scores, manifest, before)
     best = " The best bot is the one that did best in the learner's place." * any("bot" in name for name in header)
@@ -123,7 +124,8 @@ def replays(run: RunDir, manifest: dict[str, Any]) -> str:
         f'<img alt="a game" loading="lazy" src="replays/{quote(one.name)}"></p>'
         for one in found
     )
-    command = f"<p>{'Another' if found else 'Draw a'} game: <code>{escape(f'sparring replay {run.path}')}</code></p>"
+    command = escape(f"sparring replay {run.path}{naming(manifest)}")
+    command = f"<p>{'Another' if found else 'Draw a'} game: <code>{command}</code></p>"
     return f"<h2>To watch</h2>{links}{command}"
 
 
