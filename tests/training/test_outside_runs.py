@@ -169,3 +169,11 @@ def test_what_needs_the_state_of_a_world_is_refused(duel, tiny):
 def test_workers_and_their_environments_say_how_many_worlds_there_are(duel):
     built = build(duel)
     assert built.config.play.worlds == 4 == built.plan.seating.worlds * built.plan.seating.blocks
+
+
+def test_every_iteration_has_its_own_time(duel, tmp_path):
+    """Programs with environments outside run to their end before the loop goes on. Timed when they are read, which is
+    later, the first would have the time of two and the last none."""
+    start(replace(duel, evaluation=EvalConfig(eval_games=0)), tmp_path / "run")
+    lines = RunDir.open(tmp_path / "run").timing()
+    assert len(lines) == 6 and all(line["step"] > 0.0 for line in lines)

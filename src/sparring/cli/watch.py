@@ -48,7 +48,7 @@ class Watch:
         )  # fmt: skip
         self.task = self.bar.add_task("compiling", total=None, done="")
         self.began: float | None = None
-        self.iterations = 0
+        self.iterations, self.trained = 0, 0.0
 
     def begin(self, told: str, usual: float | None) -> None:
         """Say who opposes, and that nothing more is to be seen until the program is compiled; `usual`: how many
@@ -78,13 +78,15 @@ class Watch:
             print(f"iteration {done}{clock}  {note}", file=sys.stderr, flush=True)
 
     def pace(self, seconds: float) -> str:
-        """The mean speed so far. The first iteration mostly compiles, which says nothing about the others."""
+        """The mean speed of training so far, without evaluations. The first iteration mostly compiles, which says
+        nothing about the others."""
         if self.began is None:
             self.began = time.monotonic()
             return f"compiled in {seconds:.1f} s"
         self.iterations += 1
+        self.trained += seconds
         steps = self.iterations * self.steps_per_iteration * self.seeds
-        return f"{steps / (time.monotonic() - self.began):,.0f} steps/s"
+        return f"{steps / self.trained:,.0f} steps/s"
 
     def clock(self, moment: "Moment") -> str:
         """Time since the first iteration, and what is left at this pace."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -22,6 +22,14 @@ from sparring.training.notices import EVERYBODY, evaluation_notices, noticed, no
 from sparring.training.opposition import Faced
 from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
 from sparring.training.trends import gain_notices, trend_notices
+
+
+class Elapsed(NamedTuple):
+    """What an iteration took."""
+
+    seconds: float
+    clocks: Mapping[str, float]
+    """Of workers: where it went."""
 
 
 @dataclass
@@ -44,16 +52,14 @@ class Recorder:
         self,
         iteration: int,
         report: Report,
-        seconds: float,
+        elapsed: Elapsed,
         faced: Sequence[Faced],
         rated_R: Sequence[Mapping[str, float]] = (),
     ) -> tuple[list[dict], list[dict]]:
         """Lines of metrics and of notices."""
         lines = metric_lines(self.built, iteration, report, faced, rated_R)
         found = notices(self.built, iteration, lines) + trend_notices(self.built, iteration, lines, self.run.metrics)
-        leases, clocks = leases_in(self.built.game), {}
-        if leases is not None:
-            clocks = leases.clocks(seconds)
+        if leases := leases_in(self.built.game):
             found += [noticed(iteration, self.built.config.seed, EVERYBODY, "worker", text) for text in leases.news()]
         new = unsaid(found, self.noticed)
         self.noticed += new
@@ -64,8 +70,8 @@ class Recorder:
             if line["notice"] == "left_out":
                 self.exhibit(line["seed"], report.faults.exhibit)
         steps = self.built.steps_per_iteration * self.built.config.seeds
-        rate = {"seconds": seconds, "steps_per_second": steps / seconds}
-        self.run.append_timing({"iteration": iteration, **rate, **clocks})
+        rate = {"seconds": elapsed.seconds, "steps_per_second": steps / elapsed.seconds}
+        self.run.append_timing({"iteration": iteration, **rate, **elapsed.clocks})
         self.waiting += result_rows(self.built, iteration, report, faced)
         if time.monotonic() - self.since > 1.0:
             self.flush()

@@ -4,14 +4,14 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import jax
 import jax.numpy as jnp
 
 from sparring.evaluation.match import MatchGames
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, UNTRAINED, SideScore, score_sides
-from sparring.games.outside import check_outside
+from sparring.games.outside import check_outside, leases_in
 from sparring.setup.build import Built
 from sparring.setup.config import EvalConfig
 from sparring.setup.named_arrays import to_arrays
@@ -29,7 +29,7 @@ from sparring.training.meta_games import MetaGames, mixture_exploitability
 from sparring.training.opposition import Opposition
 from sparring.training.own_evaluation import Examination, examination, exploitability, exploitability_of_bots
 from sparring.training.population import Population
-from sparring.training.recorder import Recorder
+from sparring.training.recorder import Elapsed, Recorder
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,13 @@ def train(
         return Training(recorder, opposition, population, state, **watching).loop(start)
 
 
+class Running(NamedTuple):
+    iteration: int
+    report: Report
+    elapsed: Elapsed | None = None
+    """Known once it has ended."""
+
+
 @dataclass
 class Training:
     """A run while it trains."""
@@ -104,7 +111,7 @@ class Training:
     should_stop: Callable[[], bool] = lambda: False
     should_save: Callable[[], bool] = lambda: False
     meta_games: MetaGames = field(default_factory=MetaGames)
-    running: tuple[int, Report] | None = None
+    running: Running | None = None
     """The iteration that runs on the device while the loop goes on; reading it waits for it."""
     evaluated: list[dict[str, Any]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
@@ -127,11 +134,13 @@ class Training:
             orders = self.before(iteration, control)
             knobs = jax.tree.map(jnp.asarray, self.population.knobs(iteration))
             program, rosters = programs.of(self.built.plan), self.built.rosters
+            self.time_what_ended()
             self.state, report = program(
                 self.opposition.game, self.state, rosters, orders, knobs, seeds_R, jnp.asarray(iteration)
             )
             self.read()
-            self.running = (iteration, report)
+            self.running = Running(iteration, report)
+            self.time_what_ended()
             done, stopping, saving = iteration + 1, self.should_stop(), self.should_save()
             last = done == self.built.iterations
             if examine and evaluation_due(tests, done, self.built.iterations) and not last:
@@ -174,17 +183,30 @@ class Training:
         """Tell the leagues, the run directory and whoever watches what the running iteration left."""
         if self.running is None:
             return
-        (iteration, report), self.running = self.running, None
+        (iteration, report, elapsed), self.running = self.running, None
         small = (report.tally, report.stats, report.duels, report.second_tries, report.faults._replace(exhibit=None))
         tally, stats, duels, tries, faults = jax.device_get(small)
         check_outside(self.built.game)
-        now = time.monotonic()
-        seconds, self.began = now - self.began, now
+        elapsed = elapsed or self.elapsed()
         faced = self.opposition.observe(iteration, duels, tries)
         told = Report(tally, stats, report.suspects, faults._replace(exhibit=report.faults.exhibit), duels, tries)
-        lines, new = self.recorder.iteration(iteration, told, seconds, faced, self.opposition.rated.pop(iteration, []))
+        lines, new = self.recorder.iteration(iteration, told, elapsed, faced, self.opposition.rated.pop(iteration, []))
         self.opposition.read(lines)
-        self.on_iteration(Progress(iteration + 1, self.built.iterations, seconds, lines, new, self.evaluated))
+        self.on_iteration(Progress(iteration + 1, self.built.iterations, elapsed.seconds, lines, new, self.evaluated))
+
+    def time_what_ended(self) -> None:
+        """Where a program runs to its end before the loop goes on, as with environments outside, the clock stops there:
+        the next one's time is not its own."""
+        running = self.running
+        if running and not running.elapsed and all(x.is_ready() for x in jax.tree.leaves(running.report.tally)):
+            self.running = running._replace(elapsed=self.elapsed())
+
+    def elapsed(self) -> Elapsed:
+        """Since this was last asked."""
+        now = time.monotonic()
+        seconds, self.began = now - self.began, now
+        leases = leases_in(self.built.game)
+        return Elapsed(seconds, leases.clocks(seconds) if leases else {})
 
     def evaluate(
         self, examine: Examination, iteration: int, leaders: Sequence[int] = ()
@@ -202,6 +224,7 @@ class Training:
         bots = exploitability_of_bots(built) if exact and iteration == built.iterations - 1 else {}
         measured = exact | {bot: [value] * built.config.seeds for bot, value in bots.items()}
         self.evaluated = self.recorder.evaluation(iteration, examine.teams, games, measured)
+        self.elapsed()  # which no iteration took
         return games, exact
 
     def checkpoint(self, done: int) -> None:
