@@ -27,13 +27,14 @@ COMMANDS = {
     "export": "write a player for programs without Sparring: safetensors and a card, PyTorch, ONNX",
     "games": "list the games, or describe one; of one of your own, check the contract",
     "new-game": "write a commented game to start from, with a test",
+    "audit": "find out whether a seat is favoured, a module does anything, a run is well",
     "bench": "measure steps per second: the game alone, and training",
     "doctor": "tell what this installation has and whether it works; check the records of a run",
 }
 """Each is a function `command(arguments)` of the module of its name, which may return an exit code: nothing heavy is
 loaded to print this list."""
 
-INTERRUPTIBLE = ("eval", "exploit", "tournament", "replay", "bench")
+INTERRUPTIBLE = ("eval", "exploit", "tournament", "replay", "audit", "bench")
 """Commands that compile and have nothing to save: Ctrl-C ends them at once."""
 FAILED, STOPPED, INTERRUPTED, PIPE_CLOSED = 70, 75, 130, 141
 """Exit codes beside those of errors: a fault of ours; a run that a signal stopped, which `resume` goes on with; Ctrl-C,
