@@ -91,7 +91,7 @@ def write_audit(audit: Audit, folder: Path) -> AuditFiles:
     from sparring.audit.page import html_page  # draws tables only where they are wanted
 
     files = AuditFiles(folder / f"{audit.kind}.json", folder / f"{audit.kind}.html")
-    data = as_json(audit, indent=1)
+    data = json_text(audit, indent=1)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in zip(files, (data, html_page(audit)), strict=True):
@@ -101,7 +101,7 @@ def write_audit(audit: Audit, folder: Path) -> AuditFiles:
     return files
 
 
-def as_json(audit: Audit, *, indent: int | None = None, **more: Any) -> str:
+def json_text(audit: Audit, *, indent: int | None = None, **more: Any) -> str:
     return json.dumps({**audit.plain(), **more}, indent=indent, default=_number)
 
 

@@ -25,10 +25,8 @@ OWN_STYLE = """
 
 def terminal_page(audit: Audit) -> RenderableType:
     """The table of levels, what is wrong with a remedy for each, and the verdict last, where the eye is."""
-    shown = Table(
-        Column("level", no_wrap=True), Column("question", overflow=NAMES), "outcome", Column("evidence", overflow=NAMES),
-        title=f"Audit of {audit.kind}: {unmarked(audit.subject)}", title_justify="left",
-    )  # fmt: skip
+    columns = (Column("level", no_wrap=True), Column("question", overflow=NAMES), "outcome", "evidence")
+    shown = Table(*columns, title=f"Audit of {audit.kind}: {unmarked(audit.subject)}", title_justify="left")
     for one in audit.findings:
         outcome = f"[{COLOUR[one.outcome][0]}]{one.outcome}[/]"
         shown.add_row(one.level, unmarked(one.question), outcome, unmarked(one.evidence))

@@ -13,7 +13,7 @@ from types import ModuleType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sparring.audit.findings import Audit, Tell, as_json, untold, write_audit
+from sparring.audit.findings import Audit, Tell, json_text, untold, write_audit
 from sparring.core.errors import ConfigError, unknown
 
 KINDS = {
@@ -62,7 +62,7 @@ def finish(audit: Audit, folder: Path, *, as_json: bool, expected: str = "") -> 
     files = write_audit(audit, folder)
     code = audit.exit_code(expected)
     if as_json:
-        print(as_json(audit, exit_code=code, page=str(files.page)))
+        print(json_text(audit, exit_code=code, page=str(files.page)))
         return code
     from sparring.audit.page import terminal_page
 
