@@ -1,0 +1,184 @@
+"""Runs that differ in one thing: off, on, on with its outputs muted, and on with its inputs shuffled. The first update
+at which two of them part, and what the difference is worth over seeds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax import Array
+
+from sparring.core.settings import to_toml
+from sparring.learn.module import Module
+from sparring.setup.beginning import first_state
+from sparring.setup.build import build
+from sparring.setup.config import CheckpointConfig, EvalConfig, RunConfig
+from sparring.setup.program import TrainState
+from sparring.store.checkpoints import load_one, newest_first
+from sparring.store.run_dir import RunDir
+from sparring.training.runs import facts
+from sparring.training.train import train
+
+PLAYED = ("games", "length", "return/", "won/", "drawn/", "cause/", "count/")
+"""Metrics that games alone decide."""
+UNLIKE = ("grad_norm", "own/")
+"""Parts of names of metrics that count what a module adds, so that they differ though nothing else does."""
+
+
+class Muted(Module):
+    """A module that does all its work, draws all its random numbers, and changes nothing."""
+
+    inner: Module
+
+    def buffers(self, worlds: int, seats: int) -> Any:
+        return self.inner.buffers(worlds, seats)
+
+    def begin(self, buffers: Any, rollout: Any, key: Array) -> tuple[Any, Any]:
+        return self.inner.begin(buffers, rollout, key)[0], rollout
+
+    def loss(self, model: Any, batch: Any, found: Any, key: Array) -> Array | None:
+        loss = self.inner.loss(model, batch, found, key)
+        return None if loss is None else 0.0 * loss
+
+    def end(self, buffers: Any, rollout: Any, key: Array) -> tuple[Module, Any]:
+        return self, self.inner.end(buffers, rollout, key)[1]
+
+    def measures(self, buffers: Any) -> dict[str, Array]:
+        return self.inner.measures(buffers)
+
+
+class Shuffled(Module):
+    """A module with the same parameters that sees what other worlds saw: the placebo. What it still brings is not what
+    it knows."""
+
+    inner: Module
+
+    def buffers(self, worlds: int, seats: int) -> Any:
+        return self.inner.buffers(worlds, seats)
+
+    def begin(self, buffers: Any, rollout: Any, key: Array) -> tuple[Any, Any]:
+        order_W = jax.random.permutation(jax.random.fold_in(key, 1), rollout.features_TWNF.shape[1])
+        other = rollout._replace(features_TWNF=rollout.features_TWNF[:, order_W])
+        later, changed = self.inner.begin(buffers, other, key)
+        return later, changed._replace(features_TWNF=rollout.features_TWNF)
+
+    def loss(self, model: Any, batch: Any, found: Any, key: Array) -> Array | None:
+        order_M = jax.random.permutation(jax.random.fold_in(key, 1), batch.features.shape[0])
+        return self.inner.loss(model, batch._replace(features=batch.features[order_M]), found, key)
+
+    def end(self, buffers: Any, rollout: Any, key: Array) -> tuple[Module, Any]:
+        inner, later = self.inner.end(buffers, rollout, key)
+        return type(self)(inner), later
+
+    def measures(self, buffers: Any) -> dict[str, Array]:
+        return self.inner.measures(buffers)
+
+
+def wrapped(state: TrainState, wrapper: Any, names: Sequence[str]) -> TrainState:
+    """The state with some modules inside of others, wherever a tree has them: weights, moments, copies."""
+
+    def node(path: tuple, x: Any) -> Any:
+        name = getattr(path[-1], "key", "") if path else ""
+        return wrapper(x) if isinstance(x, Module) and name in names else x
+
+    return jax.tree_util.tree_map_with_path(node, state, is_leaf=lambda x: isinstance(x, Module))
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What a run left: its metrics, and its state after each update where these were kept."""
+
+    lines: Sequence[Mapping[str, Any]]
+    states: Sequence[Mapping[str, np.ndarray]]
+
+
+def short(config: RunConfig, updates: int) -> RunConfig:
+    """The run as so many updates without evaluations. Schedules run through in them, so what only begins later in the
+    run is seen as well."""
+    steps = build(config).steps_per_iteration
+    return replace(
+        config,
+        total_steps=updates * steps,
+        schedule_steps=0,
+        evaluation=EvalConfig(eval_games=0, eval_times=0),
+        checkpoint=CheckpointConfig(checkpoint_every=1, keep=updates),
+    )
+
+
+def run_arm(config: RunConfig, path: Path, wrapper: Any = None, names: Sequence[str] = ()) -> Arm:
+    """Train a run in a folder of its own."""
+    built = build(config)
+    state = first_state(built)
+    run = RunDir.create(path)
+    with run.writing():
+        run.write_text(run.config_path, to_toml(built.config))
+        run.write_manifest(facts(built))
+        train(built, run, state if wrapper is None else wrapped(state, wrapper, names))
+    kept = config.checkpoint.checkpoint_every == 1
+    folders = reversed(newest_first(run.checkpoints_path)) if kept else ()
+    return Arm(run.metrics(), [load_one(folder).arrays for folder in folders])
+
+
+class Divergence(NamedTuple):
+    """The first update, counted from 1, at which two runs with one seed differ; None: never."""
+
+    play: int | None
+    losses: int | None
+    weights: int | None
+    updates: int
+    """That were looked at."""
+
+    @property
+    def first(self) -> int | None:
+        return min((at for at in self[:3] if at is not None), default=None)
+
+    @property
+    def where(self) -> str:
+        kinds = {"games": self.play, "losses": self.losses, "weights": self.weights}
+        return ", ".join(f"{kind} from update {at}" for kind, at in kinds.items() if at is not None) or "nowhere"
+
+
+def divergence(mine: Arm, other: Arm) -> Divergence:
+    """What two runs have in common is compared bit for bit: metrics of each update, and the state after it."""
+    play, losses = (first_unlike(mine.lines, other.lines, played=played) for played in (True, False))
+    weights = None
+    for update, (a, b) in enumerate(zip(mine.states, other.states, strict=False), start=1):
+        shared = [name for name in a if name in b]
+        if any(a[name].shape != b[name].shape or a[name].tobytes() != b[name].tobytes() for name in shared):
+            weights = update
+            break
+    updates = min(sum(line["kind"] == "train" for line in arm.lines) for arm in (mine, other))
+    return Divergence(play, losses, weights, updates)
+
+
+def first_unlike(mine: Sequence[Mapping], other: Sequence[Mapping], *, played: bool) -> int | None:
+    """The first update whose metrics differ, of play or of learning, among those that both have."""
+    theirs = {(line["iteration"], line["seed"]): line for line in other if line["kind"] == "train"}
+    for line in (line for line in mine if line["kind"] == "train"):
+        against = theirs.get((line["iteration"], line["seed"]))
+        names = [
+            name
+            for name in line
+            if name.startswith(PLAYED) is played and not any(part in name for part in UNLIKE)
+            if against is not None and name in against
+        ]
+        if against is not None and any(line[name] != against[name] for name in names):
+            return line["iteration"] + 1
+    return None
+
+
+def stirred(arm: Arm, place: str) -> bool:
+    """Whether any array whose name begins so changed between updates."""
+    first, last = arm.states[0], arm.states[-1]
+    return any(name in last and first[name].tobytes() != last[name].tobytes() for name in first if place in name)
+
+
+def moves(arm: Arm, group: int, names: Sequence[str]) -> dict[str, float]:
+    """How far parameters went from the first update kept to the last, as a share of their length; 0: not at all."""
+    first, last, found = arm.states[0], arm.states[-1], {}
+    for name in names:
+        a, b = (state[f"learners.{group}.model.{name}"] for state in (first, last))
+        found[name] = float(np.linalg.norm(b - a) / max(float(np.linalg.norm(a)), 1e-12))
+    return found

@@ -1,0 +1,291 @@
+"""Does it do anything? Two configurations, a baseline and a treatment, asked the cheapest question first."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import jax
+import numpy as np
+
+from sparring.audit.effects import provenance, stages
+from sparring.audit.effects.arms import Arm, Divergence, Muted, divergence, moves, run_arm, short, stirred
+from sparring.audit.effects.programs import Sameness, Traced, compared, differences, traced
+from sparring.audit.effects.reads import Readers, watched_settings
+from sparring.audit.effects.wiring import Wire, added, constants_in, influences, part_names, probe, shares, wires
+from sparring.audit.effects.worth import worth
+from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, Picture, Tell, untold
+from sparring.core import code
+from sparring.core.errors import ConfigError, unknown
+from sparring.learn.module import weights_of
+from sparring.setup.beginning import first_models
+from sparring.setup.build import build
+from sparring.setup.config import RunConfig
+from sparring.training.opposition import Opposition
+
+UPDATES, SEEDS = 8, 8
+SCOPE = re.compile(r"module\.(\w+)\.(\w+)")
+
+
+def without(config: RunConfig, name: str) -> RunConfig:
+    """The config without a loss, a module or a network of one's own, by its name; or with a setting at its default."""
+    ppo, net = config.ppo, config.net
+    kept = {
+        kind: tuple(text for text in getattr(ppo, kind) if named(text) != name) for kind in ("losses", "modules")
+    }
+    if kept != {kind: getattr(ppo, kind) for kind in kept}:
+        return replace(config, ppo=replace(ppo, **kept))
+    if code.name_in(net.body) == name and code.reference(net.body):
+        return replace(config, net=replace(net, body=type(net)().body))
+    shaping = tuple(text for text in config.shaping if code.name_in(text.partition("=")[0].strip()) != name)
+    if shaping != config.shaping:
+        return replace(config, shaping=shaping)
+    known = [*map(named, (*ppo.losses, *ppo.modules)), *(text.partition("=")[0] for text in config.shaping)]
+    raise ConfigError(unknown("loss, module, network or shaping term here", name, [*known, code.name_in(net.body)]))
+
+
+def named(text: str) -> str:
+    return code.name_in(text.partition("=")[0].strip())
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What can be known of two runs before either begins."""
+
+    off: Traced
+    on: Traced
+    readers: Readers
+    called: Counter[tuple[str, str]]
+    files: dict[str, str]
+    sameness: Sameness
+
+    @property
+    def modules(self) -> list[str]:
+        """Losses and modules that only the treatment has."""
+        mine, theirs = (weights_of(t.built.plan.ppo.losses, t.built.plan.ppo.modules) for t in (self.off, self.on))
+        return [name for name in theirs if name not in mine]
+
+    @property
+    def differ(self) -> dict[str, tuple[str, str]]:
+        return differences(self.off.built.config, self.on.built.config)
+
+
+def look(off: RunConfig, on: RunConfig) -> Looked:
+    """Build and trace both, and watch who reads and calls what meanwhile."""
+    built = [build(off), build(on)]
+    files = provenance.files_of((off, on))
+    with watched_settings() as readers:
+        first = traced(build(off))
+        with provenance.called_functions(files) as called:
+            second = traced(build(on))
+            Opposition.begin(second.built).assign(0)
+    del built
+    return Looked(first, second, readers, called, files, compared(first, second))
+
+
+def audit_effects(
+    off: RunConfig, on: RunConfig, *, frozen: Sequence[str] = (), updates: int = UPDATES, full: bool = False,
+    seeds: int = SEEDS, changed: Sequence[str] = (), subject: str = "", command: str = "", tell: Tell = untold,
+) -> Audit:  # fmt: skip
+    """E0 to E6, and E7 where `full`. `frozen`: parts of the treatment that are meant to stay as they are; `changed`:
+    what of the code of stored runs is not what it was."""
+    tell("E0 to E2: building and tracing both", 0.0)
+    found = look(off, on)
+    copies = provenance.second_copies(found.files)
+    digests = {provenance.shown(Path(file)): provenance.digest(Path(file)) for file in found.files}
+    proof, dead = stages.proof(found.sameness, found.differ, found.readers)
+    told = [
+        stages.provenance(digests, copies, changed), stages.settings(found.differ, found.readers), use(found), proof,
+    ]  # fmt: skip
+    pictures: tuple[Picture, ...] = ()
+    if dead:
+        verdict, code_, summary = "DEAD (proved)", FAULT, dead_because(found, told)
+        reason = "nothing to measure: the two are one training"
+        told += [stages.passed_over(level, reason) for level in ("E3", "E4", "E5 runs", "E6", "E7")]
+    elif chance_alone(found):
+        told += [stages.runs(Divergence(None, None, None, 0), chance=True, waiting=())]
+        told += [stages.passed_over(level, "only chance differs") for level in ("E3", "E4", "E6", "E7")]
+        verdict, code_, summary = "RNG-ONLY", FAULT, "Only random numbers differ: the changed curve is not an effect."
+    else:
+        with TemporaryDirectory(prefix="sparring-audit-") as folder:
+            measured = Measured(found, tuple(frozen), updates, Path(folder), tell)
+            more, verdict, code_, summary, pictures = measured.judge(off, on, full=full, seeds=seeds)
+            told += more
+    order = list(stages.QUESTIONS)
+    facts = {**provenance.facts(), "updates": str(updates), "seeds": str(seeds) if full else "not asked for (--full)"}
+    return Audit(
+        kind="effects", subject=subject or "two configurations", verdict=verdict, code=code_, summary=summary,
+        findings=tuple(sorted(told, key=lambda one: order.index(one.level))), facts=facts, command=command,
+        pictures=pictures,
+    )  # fmt: skip
+
+
+def use(found: Looked) -> Finding:
+    """E2: the phases of modules that the shared part of the program rests on, and functions nobody calls."""
+    shared = found.off.outcomes & found.on.outcomes
+    scopes = {match for text in found.on.iterate.part(shared).scopes() for match in SCOPE.findall(text)}
+    phases = {name: sorted(phase for module, phase in scopes if module == name) for name in found.modules}
+    mine = [file for file in found.files if any(key[0] == file for key in found.called)]
+    called = {name: count for (file, name), count in found.called.items() if file in mine and "<" not in name}
+    defined = [name for file in mine for name in provenance.defined_functions(file)]
+    unused = [name for name in defined if name not in called and not name.rpartition(".")[2].startswith("_")]
+    return stages.calls(phases, sorted(set(unused)), called)
+
+
+def chance_alone(found: Looked) -> bool:
+    """The same computation with other random numbers: by how they are drawn, or by another seed."""
+    seeded = set(found.differ) == {"seed"}
+    inputs = [name for name in found.sameness.inputs if not (seeded and name.startswith(("seeds", "models.")))]
+    same = found.sameness.chance and not inputs and not found.sameness.added
+    return same and (seeded or not found.sameness.program)
+
+
+def dead_because(found: Looked, told: Sequence[Finding]) -> str:
+    if not found.differ:
+        return "Both have the same effective settings: nothing is switched on."
+    unread = [name for name in found.differ if not found.readers.get(name)]
+    if unread:
+        return f"Nobody reads {stages.listed(unread)}: it changes nothing in training."
+    if found.modules:
+        (calls,) = (one for one in told if one.level == "E2")
+        never = stages.listed(list(calls.numbers["never"]))
+        where = f" {never} is never called in training." if never else ""
+        return (
+            f"Nothing that plays or learns rests on {stages.listed(found.modules)}: the actor, the critic and every "
+            f"game are computed as without it.{where}"
+        )
+    return f"{stages.listed(list(found.differ))} changes nothing that is computed."
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The stages that train."""
+
+    found: Looked
+    frozen: tuple[str, ...]
+    updates: int
+    folder: Path
+    tell: Tell
+
+    def judge(
+        self, off: RunConfig, on: RunConfig, *, full: bool, seeds: int
+    ) -> tuple[list[Finding], str, int, str, tuple[Picture, ...]]:
+        self.tell("E5 training both for a few updates", 0.15)
+        arms = {"off": run_arm(short(off, self.updates), self.folder / "off")}
+        arms["on"] = run_arm(short(on, self.updates), self.folder / "on")
+        parted = divergence(arms["off"], arms["on"])
+        told, leak = self.muted(on, arms, parted)
+        self.tell("E3 and E4: what it reaches", 0.5)
+        wiring, faults, moved_by = self.wiring(arms["on"])
+        told += wiring
+        waiting = [name for name in self.found.modules if self.waits(name, arms["on"])] if parted.first is None else []
+        told.append(stages.runs(parted, chance=leak, waiting=waiting))
+        pictures = (timeline(arms),)
+        verdict, code_, summary = self.verdict(parted, leak, waiting, faults)
+        if full and code_ != FAULT:
+            result = worth(off, on, self.found.modules, seeds=seeds, folder=self.folder, tell=self.tell)
+            told.append(result.finding)
+            pictures += result.pictures
+            verdict = "EFFECT" if result.effect else f"CONNECTED-NO-EFFECT (<= {result.detectable:.3g})"
+            code_, summary = (SOUND if result.effect else OPEN), result.finding.evidence
+        else:
+            reason = "there is nothing to weigh" if code_ == FAULT else "not asked for: --full trains several seeds"
+            told.append(stages.passed_over("E7", reason))
+        return told, verdict, code_, summary + moved_by, pictures
+
+    def verdict(
+        self, parted: Divergence, leak: bool, waiting: Sequence[str], faults: dict[str, str]
+    ) -> tuple[str, int, str]:
+        if leak:
+            return "RNG-ONLY", FAULT, "With its outputs muted the run is the same, and not the baseline."
+        if parted.first is None and waiting:
+            text = f"Nothing differed in {parted.updates} updates, but it may be waiting."
+            return "CONNECTED-NO-EFFECT (so far)", OPEN, text
+        if parted.first is None:
+            text = f"Programs differ, and every game, loss and weight stayed equal over {parted.updates} updates."
+            return "DEAD (observed)", FAULT, text
+        if faults:
+            parts = stages.listed(list(dict.fromkeys(faults)))
+            reason = next(iter(faults.values()))
+            return f"DISCONNECTED({parts})", FAULT, f"It runs, but {next(iter(faults))} {reason}."
+        text = f"It changes training: {parted.where}. What that is worth, --full measures over seeds."
+        return "CONNECTED", SOUND, text
+
+    def muted(self, on: RunConfig, arms: dict[str, Arm], parted: Divergence) -> tuple[list[Finding], bool]:
+        """E6, and whether random numbers alone make the difference."""
+        if not self.found.modules:
+            return [stages.passed_over("E6", "only modules and losses of one's own can be muted")], False
+        self.tell("E6 training it with its outputs muted", 0.35)
+        config = short(on, self.updates)
+        arms["muted"] = run_arm(config, self.folder / "muted", Muted, self.found.modules)
+        quiet, rest = divergence(arms["off"], arms["muted"]), divergence(arms["on"], arms["muted"])
+        leak = quiet.first is not None and rest.first is None and parted.first is not None
+        return [stages.off_equivalence(quiet, rest)], leak
+
+    def wiring(self, arm: Arm) -> tuple[list[Finding], dict[str, str], str]:
+        """E3 and E4, what is wrong by part, and a remark for the summary."""
+        found = self.found
+        names = added(found.off, found.on)
+        probed = probe(found.on.built)
+        wired = wires(found.on, probed, names, found.off.outcomes & found.on.outcomes)
+        moved = moves(arm, 0, list(wired))
+        faults = {
+            short_name(name): why
+            for name, wire in wired.items()
+            if (why := fault(wire, moved[name])) and not any(part in name.split(".") for part in self.frozen)
+        }
+        (model,) = first_models(found.on.built, int(found.on.built.seeds_R[0]))[:1]
+        own = {name: model.modules[name] for name in found.modules} if model.modules else {}
+        statics = constants_in(own)
+        parts = influences(probed, part_names(wired))
+        told = [
+            stages.influence({short_name(part): x for part, x in parts.items()}, own_shares(probed, found.modules)),
+            stages.gradient({short_name(n): w for n, w in wired.items()}, {short_name(n): x for n, x in moved.items()}, faults, statics),
+        ]  # fmt: skip
+        return told, faults, f" Numbers in static fields are never trained: {stages.listed(statics)}." if statics else ""
+
+    def waits(self, name: str, arm: Arm) -> bool:
+        """Whether something that a module remembers changes, and training rests on it."""
+        shared = self.found.off.outcomes & self.found.on.outcomes
+        used = self.found.on.iterate.used(self.found.on.iterate.part(shared))
+        return any(f".buffers.{name}" in one for one in used) and stirred(arm, f".buffers.{name}")
+
+
+def own_shares(probed: Any, modules: Sequence[str]) -> dict[str, float]:
+    return {name: share for name, share in shares(probed).items() if name in modules} if modules else {}
+
+
+def fault(wire: Wire, moved: float) -> str:
+    """What is wrong with a parameter; empty: nothing."""
+    if not wire.used:
+        return "is used by nothing that the baseline has too"
+    if moved == 0.0 and not wire.losses:
+        return "gets no gradient from any loss, and nothing else moves it"
+    if moved == 0.0:
+        return "has a path to a loss, but its gradient is exactly 0 and it never moves"
+    return ""
+
+
+def short_name(name: str) -> str:
+    return name.removeprefix("modules.")
+
+
+def timeline(arms: dict[str, Arm]) -> Picture:
+    """How far weights that both have are apart after each update."""
+    from sparring.audit.pictures import curves
+
+    def apart(mine: Any, other: Any) -> float:
+        names = [n for n in mine if ".model." in n and n in other and mine[n].shape == other[n].shape and mine[n].dtype.kind == "f"]
+        gap = sum(float(np.square(mine[n] - other[n]).sum()) for n in names)
+        whole = sum(float(np.square(mine[n]).sum()) for n in names)
+        return float(np.sqrt(gap / max(whole, 1e-12)))
+
+    lines = {
+        name: (list(range(1, len(arm.states) + 1)), [apart(a, b) for a, b in zip(arms["off"].states, arm.states, strict=False)])
+        for name, arm in arms.items()
+        if name != "off"
+    }
+    return curves("How far runs with one seed part from the baseline", lines, "update", "distance of weights, relative")

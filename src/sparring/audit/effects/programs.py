@@ -1,0 +1,199 @@
+"""What a run computes, before anything is computed: its programs as graphs, and everything that goes into them.
+
+Equal programs with equal inputs are one run, however much was configured. Names are paths, so that what two runs have
+in common is found by name.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import ClosedJaxpr
+
+from sparring.audit.effects.graph import Cuts, Part, part_of, text_of
+from sparring.core.schedules import Schedule
+from sparring.learn.config import COEFFICIENTS
+from sparring.learn.module import weights_of
+from sparring.setup.beginning import Beginning, begin_runs, first_models, stacked
+from sparring.setup.build import Built
+from sparring.setup.config import RunConfig
+from sparring.setup.named_arrays import leaf_name
+from sparring.setup.program import compile_program
+
+STATE = "state."
+"""How the names of what goes from iteration to iteration begin."""
+DECIDED_BY = (STATE, "tally.", "duels.", "second_tries")
+"""Outputs that anything after an iteration rests on: the state, and the results that leagues decide by. Statistics of
+learning are for people."""
+
+
+class Program(NamedTuple):
+    """A traced function with the names of its inputs and outputs."""
+
+    jaxpr: ClosedJaxpr
+    reads: tuple[str, ...]
+    gives: tuple[str, ...]
+
+    def part(self, wanted: Iterable[str], cuts: Cuts = Cuts()) -> Part:  # noqa: B008
+        """What some outputs rest on, over all iterations: state that is read is made by the iteration before."""
+        known = set(wanted)
+        while True:
+            part = part_of(self.jaxpr, [name in known for name in self.gives], cuts)
+            carried = {name for name in self.used(part) if name.startswith(STATE) and name in self.gives} - known
+            if not carried:
+                return part
+            known |= carried
+
+    def used(self, part: Part) -> set[str]:
+        """The inputs that a part reads."""
+        return {name for name, read in zip(self.reads, part.reads, strict=True) if read}
+
+    def text(self, wanted: Iterable[str], cuts: Cuts = Cuts()) -> str:  # noqa: B008
+        return text_of(self.jaxpr, self.part(wanted, cuts), self.reads)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A run that could begin."""
+
+    built: Built
+    begin: Program
+    """From untrained networks to the first state."""
+    iterate: Program
+    inputs: Mapping[str, str]
+    """By name, a hash of each array that goes into the two programs: of the knobs, those of all iterations."""
+
+    @cached_property
+    def lowered(self) -> str:
+        """The program as the compiler gets it."""
+        return compile_program(self.built.plan).lower(*given(self.built)).as_text()
+
+    @property
+    def outcomes(self) -> set[str]:
+        return {name for name in self.iterate.gives if name.startswith(DECIDED_BY)}
+
+
+def given(built: Built) -> tuple:
+    """What an iteration is called with, the state as its shapes."""
+    knobs = jax.tree.map(jnp.asarray, built.knobs(0))
+    state = jax.eval_shape(partial(begin_runs, Beginning.of(built)), *begun_with(built))
+    seeds_R = jnp.asarray(built.seeds_R)
+    return built.game_of(0), state, built.rosters, built.standing, knobs, seeds_R, jnp.asarray(0)
+
+
+def begun_with(built: Built) -> tuple:
+    """What the first state follows from."""
+    models = stacked([first_models(built, int(seed)) for seed in built.seeds_R])
+    knobs = tuple(jnp.asarray(knobs_LH) for knobs_LH in built.knobs(0))
+    return built.game_of(0), built.rosters, built.standing, models, knobs, jnp.asarray(built.seeds_R)
+
+
+def traced(built: Built) -> Traced:
+    first, later = begun_with(built), given(built)
+    words = ("game", "state", "rosters", "orders", "knobs", "seeds", "iteration")
+    begun = partial(begin_runs, Beginning.of(built))
+    begin = trace(begun, first, ("game", "rosters", "orders", "models", "knobs", "seeds"), (STATE[:-1],))
+    # A fresh program: one that was traced before would be read from memory, and its settings by nobody.
+    iterate = trace(compile_program.__wrapped__(built.plan), later, words, (STATE[:-1], ""))
+    found = named(("game", "rosters", "orders", "models"), first[:4]) | named(("seeds",), (first[5],))
+    inputs = {name: digest(leaf) for name, leaf in found.items()}
+    return Traced(built, begin, iterate, inputs | all_knobs(built))
+
+
+def all_knobs(built: Built) -> dict[str, str]:
+    """Of each group and knob, a hash of its values over all iterations."""
+    own = weights_of(built.plan.ppo.losses, built.plan.ppo.modules)
+    terms = len(built.shaping_J(0))
+    names = (*COEFFICIENTS, *(f"shaping {j}" for j in range(terms)), *own)
+    groups = zip(*(built.knobs(i) for i in range(built.iterations)), strict=True)
+    return {
+        f"knobs.{group}.{name}": digest(values_ILH[..., h])
+        for group, values_ILH in enumerate(map(np.stack, groups))
+        for h, name in enumerate(names)
+    }
+
+
+def trace(function: Any, arguments: tuple, words: Sequence[str], results: Sequence[str]) -> Program:
+    """A function as a graph, its inputs and outputs named by a word for each argument and result."""
+    jaxpr, shape = jax.make_jaxpr(function, return_shape=True)(*arguments)
+    out = (shape,) if len(results) == 1 else shape
+    return Program(jaxpr, tuple(named(words, arguments)), tuple(named(results, out)))
+
+
+def named(words: Sequence[str], trees: Sequence[Any]) -> dict[str, Any]:
+    """Every leaf under a word and its path."""
+    return {
+        f"{word}.{leaf_name(path)}".strip("."): leaf
+        for word, tree in zip(words, trees, strict=True)
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+    }
+
+
+def digest(leaf: Any) -> str:
+    keys = jax.dtypes.issubdtype(getattr(leaf, "dtype", np.float32), jax.dtypes.prng_key)
+    array = np.asarray(jax.random.key_data(leaf) if keys else leaf)
+    return f"{array.dtype}{list(array.shape)} {hashlib.sha256(array.tobytes()).hexdigest()[:16]}"
+
+
+class Sameness(NamedTuple):
+    """How two runs compare before either has begun."""
+
+    program: bool
+    """What they have in common is computed alike, from inputs of the same names."""
+    inputs: tuple[str, ...]
+    """Inputs of that computation whose values differ."""
+    added: tuple[str, ...]
+    """Inputs of it that only the treatment has."""
+    chance: bool
+    """It is computed alike but for random numbers."""
+    text: bool
+    """The whole programs are equal, as the compiler gets them."""
+
+    @property
+    def same(self) -> bool:
+        return self.program and not self.inputs and not self.added
+
+
+def compared(off: Traced, on: Traced) -> Sameness:
+    """The computation that both runs share, in one and in the other."""
+    shared = off.outcomes & on.outcomes
+    used = on.iterate.used(on.iterate.part(shared))
+    first = {name for name in off.begin.gives if name in on.begin.gives}
+    fed = on.begin.used(on.begin.part(first))
+    added = sorted(name for name in used if name not in off.iterate.reads)
+    differ = sorted(
+        name
+        for name in off.inputs
+        if on.inputs.get(name, "") not in ("", off.inputs[name])
+        and (name in used | fed or name.rpartition(".")[0] in used | fed)  # a knob is part of an input
+    )
+
+    def alike(cuts: Cuts) -> bool:
+        return not added and all(
+            mine.text(wanted, cuts) == theirs.text(wanted, cuts)
+            for mine, theirs, wanted in ((off.iterate, on.iterate, shared), (off.begin, on.begin, first))
+        )
+
+    program = alike(Cuts())
+    text = program and off.iterate.reads == on.iterate.reads and off.lowered == on.lowered
+    return Sameness(program, tuple(differ), tuple(added), program or alike(Cuts(chance=True)), text)
+
+
+def differences(off: RunConfig, on: RunConfig) -> dict[str, tuple[str, str]]:
+    """Settings by their bare names, which are unique, with both values as texts, where these differ."""
+    mine, theirs = dict(_settings(off)), dict(_settings(on))
+    return {name: (str(mine[name]), str(theirs[name])) for name in mine if mine[name] != theirs[name]}
+
+
+def _settings(config: Any) -> Iterable[tuple[str, Any]]:
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if is_dataclass(value) and not isinstance(value, Schedule):
+            yield from _settings(value)
+        else:
+            yield field.name, value

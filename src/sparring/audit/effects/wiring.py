@@ -1,0 +1,242 @@
+"""What the parameters reach that a treatment adds: play, which losses, and how much, on a minibatch of a first iteration.
+
+JAX gives a parameter that no loss reaches a gradient of zeros, like one that met an unlucky minibatch: so whether there
+is a path at all is asked of the program, and how much goes along it of numbers.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.custom_derivatives import SymbolicZero
+
+from sparring.audit.effects.graph import part_of
+from sparring.audit.effects.programs import STATE, Traced, named
+from sparring.learn.batch import Batch, unroll
+from sparring.learn.config import PPOConfig, knobs_of
+from sparring.learn.groups import labels
+from sparring.learn.learner import behaviour, trainable
+from sparring.learn.losses import masked_mean
+from sparring.learn.module import weights_of
+from sparring.learn.objective import objective
+from sparring.play.chance import stream
+from sparring.setup.beginning import first_state
+from sparring.setup.build import Built
+from sparring.setup.named_arrays import leaf_name
+from sparring.setup.program import compile_program
+
+TERMS = ("policy_loss", "value_loss", "entropy", "anchor_kl", "imitation")
+FLOOR = 1e-9
+"""Numbers below this are rounding."""
+BEGINNING = "model."
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A learner as it begins and a minibatch that it played: enough to ask its objective anything."""
+
+    model: Any
+    batch: Batch
+    knobs: Any
+    kl_weight: Array | None
+    ppo: PPOConfig
+    weights: Mapping[str, float]
+    """Of losses and modules of one's own."""
+
+    def terms(self, trained: Any) -> dict[str, Array]:
+        """Every term of the objective, and the whole."""
+        _, untrained = trainable(self.model)
+        key = stream(jax.random.key(0), "modules")
+        total, found = objective(trained, untrained, self.batch, self.knobs, self.kl_weight, self.ppo, key)
+        own = {} if found.own == () else found.own
+        used = {name: x for name in TERMS if (x := getattr(found, name)).shape == () and name_on(self.ppo, name)}
+        return {"total": total, **used, **own}
+
+
+def name_on(ppo: PPOConfig, term: str) -> bool:
+    """Whether a term is in the objective."""
+    return {"anchor_kl": ppo.on("anchor"), "imitation": ppo.on("imitation")}.get(term, True)
+
+
+def probe(built: Built, group: int = 0) -> Probe:
+    """One iteration is played and learned: its minibatch is what the report keeps."""
+    state, orders = first_state(built), built.standing
+    first = jax.tree.map(lambda x: np.array(x[0, 0]), state.learners[group])
+    knobs = jax.tree.map(jnp.asarray, built.knobs(0))
+    seeds_R = jnp.asarray(built.seeds_R)
+    program = compile_program(built.plan)
+    _, report = program(built.game_of(0), state, built.rosters, orders, knobs, seeds_R, jnp.asarray(0))
+    batch = jax.tree.map(lambda x: x[0, 0], report.suspects[group])
+    own = weights_of(built.plan.ppo.losses, built.plan.ppo.modules)
+    weights = {name: float(weight.at(0.0)) for name, (_, weight) in own.items()}
+    return Probe(first.model, batch, knobs_of(knobs[group][0], len(own)), first.kl_weight, built.plan.ppo, weights)
+
+
+def reached(loss: Callable[[Any], Array], trained: Any) -> set[str]:
+    """The parameters to which a gradient of this loss flows, by the structure of the program alone."""
+    found: set[str] = set()
+
+    def marked(path: tuple, leaf: Any) -> Any:
+        @jax.custom_vjp
+        def same(x: Any) -> Any:
+            return x
+
+        def back(_: None, gradient: Any) -> tuple:
+            if isinstance(gradient, SymbolicZero):
+                return (jnp.zeros_like(leaf),)
+            found.add(leaf_name(path))
+            return (gradient,)
+
+        same.defvjp(lambda x: (x.value, None), back, symbolic_zeros=True)
+        return same(leaf)
+
+    jax.eval_shape(jax.grad(lambda tree: loss(jax.tree_util.tree_map_with_path(marked, tree))), trained)
+    return found
+
+
+class Wire(NamedTuple):
+    """What one parameter reaches."""
+
+    size: int
+    plays: bool
+    """Games depend on it as it is."""
+    used: bool
+    """Something that the baseline has too depends on it, now or in a later iteration."""
+    losses: tuple[str, ...]
+    """Those whose gradient reaches it."""
+    gradient: float
+    """Of the whole objective, its length."""
+    optimiser: str
+    """The group that steps it."""
+
+
+def wires(on: Traced, found: Probe, wanted: Iterable[str], outcomes: set[str], group: int = 0) -> dict[str, Wire]:
+    """By name, what parameters of the model reach; `outcomes` are those that the baseline has too."""
+    place = f"{STATE}learners.{group}.{BEGINNING}"
+    program = on.iterate
+    games = part_of(program.jaxpr, [name.startswith((f"{STATE}cursor", "tally.")) for name in program.gives])
+    played, used = program.used(games), program.used(program.part(outcomes))
+    trained, _ = trainable(found.model)
+    terms = jax.eval_shape(found.terms, trained)
+    flows = {
+        term: reached(lambda tree, term=term: found.terms(tree)[term], trained) for term in terms if term != "total"
+    }
+    norms = {name: float(jnp.linalg.norm(x)) for name, x in named(("",), (gradients(found)["total"],)).items()}
+    groups = named(("",), (labels(trained),))
+    leaves = named(("",), (trained,))
+    return {
+        name: Wire(
+            leaves[name].size, f"{place}{name}" in played, f"{place}{name}" in used,
+            tuple(term for term, names in flows.items() if name in names), norms[name], groups[name],
+        )
+        for name in wanted
+        if name in leaves and leaves[name].size
+    }  # fmt: skip
+
+
+def gradients(found: Probe) -> dict[str, Any]:
+    """Of each term, the gradient of everything trained."""
+    return jax.jit(jax.jacrev(found.terms))(trainable(found.model)[0])
+
+
+def shares(found: Probe) -> dict[str, float]:
+    """Of each loss of one's own: how long its gradient is, by its weight, beside that of the whole objective."""
+    norms = {term: float(length(tree)) for term, tree in gradients(found).items()}
+    return {
+        name: abs(weight) * norms[f"{name}/loss"] / max(norms["total"], FLOOR)
+        for name, weight in found.weights.items()
+        if f"{name}/loss" in norms
+    }
+
+
+def length(tree: Any) -> Array:
+    return jnp.sqrt(sum(jnp.sum(jnp.square(x)) for x in jax.tree.leaves(tree)))
+
+
+class Influence(NamedTuple):
+    """What becomes of the learner when a part is replaced: the largest of zeros, noise and its own numbers shuffled."""
+
+    kl: float
+    """Of the policy, in nats."""
+    value: float
+    """Mean change of the critic's values."""
+    gradient: float
+    """Change of the gradient of actor and critic, as a share of its length."""
+
+    @property
+    def any(self) -> bool:
+        return max(self) > FLOOR
+
+
+def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) -> dict[str, Influence]:
+    """Of each part, given by the names of its parameters."""
+
+    @jax.jit
+    def seen(model: Any) -> tuple[Array, Array, Any]:
+        given = unroll(behaviour(model.actor, found.knobs, found.ppo), model.judge, found.batch)
+        trained, _ = trainable(model)
+        gradient = jax.grad(lambda tree: found.terms(tree)["total"])(trained)
+        return given.kl, given.value, (gradient.actor, gradient.critic)
+
+    kl, value, gradient = seen(found.model)
+    batch, generator, told = found.batch, np.random.default_rng(seed), {}
+    for part, names in parts.items():
+        changes = []
+        for replaced in (np.zeros_like, lambda x: generator.normal(size=x.shape), lambda x: generator.permuted(x)):
+            other_kl, other, moved = seen(with_leaves(found.model, set(names), replaced))
+            drift = length(jax.tree.map(jnp.subtract, moved, gradient)) / jnp.maximum(length(gradient), FLOOR)
+            change = (masked_mean(jnp.abs(other_kl - kl), batch.acting), masked_mean(jnp.abs(other - value), batch.present), drift)
+            changes.append([float(x) for x in change])
+        told[part] = Influence(*np.max(changes, axis=0).tolist())
+    return told
+
+
+def with_leaves(model: Any, names: set[str], replaced: Callable[[np.ndarray], np.ndarray]) -> Any:
+    def leaf(path: tuple, x: Any) -> Any:
+        array = np.asarray(x)
+        return np.asarray(replaced(array), array.dtype) if leaf_name(path) in names else x
+
+    return jax.tree_util.tree_map_with_path(leaf, model)
+
+
+def added(off: Traced, on: Traced, group: int = 0) -> list[str]:
+    """Parameters of the treatment's model that the baseline has not, or has of another kind."""
+    place = f"models.{group}."
+    new = [
+        name
+        for name, told in on.inputs.items()
+        if name.startswith(place) and off.inputs.get(name, "").partition(" ")[0] != told.partition(" ")[0]
+    ]
+    return [name.removeprefix(place) for name in new]
+
+
+def part_names(names: Iterable[str]) -> dict[str, list[str]]:
+    """Parameters by the part of the model that they belong to: a layer, or a field of a module."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        above = name.rpartition(".")[0]
+        found.setdefault(above if above.count(".") > 1 or not name.startswith("modules.") else name, []).append(name)
+    return found
+
+
+def constants_in(tree: Any, where: str = "") -> list[str]:
+    """Fields that hold numbers and are static: no gradient ever moves them."""
+    if isinstance(tree, dict):
+        return [line for key, value in tree.items() for line in constants_in(value, f"{where}.{key}")]
+    if isinstance(tree, list | tuple):
+        return [line for key, value in enumerate(tree) for line in constants_in(value, f"{where}.{key}")]
+    if not isinstance(tree, eqx.Module):
+        return []
+    found = []
+    for field in tree.__dataclass_fields__.values():
+        value, place = getattr(tree, field.name, None), f"{where}.{field.name}".strip(".")
+        if not field.metadata.get("static"):
+            found += constants_in(value, place)
+        elif hasattr(value, "shape") or (isinstance(value, tuple) and len(jax.tree.leaves(value)) > 1 and all(isinstance(x, float) for x in jax.tree.leaves(value))):
+            found.append(place)
+    return found
