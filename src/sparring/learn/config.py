@@ -186,8 +186,8 @@ modules of one's own."""
 
 def knobs_of(knobs_H: Any, own: int = 0) -> Knobs:
     """The coefficients at the front of an array of knobs; weights of shaping terms follow them there, then those of so
-    many losses and modules of one's own. Each is taken by its place, so that what follows them leaves no trace where it is
-    not used."""
+    many losses and modules of one's own. Each is taken by its place: what follows leaves no trace where it is not used.
+    """
     return Knobs(*(knobs_H[place] for place in range(len(COEFFICIENTS))), own_M=knobs_H[-own:] if own else ())
 
 

@@ -1,4 +1,4 @@
-"""Two treatments on the same seeds: what the difference is, whether chance explains it, and what could have been seen."""
+"""Two treatments on the same seeds: the difference, whether chance explains it, and what could have been seen."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -24,10 +24,12 @@ class Paired(NamedTuple):
 
 
 def paired(first: Sequence[float], second: Sequence[float], *, seed: int = 0, draws: int = 9999) -> Paired:
-    """The seed is the unit: one value of each for every seed. The p-value is exact for up to twelve pairs (Fisher 1935);
-    with n pairs it is never below 2 / 2^n, so that five can show nothing at 0.05."""
+    """The seed is the unit: one value of each for every seed. The p-value is exact for up to twelve pairs (Fisher, The
+    Design of Experiments, 1935); with n pairs it is never below 2 / 2^n, so that five can show nothing at 0.05."""
     if len(first) != len(second) or len(first) < 2:
-        raise ValueError(f"expected two lists of at least two values, one of each per seed; found {len(first)} and {len(second)}")
+        raise ValueError(
+            f"expected two lists of at least two values, one of each per seed; found {len(first)} and {len(second)}"
+        )
     gap_N = np.asarray(second, float) - np.asarray(first, float)
     count = len(gap_N)
     if count <= EXACT:

@@ -1,4 +1,4 @@
-"""TensorBoard's event files, written without TensorBoard: records of protocol buffers, each with checksums.
+"""TensorBoard's event files, written and read without TensorBoard: records of protocol buffers, each with checksums.
 
 A record is its length (8 bytes), a masked CRC-32C of that, the message, a masked CRC-32C of it (TFRecord). Three
 messages are enough: the version of the file, the start of a session, and values (tensorflow/core/util/event.proto).
@@ -7,8 +7,11 @@ Writing these takes a page; the packages that do it bring protobuf, grpc and mor
 
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+from sparring.core.errors import RunError
 
 VERSION = b"brain.Event:2"
 
@@ -91,3 +94,52 @@ class EventFile:
     def _append(self, data: bytes) -> None:
         with self.path.open("ab") as file:
             file.write(data)
+
+
+def read_values(path: Path) -> Iterator[tuple[str, int, float]]:
+    """Tag, step and value of every scalar in an event file of anybody's, in the order of writing. A record that was cut
+    short by a kill is left out."""
+    data, start = path.read_bytes(), 0
+    while start + 12 <= len(data):
+        (size,) = struct.unpack_from("<Q", data, start)
+        if data[start + 8 : start + 12] != _masked(data[start : start + 8]):
+            raise RunError(f"{path} is no event file of TensorBoard, or is damaged at byte {start}. Name another log.")
+        event = dict(_fields(data[start + 12 : start + 12 + size]))
+        start += size + 16
+        if start <= len(data) and isinstance(event.get(5), bytes):
+            for number, value in _fields(event[5]):
+                scalar = dict(_fields(value)) if number == 1 and isinstance(value, bytes) else {}
+                if (found := _scalar(scalar)) is not None:
+                    yield scalar[1].decode(), event.get(2, 0), found
+
+
+def _scalar(value: Mapping[int, Any]) -> float | None:
+    """Of a summary's value: a plain number (2), or a tensor of one float (8) as its content (4) or its list (5)."""
+    raw = value.get(2)
+    if raw is None and isinstance(value.get(8), bytes):
+        tensor = dict(_fields(value[8]))
+        raw = (tensor.get(4) or tensor.get(5)) if tensor.get(1) == 1 else None
+    return struct.unpack("<f", raw)[0] if isinstance(raw, bytes) and len(raw) == 4 else None
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
+    """Numbers and values of a message: varints as they are, all else as bytes."""
+    place = 0
+    while place < len(message):
+        key, place = _varint(message, place)
+        number, kind = key >> 3, key & 7
+        if kind == 0:
+            value, place = _varint(message, place)
+        else:
+            size, place = _varint(message, place) if kind == 2 else ({1: 8, 5: 4}.get(kind, len(message)), place)
+            value, place = message[place : place + size], place + size
+        yield number, value
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[place]
+        value, shift, place = value | (byte & 0x7F) << shift, shift + 7, place + 1
+        if byte < 0x80:
+            return value, place

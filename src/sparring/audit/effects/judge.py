@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import jax
+import equinox as eqx
 import numpy as np
 
 from sparring.audit.effects import provenance, stages
@@ -33,9 +33,7 @@ SCOPE = re.compile(r"module\.(\w+)\.(\w+)")
 def without(config: RunConfig, name: str) -> RunConfig:
     """The config without a loss, a module or a network of one's own, by its name; or with a setting at its default."""
     ppo, net = config.ppo, config.net
-    kept = {
-        kind: tuple(text for text in getattr(ppo, kind) if named(text) != name) for kind in ("losses", "modules")
-    }
+    kept = {kind: tuple(text for text in getattr(ppo, kind) if named(text) != name) for kind in ("losses", "modules")}
     if kept != {kind: getattr(ppo, kind) for kind in kept}:
         return replace(config, ppo=replace(ppo, **kept))
     if code.name_in(net.body) == name and code.reference(net.body):
@@ -128,11 +126,26 @@ def use(found: Looked) -> Finding:
     shared = found.off.outcomes & found.on.outcomes
     scopes = {match for text in found.on.iterate.part(shared).scopes() for match in SCOPE.findall(text)}
     phases = {name: sorted(phase for module, phase in scopes if module == name) for name in found.modules}
-    mine = [file for file in found.files if any(key[0] == file for key in found.called)]
-    called = {name: count for (file, name), count in found.called.items() if file in mine and "<" not in name}
-    defined = [name for file in mine for name in provenance.defined_functions(file)]
-    unused = [name for name in defined if name not in called and not name.rpartition(".")[2].startswith("_")]
+    called = {name: count for (_, name), count in found.called.items() if "<" not in name}
+    unused = [
+        name
+        for kind in own_kinds(first_models(found.on.built, int(found.on.built.seeds_R[0])), found.files)
+        for name in provenance.methods_of(kind)
+        if name not in called
+    ]
     return stages.calls(phases, sorted(set(unused)), called)
+
+
+def own_kinds(tree: Any, files: Container[str]) -> list[type]:
+    """The classes of one's own that a tree is made of."""
+    if isinstance(tree, dict):
+        return own_kinds(list(tree.values()), files)
+    if isinstance(tree, list | tuple):
+        return list(dict.fromkeys(kind for one in tree for kind in own_kinds(one, files)))
+    if not isinstance(tree, eqx.Module):
+        return []
+    own = [type(tree)] if provenance.file_of(type(tree)) in files else []
+    return own + own_kinds([getattr(tree, name) for name in tree.__dataclass_fields__], files)
 
 
 def chance_alone(found: Looked) -> bool:
@@ -242,10 +255,14 @@ class Measured:
         statics = constants_in(own)
         parts = influences(probed, part_names(wired))
         told = [
-            stages.influence({short_name(part): x for part, x in parts.items()}, own_shares(probed, found.modules)),
-            stages.gradient({short_name(n): w for n, w in wired.items()}, {short_name(n): x for n, x in moved.items()}, faults, statics),
-        ]  # fmt: skip
-        return told, faults, f" Numbers in static fields are never trained: {stages.listed(statics)}." if statics else ""
+            stages.influence(shortened(parts), own_shares(probed, found.modules)),
+            stages.gradient(shortened(wired), shortened(moved), faults, statics),
+        ]
+        return (
+            told,
+            faults,
+            f" Numbers in static fields are never trained: {stages.listed(statics)}." if statics else "",
+        )
 
     def waits(self, name: str, arm: Arm) -> bool:
         """Whether something that a module remembers changes, and training rests on it."""
@@ -273,18 +290,29 @@ def short_name(name: str) -> str:
     return name.removeprefix("modules.")
 
 
+def shortened(by_name: Mapping[str, Any]) -> dict[str, Any]:
+    return {short_name(name): value for name, value in by_name.items()}
+
+
 def timeline(arms: dict[str, Arm]) -> Picture:
     """How far weights that both have are apart after each update."""
     from sparring.audit.pictures import curves
 
     def apart(mine: Any, other: Any) -> float:
-        names = [n for n in mine if ".model." in n and n in other and mine[n].shape == other[n].shape and mine[n].dtype.kind == "f"]
+        names = [
+            n
+            for n in mine
+            if ".model." in n and n in other and mine[n].shape == other[n].shape and mine[n].dtype.kind == "f"
+        ]
         gap = sum(float(np.square(mine[n] - other[n]).sum()) for n in names)
         whole = sum(float(np.square(mine[n]).sum()) for n in names)
         return float(np.sqrt(gap / max(whole, 1e-12)))
 
     lines = {
-        name: (list(range(1, len(arm.states) + 1)), [apart(a, b) for a, b in zip(arms["off"].states, arm.states, strict=False)])
+        name: (
+            list(range(1, len(arm.states) + 1)),
+            [apart(a, b) for a, b in zip(arms["off"].states, arm.states, strict=False)],
+        )
         for name, arm in arms.items()
         if name != "off"
     }

@@ -187,7 +187,11 @@ def compared(off: Traced, on: Traced) -> Sameness:
 def differences(off: RunConfig, on: RunConfig) -> dict[str, tuple[str, str]]:
     """Settings by their bare names, which are unique, with both values as texts, where these differ."""
     mine, theirs = dict(_settings(off)), dict(_settings(on))
-    return {name: (str(mine[name]), str(theirs[name])) for name in mine if mine[name] != theirs[name]}
+    return {name: (said(mine[name]), said(theirs[name])) for name in mine if mine[name] != theirs[name]}
+
+
+def said(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _settings(config: Any) -> Iterable[tuple[str, Any]]:

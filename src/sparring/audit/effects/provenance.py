@@ -1,4 +1,4 @@
-"""Which code is really used: the files behind names, copies of them elsewhere, and which of their functions are called."""
+"""Which code is really used: files behind names, copies of them elsewhere, and which of their functions are called."""
 
 import ast
 import hashlib
@@ -106,16 +106,11 @@ def called_functions(files: Iterable[str]) -> Iterator[Counter[tuple[str, str]]]
         sys.setprofile(before)
 
 
-def defined_functions(file: str) -> list[str]:
-    """All functions and methods that a file defines, but for those inside of others."""
-
-    def walk(node: ast.AST, above: str) -> Iterator[str]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield f"{above}{child.name}"
-            elif isinstance(child, ast.ClassDef):
-                yield from walk(child, f"{above}{child.name}.")
-
-    return list(walk(ast.parse(Path(file).read_text()), ""))
+def methods_of(kind: type) -> list[str]:
+    """The methods that a class defines itself, as profiles name them; special ones are left out."""
+    own = [name for name, value in vars(kind).items() if not name.startswith("_") and callable(value)]
+    return [f"{kind.__qualname__}.{name}" for name in own]
 
 
+def file_of(kind: type) -> str:
+    return str(getattr(sys.modules.get(kind.__module__), "__file__", ""))

@@ -1,12 +1,15 @@
 """The stages of the effect audit as findings: what was asked, what was seen, what it means and what to try."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from sparring.audit.effects.arms import Divergence
-from sparring.audit.effects.programs import Sameness
 from sparring.audit.effects.reads import Readers, host_readers
-from sparring.audit.effects.wiring import Influence, Wire
 from sparring.audit.findings import Finding, skipped
+
+if TYPE_CHECKING:  # logs of other people are judged without jax
+    from sparring.audit.effects.arms import Divergence
+    from sparring.audit.effects.programs import Sameness
+    from sparring.audit.effects.wiring import Influence, Wire
 
 PHASES = ("begin", "loss", "end")
 QUESTIONS = {
@@ -29,7 +32,9 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
-def finding(level: str, sound: bool | None, evidence: str, meaning: str = "", remedy: str = "", **numbers: object) -> Finding:
+def finding(
+    level: str, sound: bool | None, evidence: str, meaning: str = "", remedy: str = "", **numbers: object
+) -> Finding:
     outcome = "UNDECIDED" if sound is None else "PASS" if sound else "FAIL"
     return Finding(
         level=level, question=QUESTIONS[level], outcome=outcome, evidence=evidence, meaning=meaning, remedy=remedy,
@@ -89,12 +94,18 @@ def calls(scopes: Mapping[str, Sequence[str]], unused: Sequence[str], called: Ma
             **numbers,
         )  # fmt: skip
     if not scopes and not called and unused:
-        return finding("E2", False, evidence, "None of its functions is called.", "Check which name is loaded.", **numbers)
-    return finding("E2", True, evidence or "no code of one's own: settings of the library are read where E1 says", **numbers)
+        return finding(
+            "E2", False, evidence, "None of its functions is called.", "Check which name is loaded.", **numbers
+        )
+    return finding(
+        "E2", True, evidence or "no code of one's own: settings of the library are read where E1 says", **numbers
+    )
 
 
-def influence(found: Mapping[str, Influence], shares: Mapping[str, float]) -> Finding:
-    told = [f"{part}: policy KL {x.kl:.2g}, values {x.value:.2g}, gradient {x.gradient:.1%}" for part, x in found.items()]
+def influence(found: Mapping[str, "Influence"], shares: Mapping[str, float]) -> Finding:
+    told = [
+        f"{part}: policy KL {x.kl:.2g}, values {x.value:.2g}, gradient {x.gradient:.1%}" for part, x in found.items()
+    ]
     told += [f"loss of {name}: {share:.2%} of the whole gradient" for name, share in shares.items()]
     small = [name for name, share in shares.items() if share < SMALL]
     numbers = {"parts": {part: x._asdict() for part, x in found.items()}, "shares": dict(shares)}
@@ -106,10 +117,12 @@ def influence(found: Mapping[str, Influence], shares: Mapping[str, float]) -> Fi
     return finding("E3", True, "; ".join(told) or "adds no parameters and no losses of its own", **numbers)
 
 
-def gradient(found: Mapping[str, Wire], moved: Mapping[str, float], faults: Mapping[str, str], statics: Sequence[str]) -> Finding:
+def gradient(
+    found: Mapping[str, "Wire"], moved: Mapping[str, float], faults: Mapping[str, str], statics: Sequence[str]
+) -> Finding:
     told = [
-        f"{name}: {'+'.join(wire.losses) or 'no loss'}, gradient {wire.gradient:.2g}, moved {moved.get(name, 0.0):.1%}, "
-        f"optimiser {wire.optimiser}"
+        f"{name}: {'+'.join(wire.losses) or 'no loss'}, gradient {wire.gradient:.2g}, moved "
+        f"{moved.get(name, 0.0):.1%}, optimiser {wire.optimiser}"
         for name, wire in found.items()
     ]
     told += [f"numbers in static fields: {listed(statics)}"] * bool(statics)
@@ -124,7 +137,7 @@ def gradient(found: Mapping[str, Wire], moved: Mapping[str, float], faults: Mapp
     return finding("E4", True, "; ".join(told[: 2 * FEW]) or "adds no parameters", **numbers)
 
 
-def proof(found: Sameness, differ: Mapping[str, tuple[str, str]], readers: Readers) -> tuple[Finding, bool]:
+def proof(found: "Sameness", differ: Mapping[str, tuple[str, str]], readers: Readers) -> tuple[Finding, bool]:
     """Whether nothing can differ, and the reason."""
     host = {name: who for name in differ if (who := host_readers(readers.get(name, set())))}
     numbers = {**found._asdict(), "host": host}
@@ -144,7 +157,7 @@ def proof(found: Sameness, differ: Mapping[str, tuple[str, str]], readers: Reade
     return finding("E5 proof", True, "no: " + "; ".join(why), **numbers), False
 
 
-def runs(found: Divergence, *, chance: bool, waiting: Sequence[str]) -> Finding:
+def runs(found: "Divergence", *, chance: bool, waiting: Sequence[str]) -> Finding:
     numbers = {**found._asdict(), "first": found.first}
     if chance:
         return finding(
@@ -154,19 +167,23 @@ def runs(found: Divergence, *, chance: bool, waiting: Sequence[str]) -> Finding:
         )  # fmt: skip
     if found.first is not None:
         return finding("E5 runs", True, f"they differ: {found.where} (of {found.updates})", **numbers)
-    evidence = f"games, losses and all weights stayed bit for bit equal over {found.updates} updates, in which every schedule ran through"
+    evidence = f"games, losses and weights stayed bit for bit equal over {found.updates} updates; schedules ran through"
     if waiting:
         return finding(
-            "E5 runs", None, evidence, f"It may be waiting: what {listed(waiting)} remembers changes from update to update.",
+            "E5 runs", None, evidence, f"It may be waiting: what {listed(waiting)} remembers goes on changing.",
             "Audit more updates than it waits for: --updates N.", **numbers,
         )  # fmt: skip
     return finding(
-        "E5 runs", False, evidence, "What it computes reaches training, and is worth nothing there.",
-        "Look for a weight of 0 or a factor of 0. If it waits for something, audit more: --updates N.", **numbers,
+        "E5 runs",
+        False,
+        evidence,
+        "What it computes reaches training, and is worth nothing there.",
+        "Look for a weight of 0 or a factor of 0. If it waits for something, audit more: --updates N.",
+        **numbers,
     )
 
 
-def off_equivalence(muted: Divergence, on: Divergence) -> Finding:
+def off_equivalence(muted: "Divergence", on: "Divergence") -> Finding:
     numbers = {"muted": muted._asdict(), "on": on._asdict()}
     if muted.first is None:
         return finding("E6", True, f"equal over {muted.updates} updates: the difference is its outputs'", **numbers)

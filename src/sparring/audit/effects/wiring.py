@@ -1,4 +1,4 @@
-"""What the parameters reach that a treatment adds: play, which losses, and how much, on a minibatch of a first iteration.
+"""What the parameters that a treatment adds reach: play, which losses, and how much, on a first minibatch.
 
 JAX gives a parameter that no loss reaches a gradient of zeros, like one that met an unlucky minibatch: so whether there
 is a path at all is asked of the program, and how much goes along it of numbers.
@@ -190,7 +190,11 @@ def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) 
         for replaced in (np.zeros_like, lambda x: generator.normal(size=x.shape), lambda x: generator.permuted(x)):
             other_kl, other, moved = seen(with_leaves(found.model, set(names), replaced))
             drift = length(jax.tree.map(jnp.subtract, moved, gradient)) / jnp.maximum(length(gradient), FLOOR)
-            change = (masked_mean(jnp.abs(other_kl - kl), batch.acting), masked_mean(jnp.abs(other - value), batch.present), drift)
+            change = (
+                masked_mean(jnp.abs(other_kl - kl), batch.acting),
+                masked_mean(jnp.abs(other - value), batch.present),
+                drift,
+            )
             changes.append([float(x) for x in change])
         told[part] = Influence(*np.max(changes, axis=0).tolist())
     return told
@@ -237,6 +241,10 @@ def constants_in(tree: Any, where: str = "") -> list[str]:
         value, place = getattr(tree, field.name, None), f"{where}.{field.name}".strip(".")
         if not field.metadata.get("static"):
             found += constants_in(value, place)
-        elif hasattr(value, "shape") or (isinstance(value, tuple) and len(jax.tree.leaves(value)) > 1 and all(isinstance(x, float) for x in jax.tree.leaves(value))):
+        elif hasattr(value, "shape") or (
+            isinstance(value, tuple)
+            and len(jax.tree.leaves(value)) > 1
+            and all(isinstance(x, float) for x in jax.tree.leaves(value))
+        ):
             found.append(place)
     return found

@@ -27,8 +27,10 @@ class Worth(NamedTuple):
     pictures: tuple[Picture, ...]
 
 
-def figures(lines: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> dict[str, dict[int, tuple[float, float]]]:
-    """By figure and seed: its last value, and its mean over the run's evaluations, which is the area under its curve."""
+def figures(
+    lines: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]
+) -> dict[str, dict[int, tuple[float, float]]]:
+    """By figure and seed: its last value, and its mean over the evaluations, which is the area under its curve."""
     found: dict[str, dict[int, list[float]]] = {}
     for line in lines:
         if line["kind"] == "eval" and line["iteration"] != UNTRAINED:
@@ -51,9 +53,19 @@ def worth(off: RunConfig, on: RunConfig, modules: Sequence[str], *, seeds: int, 
 
         run = RunDir.open(folder / name)
         told[name] = figures(run.metrics(), run.read_manifest())
-    shared = [name for kind in ORDER for name in told["baseline"] if name.startswith(kind) and all(name in own for own in told.values())]
+    shared = [
+        name
+        for kind in ORDER
+        for name in told["baseline"]
+        if name.startswith(kind) and all(name in own for own in told.values())
+    ]
     if not shared:
-        return Worth(finding("E7", None, "the runs have no evaluation to be compared by", remedy="Evaluate: --eval-games 32."), False, float("nan"), ())
+        return Worth(
+            finding("E7", None, "the runs have no evaluation to be compared by", remedy="Evaluate: --eval-games 32."),
+            False,
+            float("nan"),
+            (),
+        )
     return judged(shared[0], {name: own[shared[0]] for name, own in told.items()})
 
 
@@ -78,14 +90,16 @@ def judged(figure: str, told: Mapping[str, Mapping[int, tuple[float, float]]]) -
         rungs |= {"placebo, at the end": paired(last["baseline"], last["placebo"]).difference}
         evidence += f"; beyond the placebo {said(beside)}"
         if effect and beside.p_value > ALPHA:
-            meaning = "The placebo, which sees what other worlds saw, is not clearly worse: it may be capacity, not knowledge."
+            meaning = "The placebo, which sees what other worlds saw, is not clearly worse: capacity, not knowledge?"
     remedy = "" if effect else "More seeds or longer runs see smaller effects: --seeds N, --total-steps N."
     numbers = {"figure": figure, "last": last, "area": area, "p": p_value, "detectable": detectable}
     pictures = (
         ladder(f"Difference of {figure} from the baseline, by seed pairs", rungs, figure, detectable),
         boxes(f"{figure} at the end, one dot a seed", last, figure),
     )
-    return Worth(finding("E7", True if effect else None, evidence, meaning, remedy, **numbers), effect, detectable, pictures)
+    return Worth(
+        finding("E7", True if effect else None, evidence, meaning, remedy, **numbers), effect, detectable, pictures
+    )
 
 
 def said(one: Paired) -> str:
