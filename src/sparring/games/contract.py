@@ -25,7 +25,7 @@ from sparring.core.errors import GameError
 from sparring.core.records import LARGEST, Action
 from sparring.core.spec import GameSpec
 from sparring.games.game import Chance, Game, State
-from sparring.games.symmetry import exchanged, exchanges
+from sparring.games.symmetry import exchanged, exchanged_potentials, exchanges
 from sparring.games.trial import (
     Moment,
     Noise,
@@ -316,33 +316,21 @@ def _check_openings(game: Game, record: Record) -> None:
         raise _broken("Openings", "every start among those of openings()", "one that is not", remedy)
 
 
-@quick_jit
-def _potentials(game: Game, state_M: State, order_S: Array) -> tuple[Array, Array]:
-    """potential_MSJ as the seats are, and with the seats of every state exchanged."""
-    return jax.vmap(game.potential)(state_M), jax.vmap(lambda state: game.potential(game.permute(state, order_S)))(
-        state_M
-    )
-
-
 def _check_potential(game: Game, sample: Record) -> None:
     if not game.spec.terms_of("potential"):
         return
     for order in [np.arange(game.spec.seats), *exchanges(game.spec)]:
-        plain_MSJ, exchanged_MSJ = (np.asarray(x) for x in _potentials(game, sample.state, jnp.asarray(order)))
-        if not np.isfinite(plain_MSJ).all():
+        found_MSJ, wanted_MSJ = map(np.asarray, exchanged_potentials(game, sample.state, jnp.asarray(order)))
+        if not np.isfinite(wanted_MSJ).all():
             raise _broken("Finite potential", "finite numbers", "NaN or infinity", "Guard divisions in potential().")
-        found = difference(exchanged_MSJ, plain_MSJ[:, order])
+        found = difference(found_MSJ, wanted_MSJ)
         if found:
             expected = f"potentials that follow the seats (new seat i is old seat {order.tolist()}[i])"
             raise _broken("Exchangeable seats", expected, found, "Correct the favour in potential().")
 
 
 def _check_exchange(game: Game, sample: Record, order: np.ndarray) -> None:
-    happened, wanted = exchanged(game, sample, order)
-    if game.spec.causes:
-        sides = [game.spec.side_of_seat[order[seats[0]]] for seats in game.spec.seats_of_side]
-        cause_MK = np.asarray(sample.moment.step.cause_K)[:, np.array(sides)]
-        wanted = wanted._replace(step=wanted.step._replace(cause_K=cause_MK))
+    happened, wanted = exchanged(game, sample, jnp.asarray(order))
     found = difference(happened, wanted)
     if found:
         expected = f"a game that treats seats alike (new seat i is old seat {order.tolist()}[i])"

@@ -1,6 +1,7 @@
 """Exchanging seats: which exchanges a spec allows, and what a game should then show."""
 
-from itertools import pairwise
+from functools import partial
+from itertools import combinations, pairwise
 
 import jax
 import jax.numpy as jnp
@@ -19,48 +20,56 @@ def exchanges(spec: GameSpec) -> list[np.ndarray]:
 
     A group across sides must hold all their seats, because an exchange that tears sides apart is another game.
     """
-    moves: list[tuple[list[int], list[int]]] = []
+    orders = []
+    for one, two in exchangeable_pairs(spec, neighbours=True):
+        order = np.arange(spec.seats)
+        order[list(one)], order[list(two)] = two, one
+        orders.append(order)
+    return orders
+
+
+def exchangeable_pairs(spec: GameSpec, *, neighbours: bool = False) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Seats, or whole sides, that may take each other's places: all pairs, or of each group only neighbours, which
+    generate the others."""
+    pairs = pairwise if neighbours else partial(combinations, r=2)
+    moves: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     for group in spec.exchangeable:
-        parts = [[s for s in group if spec.side_of_seat[s] == side] for side in range(spec.sides)]
+        parts = [tuple(s for s in group if spec.side_of_seat[s] == side) for side in range(spec.sides)]
         parts = [part for part in parts if part]
-        whole = all(tuple(part) in spec.seats_of_side for part in parts) and len({len(part) for part in parts}) == 1
+        whole = all(part in spec.seats_of_side for part in parts) and len({len(part) for part in parts}) == 1
         if len(parts) > 1 and not whole:
             raise GameError(
                 f"Exchangeable seats: expected seats of one side, or all seats of sides of one size, found group "
                 f"{group} with side_of_seat {spec.side_of_seat}. Change spec.exchangeable."
             )
-        moves += [*(([one], [two]) for part in parts for one, two in pairwise(part)), *pairwise(parts)]
+        moves += [((one,), (two,)) for part in parts for one, two in pairs(part)]
+        moves += pairs(parts)
     if spec.sides_alike:
-        moves += pairwise(map(list, spec.seats_of_side))
-    orders = []
-    for one, two in moves:
-        order = np.arange(spec.seats)
-        order[one], order[two] = two, one
-        orders.append(order)
-    return orders
+        moves += pairs(spec.seats_of_side)
+    return moves
 
 
-def exchanged(game: Game, sample: Record, order: np.ndarray) -> tuple[Moment, Moment]:
+def exchange(game: Game, sample: Record, order_S: Array) -> tuple[Moment, Moment]:
     """What happens when the seats of sampled transitions are exchanged, and what should."""
     spec = game.spec
-    found, wanted = _exchanged(game, sample, jnp.asarray(order))
-    side_order = [spec.side_of_seat[order[seats[0]]] for seats in spec.seats_of_side]
-    return found, wanted._replace(
-        step=wanted.step._replace(outcome_K=np.asarray(wanted.step.outcome_K)[:, np.array(side_order)]),
-        central=found.central,  # its inner order is the game's own affair
-    )
+    first_K = np.asarray([seats[0] for seats in spec.seats_of_side])
+    side_order_K = jnp.asarray(spec.side_of_seat)[order_S[first_K]]
 
-
-@quick_jit
-def _exchanged(game: Game, sample: Record, order_S: Array) -> tuple[Moment, Moment]:
     def one(state: State, action: Action, chance: Chance, happened: Moment) -> tuple[Moment, Moment]:
         state, after = game.permute(state, order_S), game.permute(happened.after, order_S)
         found = moment(game, state, game.permute(action, order_S), game.permute(chance, order_S))
         seen, step = game.permute(happened.seen, order_S), game.permute(happened.step, order_S)
-        seen = seen._replace(features_SF=listed_anew(game.spec, seen.features_SF, order_S))
-        return found, happened._replace(seen=seen, after=after, step=step)
+        seen = seen._replace(features_SF=listed_anew(spec, seen.features_SF, order_S))
+        step = step._replace(outcome_K=step.outcome_K[side_order_K])
+        if spec.causes:
+            step = step._replace(cause_K=step.cause_K[side_order_K])
+        # The inner order of a central view is the game's own affair.
+        return found, Moment(seen, found.central, after, step)
 
     return jax.vmap(one)(*sample[:4])
+
+
+exchanged = quick_jit(exchange)
 
 
 def listed_anew(spec: GameSpec, features_SF: Array, order_S: Array) -> Array:
@@ -75,3 +84,12 @@ def listed_anew(spec: GameSpec, features_SF: Array, order_S: Array) -> Array:
         blocks.append(part)
         begin += block.size
     return jnp.concatenate(blocks, axis=1)
+
+
+def exchange_potentials(game: Game, state_M: State, order_S: Array) -> tuple[Array, Array]:
+    """potential_MSJ with the seats of every state exchanged, and what it should be then."""
+    found_MSJ = jax.vmap(lambda state: game.potential(game.permute(state, order_S)))(state_M)
+    return found_MSJ, jax.vmap(game.potential)(state_M)[:, order_S]
+
+
+exchanged_potentials = quick_jit(exchange_potentials)

@@ -1,10 +1,10 @@
-"""What may be asked after every game: tests of a rate; and one of two means."""
+"""What may be asked after every game: tests of a rate, of symmetry, intervals of a mean; and a test of two means."""
 
 from dataclasses import dataclass
 from math import log, sqrt
 from typing import Literal
 
-from scipy.special import betainc, betaln, stdtr
+from scipy.special import betainc, betaln, ndtri, stdtr
 
 from sparring.statistics.intervals import check_confidence, check_tally
 
@@ -81,3 +81,35 @@ def welch(mean_a: float, var_a: float, n_a: int, mean_b: float, var_b: float, n_
     # Shares of the whole rather than the squares themselves: those of tiny variances would be rounded to 0.
     freedom = 1.0 / ((square_a / square) ** 2 / (n_a - 1) + (square_b / square) ** 2 / (n_b - 1))
     return float(stdtr(freedom, (mean_b - mean_a) / sqrt(square)))
+
+
+def symmetry_evidence(total: float, squares: float, scale: float) -> float:
+    """Evidence, in logarithms, against "every difference is as likely as its opposite", which may be looked at after
+    every game: it exceeds log(1 / alpha) with a chance of alpha at most.
+
+    exp(s * total - s^2 / 2 * squares) can only fall on average for symmetric differences (de la Pena 1999,
+    doi:10.1214/aop/1022677258); this is its mean over s, normal with variance 1 / scale. `scale` must not depend on the
+    differences that are tested: take the sum of squares of as many as are needed most.
+    """
+    return 0.5 * log(scale / (scale + squares)) + total * total / (2.0 * (scale + squares))
+
+
+def games_to_see(effect: float, spread: float, alpha: float, usual: float, power: float = 0.8) -> int:
+    """Games after which `symmetry_evidence` with the scale of `usual` games shows a mean difference of `effect` between
+    seats whose difference spreads by `spread` in a game, with that power; normal approximation."""
+    if not effect or not spread:
+        return 0
+    count = 1.0
+    for _ in range(50):
+        needed = sqrt(2.0 * (log(1.0 / alpha) + 0.5 * log(1.0 + count / usual)) * (1.0 + usual / count))
+        count = max(1.0, ((needed + float(ndtri(power))) * spread / effect) ** 2)
+    return round(count)
+
+
+def running_half_width(spread: float, count: int, alpha: float, usual: float) -> float:
+    """Half the width of an interval of a mean that may be looked at after every game, for many games (asymptotic
+    confidence sequence, arXiv:2103.06476); shortest about `usual` games."""
+    if count < 2:
+        return float("inf")
+    tight = count / usual * 2.0 * log(1.0 / alpha)  # count * rho^2 of the paper
+    return spread * sqrt(2.0 * (tight + 1.0) / (count * tight) * log(sqrt(tight + 1.0) / alpha))

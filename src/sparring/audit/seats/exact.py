@@ -1,0 +1,161 @@
+"""L1: exchange the seats of a state, its actions and its chance, and the game must do the same with seats exchanged.
+
+Nothing is estimated: one transition that breaks the rule is a fault, and it is told with its trace.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from sparring.audit.findings import Finding, Tell, untold
+from sparring.audit.seats.claims import order_name, orders_of
+from sparring.audit.seats.probes import cast_name, even_handed, players_of, record_of
+from sparring.audit.seats.starts import start_faults
+from sparring.games.game import Game
+from sparring.games.symmetry import exchange, exchange_potentials
+from sparring.games.trial import CLOSE, Record, is_key, quick_jit, sample_of
+
+QUESTION = "with seats exchanged, does the game do the same with seats exchanged?"
+WORLDS, STEPS = 16, 64
+"""Games of each probe, and their first steps."""
+FEW = 64
+"""Transitions in which players are asked again, with what they see listed in another order."""
+
+
+class Trace(NamedTuple):
+    """The shortest way to a fault, from which it can be repeated."""
+
+    probe: str
+    seed: int
+    world: int
+    step: int
+    """Of the game, from 1."""
+    order: tuple[int, ...]
+    leaf: str
+    found: str
+    wanted: str
+
+
+class Exact(NamedTuple):
+    finding: Finding
+    fair: tuple[str, ...]
+    """Players that treat the seats they see alike: the only ones whose games can accuse a game."""
+
+
+def exact(game: Game, *, seed: int = 0, tell: Tell = untold) -> Exact:
+    """L1 of a game whose states can be set."""
+    players, casts = players_of(game)
+    orders, steps = orders_of(game.spec), min(STEPS, game.spec.longest)
+    traces: list[Trace] = []
+    even: dict[str, bool] = dict.fromkeys(players, True)
+    largest, compared = 0.0, 0
+    for number, cast in enumerate(casts):
+        tell(f"L1 exchanging seats, {cast_name(cast)}", number / len(casts))
+        record = record_of(game, players, cast, seed=seed + number, worlds=WORLDS, steps=steps)
+        sample = sample_of(record, record.played.size)
+        few = sample_of(record, FEW)
+        for name in dict.fromkeys(cast):
+            even[name] = even[name] and even_handed(game, players[name], few, orders[:3])
+        compared += len(orders) * len(sample.played)
+        found, gap = traces_of(game, sample, orders, cast_name(cast), seed + number)
+        traces, largest = traces + found, max(largest, gap)
+    tell("L1 comparing starts", 0.95)
+    starts = start_faults(game, seed=seed)
+    fair = tuple(name for name, is_fair in even.items() if is_fair)
+    return Exact(judged(game, traces, starts, largest, compared, len(casts)), fair)
+
+
+class Compared(NamedTuple):
+    """Of one leaf, for each order [O]."""
+
+    first_O: Array
+    """The transition in which it differs earliest in a game; -1 where it never does."""
+    gap_O: Array
+    """The largest distance of numbers that count as equal."""
+
+
+@quick_jit
+def _compared(game: Game, sample: Record, orders_OS: Array) -> dict[str, Compared]:
+    """All orders in one program, which leaves only what is needed to find the faults again."""
+
+    def of_order(order_S: Array) -> dict[str, Compared]:
+        return {leaf: _first(a, b, sample.played) for leaf, (a, b) in _leaves(game, sample, order_S).items() if a.size}
+
+    return jax.lax.map(of_order, orders_OS)
+
+
+def _leaves(game: Game, sample: Record, order_S: Array) -> dict[str, tuple[Array, Array]]:
+    """Every leaf by name, as it is and as it should be."""
+    found, wanted = exchange(game, sample, order_S)
+    both = zip(jax.tree_util.tree_leaves_with_path(found), jax.tree.leaves(wanted), strict=True)
+    leaves = {jax.tree_util.keystr(path).lstrip("."): (a, b) for (path, a), b in both}
+    leaves["potential"] = exchange_potentials(game, sample.state, order_S)
+    keys = {name for name, (a, _) in leaves.items() if is_key(a)}
+    return {
+        n: (jax.random.key_data(a), jax.random.key_data(b)) if n in keys else (a, b) for n, (a, b) in leaves.items()
+    }
+
+
+def _first(a: Array, b: Array, played_M: Array) -> Compared:
+    floats = jnp.issubdtype(a.dtype, jnp.floating)
+    same = jnp.isclose(a, b, equal_nan=True, **CLOSE) if floats else a == b
+    bad_M = ~same.reshape(len(same), -1).all(1)
+    gap = jnp.where(same & jnp.isfinite(a) & jnp.isfinite(b), jnp.abs(a - b), 0.0).max() if floats else jnp.zeros(())
+    earliest = jnp.argmin(jnp.where(bad_M, played_M, jnp.iinfo(jnp.int32).max))
+    return Compared(jnp.where(bad_M.any(), earliest, -1), gap)
+
+
+def traces_of(
+    game: Game, sample: Record, orders: Sequence[np.ndarray], probe: str, seed: int
+) -> tuple[list[Trace], float]:
+    """The earliest fault of each leaf, and the largest distance of numbers that count as equal."""
+    compared = _compared(game, sample, jnp.asarray(np.stack(orders)))
+    largest = max(float(one.gap_O.max()) for one in compared.values())
+    traces = []
+    for leaf, one in compared.items():
+        first_O = np.asarray(one.first_O)
+        if (first_O < 0).all():
+            continue
+        step_O = np.where(first_O < 0, np.iinfo(np.int32).max, np.asarray(sample.played)[first_O])
+        moved_O = [int((order != np.arange(len(order))).sum()) for order in orders]
+        best = min(range(len(orders)), key=lambda o: (step_O[o], moved_O[o]))
+        at = int(first_O[best])
+        alone = jax.tree.map(lambda x, at=at: x[at : at + 1], sample)
+        a, b = (np.asarray(x)[0] for x in _leaves(game, alone, jnp.asarray(orders[best]))[leaf])
+        floats = np.issubdtype(a.dtype, np.floating)
+        place = tuple(np.argwhere(~(np.isclose(a, b, equal_nan=True, **CLOSE) if floats else a == b))[0])
+        order = tuple(map(int, orders[best]))
+        traces.append(Trace(probe, seed, at % WORLDS, int(step_O[best]), order, leaf, str(a[place]), str(b[place])))
+    return traces, largest
+
+
+def judged(game: Game, traces: list[Trace], starts: list[str], largest: float, compared: int, casts: int) -> Finding:
+    rounding = "bit for bit" if largest == 0.0 else f"to within {largest:.2g}"
+    numbers = {"compared": compared, "probes": casts, "largest_deviation": largest, "starts": starts}
+    if not traces and not starts:
+        text = (
+            f"{compared:,} exchanged transitions of {casts} probes agree {rounding}; starts and chance favour nobody."
+        )
+        return Finding(level="L1", question=QUESTION, outcome="PASS", evidence=text, numbers=numbers)
+    if not traces:
+        return Finding(
+            level="L1", question=QUESTION, outcome="FAIL", evidence=starts[0], numbers=numbers,
+            meaning="The rules treat seats alike, but games do not begin alike for them.",
+            remedy="Look at start() and chance(): draw one order of all places and give them out by it.",
+        )  # fmt: skip
+    first = min(traces, key=lambda trace: (trace.step, sum(i != o for i, o in enumerate(trace.order))))
+    leaves = sorted({trace.leaf for trace in traces})
+    text = (
+        f"Step {first.step} of a game of {first.probe} (seed {first.seed}, world {first.world}), with "
+        f"{order_name(game.spec, first.order)}: {first.leaf} is {first.found} where it should be {first.wanted}."
+    )
+    return Finding(
+        level="L1", question=QUESTION, outcome="FAIL", evidence=text,
+        meaning=f"The rules favour seats by their number. What differs: {', '.join(leaves[:6])}.",
+        remedy="Look where step() or observe() goes through seats in order, takes the first of several, or names one.",
+        numbers={**numbers, "trace": first._asdict(), "leaves": leaves, "faults": len(traces)},
+    )  # fmt: skip
