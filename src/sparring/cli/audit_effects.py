@@ -101,8 +101,8 @@ def foreign(arguments: AuditEffects, others: Sequence[str], told: str) -> "Audit
         logs = [read_watched(path) for path in arguments.watched]
         if len(logs) > 3:
             raise ConfigError("--watched takes one to three logs: the treatment; or baseline, treatment, muted.")
-        off, on, muted = (None, logs[0], None) if len(logs) == 1 else (*logs, None)[:3]
-        return audit_watched(on, off, muted, command=told)
+        off, muted = logs[0] if len(logs) > 1 else None, logs[2] if len(logs) > 2 else None
+        return audit_watched(logs[min(1, len(logs) - 1)], off, muted, command=told)
     from sparring.audit.effects.logs import audit_logs
 
     if len(arguments.logs) != 2:

@@ -23,6 +23,7 @@ from sparring.cli.child import Ended, run_child
 from sparring.cli.flags import named, parse, split
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.main import STOPPED
+from sparring.cli.notes import note
 from sparring.cli.train import Train, flagged, names_game, plain_name, ready_made
 from sparring.core import code
 from sparring.core.errors import ConfigError, RunError, unknown
@@ -41,6 +42,7 @@ from sparring.reports.comparison import (
 )
 from sparring.setup.checks import check_rows
 from sparring.store.durable import replace_file
+from sparring.store.fingerprint import coincidences
 
 USUAL = tuple(make.__name__ for make in (averaged, magnet, sparring, shadow, pool, alphastar))
 SEEDS, TIMES = "3", "20"
@@ -266,6 +268,9 @@ def meet(plan: Plan, arguments: Compare, failures: dict[str, str]) -> Comparison
     if not runs:
         told = "; ".join(f"{regime}: {reason}" for regime, reason in failures.items())
         raise RunError(f"No regime reached its end. {told}")
+    for place, path in enumerate(paths := list(runs.values())):
+        for sentence in coincidences(path, paths[place + 1 :]):
+            note(f"{sentence}.")
     say("all meet", arguments)
     prepare(arguments.machine)  # not before: an accelerator's memory was for those who trained
     from sparring.studies.compare import compared

@@ -7,10 +7,12 @@ from typing import Any
 from rich.console import Console
 
 from sparring.cli.main import STOPPED
+from sparring.cli.notes import note
 from sparring.core.code import naming
 from sparring.evaluation.stored import deployed, verdict_of
 from sparring.reports.page import ReportFiles, write_report
 from sparring.reports.tables import score_table, scores_json
+from sparring.store.fingerprint import coincidences
 from sparring.store.run_dir import RunDir
 from sparring.training.train import Summary
 
@@ -30,6 +32,8 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({**result(path, summary, files), "deploy": choice.plain(), "verdict": verdict.plain()}))
         return code
+    for sentence in coincidences(path, sorted(path.parent.iterdir())):
+        note(f"{sentence}.")
     console = Console()
     if summary.scores:
         console.print(score_table(summary.scores, run.read_manifest(), summary.before))

@@ -16,6 +16,7 @@ from sparring.play.faults import Exhibit
 from sparring.setup.build import Built
 from sparring.setup.named_arrays import to_arrays
 from sparring.setup.program import Report
+from sparring.store.fingerprint import UPDATES, fingerprint
 from sparring.store.results import ResultRow, Results
 from sparring.store.run_dir import RunDir
 from sparring.training.notices import EVERYBODY, evaluation_notices, noticed, notices, unsaid
@@ -72,6 +73,9 @@ class Recorder:
         steps = self.built.steps_per_iteration * self.built.config.seeds
         rate = {"seconds": elapsed.seconds, "steps_per_second": steps / elapsed.seconds}
         self.run.append_timing({"iteration": iteration, **rate, **elapsed.clocks})
+        if iteration == UPDATES - 1:
+            mark = fingerprint(self.run.metrics())
+            self.run.write_manifest({**self.run.read_manifest(), "fingerprint": mark})
         self.waiting += result_rows(self.built, iteration, report, faced)
         if time.monotonic() - self.since > 1.0:
             self.flush()

@@ -17,14 +17,13 @@ from sparring.setup.build import build
 from sparring.setup.config import CheckpointConfig, EvalConfig, RunConfig
 from sparring.setup.program import TrainState
 from sparring.store.checkpoints import load_one, newest_first
+from sparring.store.fingerprint import first_unlike
 from sparring.store.run_dir import RunDir
 from sparring.training.runs import facts
 from sparring.training.train import train
 
 PLAYED = ("games", "length", "return/", "won/", "drawn/", "cause/", "count/")
 """Metrics that games alone decide."""
-UNLIKE = ("grad_norm", "own/")
-"""Parts of names of metrics that count what a module adds, so that they differ though nothing else does."""
 
 
 class Muted(Module):
@@ -142,7 +141,10 @@ class Divergence(NamedTuple):
 
 def divergence(mine: Arm, other: Arm) -> Divergence:
     """What two runs have in common is compared bit for bit: metrics of each update, and the state after it."""
-    play, losses = (first_unlike(mine.lines, other.lines, played=played) for played in (True, False))
+    play, losses = (
+        first_unlike(mine.lines, other.lines, lambda name, played=played: name.startswith(PLAYED) is played)
+        for played in (True, False)
+    )
     weights = None
     for update, (a, b) in enumerate(zip(mine.states, other.states, strict=False), start=1):
         shared = [name for name in a if name in b]
@@ -151,22 +153,6 @@ def divergence(mine: Arm, other: Arm) -> Divergence:
             break
     updates = min(sum(line["kind"] == "train" for line in arm.lines) for arm in (mine, other))
     return Divergence(play, losses, weights, updates)
-
-
-def first_unlike(mine: Sequence[Mapping], other: Sequence[Mapping], *, played: bool) -> int | None:
-    """The first update whose metrics differ, of play or of learning, among those that both have."""
-    theirs = {(line["iteration"], line["seed"]): line for line in other if line["kind"] == "train"}
-    for line in (line for line in mine if line["kind"] == "train"):
-        against = theirs.get((line["iteration"], line["seed"]))
-        names = [
-            name
-            for name in line
-            if name.startswith(PLAYED) is played and not any(part in name for part in UNLIKE)
-            if against is not None and name in against
-        ]
-        if against is not None and any(line[name] != against[name] for name in names):
-            return line["iteration"] + 1
-    return None
 
 
 def stirred(arm: Arm, place: str) -> bool:

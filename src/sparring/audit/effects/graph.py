@@ -104,7 +104,7 @@ class _Walk:
             used = [any(read) for read in zip(*(branch.reads for branch in branches), strict=True)]
             return (True, *used), tuple(branches)
         inner = next((params[key] for key in CALLS if key in params), None)
-        program = getattr(inner, "jaxpr", inner)
+        program: Any = getattr(inner, "jaxpr", inner)
         if hasattr(program, "eqns") and len(program.invars) == count and len(program.outvars) == len(gives):
             part = self.part(program, gives)
             return part.reads, (part,)

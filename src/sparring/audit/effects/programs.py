@@ -17,6 +17,7 @@ from jax.extend.core import ClosedJaxpr
 
 from sparring.audit.effects.graph import Cuts, Part, part_of, text_of
 from sparring.core.schedules import Schedule
+from sparring.games.trial import is_key
 from sparring.learn.config import COEFFICIENTS
 from sparring.learn.module import weights_of
 from sparring.setup.beginning import Beginning, begin_runs, first_models, stacked
@@ -71,7 +72,8 @@ class Traced:
     @cached_property
     def lowered(self) -> str:
         """The program as the compiler gets it."""
-        return compile_program(self.built.plan).lower(*given(self.built)).as_text()
+        program: Any = compile_program(self.built.plan)
+        return program.lower(*given(self.built)).as_text()
 
     @property
     def outcomes(self) -> set[str]:
@@ -135,8 +137,7 @@ def named(words: Sequence[str], trees: Sequence[Any]) -> dict[str, Any]:
 
 
 def digest(leaf: Any) -> str:
-    keys = jax.dtypes.issubdtype(getattr(leaf, "dtype", np.float32), jax.dtypes.prng_key)
-    array = np.asarray(jax.random.key_data(leaf) if keys else leaf)
+    array = np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf)
     return f"{array.dtype}{list(array.shape)} {hashlib.sha256(array.tobytes()).hexdigest()[:16]}"
 
 

@@ -105,10 +105,9 @@ def evaluation_only(trees: dict[str, ast.AST]) -> Iterator[Suspect]:
             if isinstance(node, ast.ClassDef):
                 defined |= {f.name: (file, f.lineno) for f in node.body if isinstance(f, ast.FunctionDef)}
             if isinstance(node, ast.FunctionDef):
-                for call in (
-                    x for x in ast.walk(node) if isinstance(x, ast.Call) and isinstance(x.func, ast.Attribute)
-                ):
-                    callers.setdefault(call.func.attr, set()).add(node.name)
+                called = [x.func for x in ast.walk(node) if isinstance(x, ast.Call)]
+                for function in (x for x in called if isinstance(x, ast.Attribute)):
+                    callers.setdefault(function.attr, set()).add(node.name)
     for name, (file, line) in defined.items():
         by = callers.get(name, set()) - {name}
         if (

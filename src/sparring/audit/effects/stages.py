@@ -1,7 +1,7 @@
 """The stages of the effect audit as findings: what was asked, what was seen, what it means and what to try."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sparring.audit.effects.reads import Readers, host_readers
 from sparring.audit.findings import Finding, skipped
@@ -33,7 +33,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def finding(
-    level: str, sound: bool | None, evidence: str, meaning: str = "", remedy: str = "", **numbers: object
+    level: str, sound: bool | None, evidence: str, meaning: str = "", remedy: str = "", **numbers: Any
 ) -> Finding:
     outcome = "UNDECIDED" if sound is None else "PASS" if sound else "FAIL"
     return Finding(
@@ -184,7 +184,7 @@ def runs(found: "Divergence", *, chance: bool, waiting: Sequence[str]) -> Findin
 
 
 def off_equivalence(muted: "Divergence", on: "Divergence") -> Finding:
-    numbers = {"muted": muted._asdict(), "on": on._asdict()}
+    numbers: dict[str, Any] = {"muted": muted._asdict(), "on": on._asdict()}
     if muted.first is None:
         return finding("E6", True, f"equal over {muted.updates} updates: the difference is its outputs'", **numbers)
     rest = "and with its outputs nothing differs further" if on.first is None else "though its outputs do nothing there"

@@ -112,7 +112,7 @@ def settings(log: Log, off: Log | None) -> Finding:
             "E1",
             False,
             listed(told),
-            "Flags were lost or misread: parse_known_args forgets those it does not know, type=bool makes every word True.",
+            "Flags were lost (parse_known_args forgets those it does not know) or misread (type=bool makes all True).",
             "Use parse_args, and action=argparse.BooleanOptionalAction.",
         )
     if off is None:

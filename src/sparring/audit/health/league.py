@@ -1,0 +1,195 @@
+"""Symptoms of opposition: what is met, what was beaten, and whether it still is."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from sparring.audit.findings import Finding
+from sparring.audit.health.record import ENOUGH, SURE, Record, finding, passed_over
+from sparring.evaluation.deploy import measure
+from sparring.evaluation.scoring import LEARNED, SHADOW, UNTRAINED
+from sparring.evaluation.stored import scores_at
+from sparring.ratings.elo import expected
+from sparring.statistics.intervals import Interval, clopper_pearson
+from sparring.training.trends import LEAST
+
+EASY = 0.95
+"""Points against past selves above which they teach nothing."""
+ALL, NOTHING = 0.9, 0.1
+LOST = 0.1
+"""Points by which an opponent must surely do better than before, to be called forgotten."""
+
+
+def stale_pool(record: Record) -> Finding:
+    """Past selves that are met, and were all taken long ago or always lose."""
+    name = "stale pool"
+    train = [line for line in record.kind("train") if line["iteration"] in record.late]
+    games = sum(line.get("games/past") or 0 for line in train)
+    if not games:
+        return passed_over(name, "no past selves were met in the last quarter")
+    points = sum((line.get("points/past") or 0) * (line.get("games/past") or 0) for line in train) / games
+    taken = [line["iteration"] for line in record.kind("event") if line.get("event") == "snapshot"]
+    last = max(taken, default=0)
+    old = taken and record.done >= 4 * LEAST and 2 * last < record.done
+    numbers = {"points": points, "games": games, "last snapshot": last}
+    if old:
+        return finding(
+            name, "FAIL", f"the newest past self was taken in iteration {last} of {record.done}",
+            "The learner trains against what it was long ago; what it has learned since is never tested by its like.",
+            "Take snapshots more often (--snapshot-every), or lower the gate that holds them back.", **numbers,
+        )  # fmt: skip
+    if games >= ENOUGH and points >= EASY:
+        return finding(
+            name, "FAIL", f"{points:.0%} of the points of {games} games against past selves in the last quarter",
+            "Opponents that always lose teach nothing, and games with them are lost to training.",
+            "Prefer those that are hard to beat (--sampler pfsp_hard), or lower --history.", **numbers,
+        )  # fmt: skip
+    return finding(name, "PASS", f"{points:.0%} of the points of {games} games; newest taken in {last}", **numbers)
+
+
+def standings(record: Record) -> dict[tuple[str, str], list[tuple[int, Interval]]]:
+    """Of learners and players that never change, their rate in each eighth of the run in which they met enough."""
+    tally: dict[tuple[str, str, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    stretch = max(1, record.done // 8)
+    fixed = [row for row in record.rows if row.kind == "train" and row.opponent_id >= 0 and not row.weakened]
+    learners = set(record.built.lineup.names)
+    for row in fixed:
+        if row.opponent not in learners and not row.opponent.endswith(f".{SHADOW}") and row.opponent != SHADOW:
+            own = tally[row.player, row.opponent, row.iteration // stretch]
+            own[0] += row.wins + row.draws / 2
+            own[1] += row.games
+    found: dict[tuple[str, str], list[tuple[int, Interval]]] = defaultdict(list)
+    for (player, opponent, when), (points, games) in sorted(tally.items(), key=lambda item: item[0][2]):
+        if games >= ENOUGH / 2:
+            found[player, opponent].append((when * stretch, clopper_pearson(points, int(games), SURE)))
+    return found
+
+
+def cycling(record: Record) -> Finding:
+    """Players that never change, surely beaten, then surely lost to, then beaten again, or the other way round."""
+    name, told = "cycling league", standings(record)
+    if not told or not record.built.game.spec.has_winners:
+        return passed_over(name, "no games against players that do not change")
+    turns = {}
+    for pair, rates in told.items():
+        signs = [1 if rate.low > 0.5 else -1 for _, rate in rates if rate.low > 0.5 or rate.high < 0.5]
+        turns[pair] = sum(a != b for a, b in pairwise(signs))
+    round_ = {f"{a} and {b}": count for (a, b), count in turns.items() if count >= 2}
+    if round_:
+        return finding(
+            name, "FAIL", f"{len(round_)} pairs changed places twice or more: {'; '.join(list(round_)[:3])}",
+            "Learning goes round: what beats today's opponents loses to older ones, which then come back.",
+            "Meet more of the past at once (--history-floor 0.2, --pool-size), or what settles (--self-play magnet).",
+            turns=round_,
+        )  # fmt: skip
+    return finding(name, "PASS", f"none of {len(turns)} pairs changed places twice", pairs=len(turns))
+
+
+def swings(record: Record) -> Finding:
+    """From winning all to losing all, or back, from one iteration to the next."""
+    name, found, looked = "swings", [], 0
+    jumps = {line["iteration"] for line in record.kind("event") if line.get("event") in ("reset", "staged", "joined")}
+    last: dict[tuple[int, str], tuple[int, Interval]] = {}
+    for line in record.kind("train"):
+        for what, points, games in rates_of(line):
+            rate = clopper_pearson(points * games, games, SURE)
+            before = last.get((line["seed"], what))
+            last[line["seed"], what] = line["iteration"], rate
+            if before is None or {before[0], line["iteration"]} & jumps:
+                continue
+            looked += 1
+            if (before[1].low > ALL and rate.high < NOTHING) or (before[1].high < NOTHING and rate.low > ALL):
+                found.append(f"{what}: {before[1].mean:.0%} to {rate.mean:.0%} in iteration {line['iteration']}")
+    if found:
+        return finding(
+            name, "FAIL", f"{len(found)} times, such as {found[0]}",
+            "A policy that one update turns over has no ground: steps are too large, or the opponent is too pure.",
+            "Lower --learning-rate or set --target-kl 0.02; meet an average too (--self-play averaged or magnet).",
+            swings=found[:20],
+        )  # fmt: skip
+    return finding(name, "PASS", f"none in {looked} steps from one iteration to the next", looked=looked)
+
+
+def rates_of(line: Mapping[str, Any]) -> list[tuple[str, float, int]]:
+    """What was won in an iteration, and in how many games: by side, and by kind of opponent."""
+    found = []
+    for key, value in line.items():
+        start, _, what = key.partition("/")
+        if start == "won" and value is not None and line["games"] >= ENOUGH:
+            found.append((what, value + (line.get(f"drawn/{what}") or 0.0) / 2, int(line["games"])))
+        if start == "points" and value is not None and (line.get(f"games/{what}") or 0) >= ENOUGH:
+            found.append((f"against {what}", value, int(line[f"games/{what}"])))
+    return found
+
+
+def rating_against_payoff(record: Record) -> Finding:
+    """A live rating that says the opposite of the games behind it."""
+    name = "rating"
+    last = [line for line in record.kind("train") if line["iteration"] == record.done - 1]
+    ratings = {
+        key.removeprefix("rating/"): value for line in last for key, value in line.items() if key.startswith("rating/")
+    }
+    compared, wrong = 0, []
+    for pair, rating in ratings.items():
+        player, _, anchor = pair.partition(" vs ")
+        rows = [
+            r
+            for r in record.rows
+            if (r.kind, r.player, r.opponent) == ("train", player, anchor) and r.iteration in record.late
+        ]
+        games = sum(row.games for row in rows)
+        if games < ENOUGH:
+            continue
+        compared += 1
+        rate = clopper_pearson(sum(row.wins + row.draws / 2 for row in rows), games, SURE)
+        promised = float(expected(rating, 0.0))
+        if (promised > 0.6 and rate.high < 0.5) or (promised < 0.4 and rate.low > 0.5):
+            wrong.append(
+                f"{pair}: the rating promises {promised:.0%} of the points, {games} games gave {rate.mean:.0%}"
+            )
+    if not compared:
+        return passed_over(name, "no rated pair met often enough in the last quarter")
+    if wrong:
+        return finding(
+            name, "FAIL", "; ".join(wrong), "One number for each player cannot say who beats whom where they go round.",
+            "Read the table of pairs: sparring tournament with RUN and its past players; see cyclic share there.",
+        )  # fmt: skip
+    return finding(name, "PASS", f"{compared} rated pairs agree with their games")
+
+
+def forgetting(record: Record) -> Finding:
+    """Bots against which the newest policy surely does worse than an earlier one did."""
+    name = "forgetting"
+    told = sorted({row.iteration for row in record.rows if row.kind == "eval" and row.iteration != UNTRAINED})
+    if len(told) < 2:
+        return passed_over(name, "the run was evaluated less than twice")
+    eval_rows = [row for row in record.rows if row.kind == "eval" and row.player == LEARNED]
+    best: dict[tuple[int, str], tuple[int, Interval]] = {}
+    last: dict[tuple[int, str], Interval] = {}
+    for iteration in told:
+        for score in scores_at(eval_rows, iteration, record.manifest):
+            if {LEARNED, SHADOW} & {*score.opponents.split(", ")}:
+                continue
+            found, place = measure(score), (score.side, score.opponents)
+            if iteration == told[-1]:
+                last[place] = found
+            elif place not in best or found.low > best[place][1].low:
+                best[place] = iteration, found
+    scale = 1.0 if record.manifest["score"] == "outcome" else max((abs(x.mean) for x in last.values()), default=1.0)
+    lost = {
+        place: (when, then, last[place])
+        for place, (when, then) in best.items()
+        if place in last and then.low - last[place].high > LOST * scale
+    }
+    if lost:
+        side = record.manifest["sides"]
+        texts = [
+            f"{side[k]} against {who or 'the game'}: {then.mean:.2f} after iteration {when}, {now.mean:.2f} at the end"
+            for (k, who), (when, then, now) in lost.items()
+        ]
+        return finding(
+            name, "FAIL", "; ".join(texts[:4]), "The policy lost what it could do; nothing it meets asks for it now.",
+            "Meet past selves or bots (--history 0.3, --bots 0.2); an older checkpoint may be the better player.",
+        )  # fmt: skip
+    return finding(name, "PASS", f"no opponent of {len(last)} does surely better than before", opponents=len(last))

@@ -1,0 +1,111 @@
+"""A run as it lies on the disk, and what every symptom is told by."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sparring.audit.findings import Finding, Outcome, skipped
+from sparring.core.errors import RunError
+from sparring.setup.build import Built
+from sparring.store.results import ResultRow, read_results
+from sparring.store.run_dir import RunDir
+from sparring.training.notices import notices
+from sparring.training.runs import reopen
+from sparring.training.trends import LEAST, quarter, trend_notices
+
+QUESTIONS = {
+    "entropy": "does the policy still try things in the first half?",
+    "KL": "do updates stay near the policy that played?",
+    "critic": "does the critic explain returns?",
+    "numbers": "is everything finite?",
+    "game": "do games go wrong?",
+    "time": "do games end before their limit?",
+    "stale pool": "do past selves still teach?",
+    "cycling league": "do players take turns beating each other?",
+    "swings": "does one update turn winning into losing?",
+    "rating": "do ratings say what games say?",
+    "illegal actions": "does the policy choose what the rules forbid?",
+    "truncation": "is a game that time cut told from one that ended?",
+    "forgetting": "does the newest policy still beat whom an older one beat?",
+}
+
+
+ENOUGH = 50
+"""Games below which a rate says little."""
+SURE = 0.999
+"""Of intervals that are asked in every iteration, or of every opponent."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run as it lies on the disk."""
+
+    built: Built
+    manifest: Mapping[str, Any]
+    lines: Sequence[Mapping[str, Any]]
+    rows: Sequence[ResultRow]
+
+    @classmethod
+    def of(cls, path: Path) -> "Record":
+        run = RunDir.open(path)
+        lines = run.metrics()
+        if not any(line["kind"] == "train" for line in lines):
+            raise RunError(f"{path} has no iteration yet: there is nothing to judge. Train it first.")
+        rows = read_results(run.results_path) if run.results_path.exists() else []
+        return cls(reopen(run, trains=False), run.read_manifest(), lines, rows)
+
+    def kind(self, *kinds: str) -> list[Mapping[str, Any]]:
+        return [line for line in self.lines if line["kind"] in kinds]
+
+    @cached_property
+    def done(self) -> int:
+        return 1 + max(line["iteration"] for line in self.kind("train"))
+
+    @property
+    def late(self) -> range:
+        """The last quarter."""
+        return range(self.done - max(1, self.done // 4), self.done)
+
+    @cached_property
+    def noticed(self) -> dict[str, list[Mapping[str, Any]]]:
+        """By kind, the notices that training would give for these lines, and those it gave."""
+        found = defaultdict(list)
+        train, names = self.kind("train"), self.built.lineup.names
+        by_iteration: dict[int, list[Any]] = defaultdict(list)
+        for line in train:
+            if all(f"{name}/approx_kl" in line for name in names):
+                by_iteration[line["iteration"]].append(line)
+        for iteration, own in by_iteration.items():
+            told = notices(self.built, iteration, own)
+            if len(quarter(iteration, self.built.iterations)) >= LEAST:
+                before = [line for line in train if line["iteration"] < iteration]
+                told += trend_notices(self.built, iteration, own, lambda before=before: before)
+            for line in told:
+                found[line["notice"]].append(line)
+        for line in self.kind("notice"):
+            if line["notice"] not in found:
+                found[line["notice"]].append(line)
+        return found
+
+
+def finding(name: str, outcome: Outcome, evidence: str, meaning: str = "", remedy: str = "", **numbers: Any) -> Finding:
+    return Finding(
+        level=name,
+        question=QUESTIONS[name],
+        outcome=outcome,
+        evidence=evidence,
+        meaning=meaning,
+        remedy=remedy,
+        numbers=numbers,
+    )
+
+
+def passed_over(name: str, reason: str) -> Finding:
+    return skipped(name, QUESTIONS[name], reason)
+
+
+def mean(values: Sequence[float]) -> float:
+    return float(sum(values) / len(values)) if values else 0.0

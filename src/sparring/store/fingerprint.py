@@ -1,0 +1,88 @@
+"""Whether two runs were one training: their first numbers as a hash, and the first update at which they part.
+
+Runs with one seed that differ in any setting that acts differ in their numbers, mostly at once.
+"""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sparring.core.errors import RunError
+from sparring.store.run_dir import RunDir
+
+UPDATES = 3
+"""From how many updates a fingerprint is made: the games of the second are the first that learning changed."""
+UNLIKE = ("grad_norm", "own/")
+"""Parts of names of metrics that count what a module of one's own adds: they differ though nothing else does."""
+PLACES = ("kind", "iteration", "seed", "steps")
+LATER = ("total_steps", "schedule_steps", "seeds")
+"""Settings that make a run longer or wider, and leave what both have as it is."""
+APART = ("evaluation", "checkpoint", "workers")
+"""Tables of settings that no training depends on."""
+Line = Mapping[str, Any]
+
+
+def comparable(line: Line) -> dict[str, Any]:
+    """The numbers of a line of training that any run of the same game has."""
+    return {
+        name: value for name, value in line.items() if name not in PLACES and not any(part in name for part in UNLIKE)
+    }
+
+
+def fingerprint(lines: Iterable[Line]) -> str:
+    """Of the first updates of a run's first seed; empty where there are too few."""
+    train = [line for line in lines if line["kind"] == "train" and line["iteration"] < UPDATES]
+    first = [line for line in train if line["seed"] == train[0]["seed"]]
+    if len(first) < UPDATES:
+        return ""
+    text = json.dumps([sorted(comparable(line).items()) for line in first])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def first_unlike(
+    mine: Iterable[Line], other: Iterable[Line], wanted: Callable[[str], bool] = lambda _: True
+) -> int | None:
+    """The first update, counted from 1, at which metrics that both have differ, among those wanted; None: none."""
+    theirs = {(line["iteration"], line["seed"]): comparable(line) for line in other if line["kind"] == "train"}
+    for line in (line for line in mine if line["kind"] == "train"):
+        against = theirs.get((line["iteration"], line["seed"]), {})
+        shared = {name: x for name, x in comparable(line).items() if name in against and wanted(name)}
+        if any(x != against[name] for name, x in shared.items()):
+            return line["iteration"] + 1
+    return None
+
+
+def settings_of(path: Path) -> dict[str, Any]:
+    """A run's settings that training may depend on, by their bare names."""
+    tables = tomllib.loads((path / "config.toml").read_text())
+    flat = {name: value for name, value in tables.items() if not isinstance(value, dict) and name not in LATER}
+    for name, table in tables.items():
+        flat |= table if isinstance(table, dict) and name not in APART else {}
+    return flat
+
+
+def coincidences(mine: Path, others: Iterable[Path]) -> list[str]:
+    """A sentence for every other run whose settings differ from this one's and whose numbers never do."""
+    mark, found = stored(mine), []
+    for other in others:
+        if not mark or other == mine or stored(other) != mark:
+            continue
+        a, b = settings_of(mine), settings_of(other)
+        differ = sorted(name for name in {*a, *b} if a.get(name) != b.get(name))
+        if differ and first_unlike(RunDir.open(mine).metrics(), RunDir.open(other).metrics()) is None:
+            found.append(
+                f"{mine} and {other} are one training, number by number, though {', '.join(differ)} differ: what these "
+                f"should do, they do not. Why: sparring audit effects {other} {mine}"
+            )
+    return found
+
+
+def stored(path: Path) -> str:
+    """The fingerprint in a run's manifest; empty where it has none, or is no run."""
+    try:
+        return str(RunDir.open(path).read_manifest().get("fingerprint", ""))
+    except (RunError, OSError):
+        return ""
