@@ -156,16 +156,17 @@ def fingerprint(metrics: Iterable[Mapping[str, float]]) -> str:
 
 def imported_files(root: Path) -> dict[str, dict[str, str]]:
     """Modules of the project that were imported: where from, a hash, and another file of that name in the project."""
-    found = {}
+    found, here = {}, {path.stem for path in root.iterdir()}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if not file or not file.endswith(".py") or name == "__main__":
+        known = name.partition(".")[0] in here or str(file).startswith(str(root))
+        if not known or not file or not file.endswith(".py") or name == "__main__" or not Path(file).is_file():
             continue
         path, parts = Path(file).resolve(), name.split(".")
-        here = [root.joinpath(*parts).with_suffix(".py"), root.joinpath(*parts, "__init__.py")]
-        copy = next((str(x.relative_to(root)) for x in here if x.is_file() and x != path), "")
-        if root in path.parents or copy:
-            inside = root in path.parents and "site-packages" not in path.parts
+        places = [root.joinpath(*parts).with_suffix(".py"), root.joinpath(*parts, "__init__.py")]
+        copy = next((str(x.relative_to(root)) for x in places if x.is_file() and x != path), "")
+        inside = root in path.parents and "site-packages" not in path.parts
+        if inside or copy:
             shown = str(path.relative_to(root)) if inside else str(Path("...", *path.parts[-3:]))
             digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
             found[name] = {"file": shown, "sha256": digest, "other": copy}

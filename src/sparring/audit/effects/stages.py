@@ -126,7 +126,11 @@ def gradient(
         for name, wire in found.items()
     ]
     told += [f"numbers in static fields: {listed(statics)}"] * bool(statics)
-    numbers = {"parameters": {name: wire._asdict() for name, wire in found.items()}, "moved": dict(moved)}
+    numbers = {
+        "parameters": {name: wire._asdict() for name, wire in found.items()},
+        "moved": dict(moved),
+        "faults": dict(faults),
+    }
     if faults:
         return finding(
             "E4", False, "; ".join(f"{name} {why}" for name, why in list(faults.items())[:FEW]),

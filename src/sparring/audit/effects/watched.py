@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -93,46 +94,29 @@ def provenance(log: Log) -> Finding:
 
 def settings(log: Log, off: Log | None) -> Finding:
     """Flags that were given and are not among the settings, or say something else there; and those that differ."""
-    given = list(zip(log["arguments"], [*log["arguments"][1:], ""], strict=True))
-    flags = {
-        word[2:].partition("=")[0].replace("-", "_"): word.partition("=")[2] or after
-        for word, after in given
-        if word.startswith("--")
-    }
-    known = log["settings"]
-    lost = [name for name in flags if known and name not in known and not name.startswith("no_")]
+    known, flags = log["settings"], {}
+    for word, after in pairwise([*log["arguments"], ""]):
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            flags[name.replace("-", "_")] = value if equals else after
+    lost = [f"--{name} was given and is no setting" for name in flags if known and name not in known]
     turned = [
-        name for name, value in flags.items() if known.get(name) == "True" and value.lower() in ("false", "0", "no")
+        f"--{name} {value} became True"
+        for name, value in flags.items()
+        if known.get(name) == "True" and value.lower() in ("false", "0", "no")
     ]
     if lost or turned:
-        told = [f"--{name} was given and is no setting" for name in lost] + [
-            f"--{name} {flags[name]} became True" for name in turned
-        ]
-        return finding(
-            "E1",
-            False,
-            listed(told),
-            "Flags were lost (parse_known_args forgets those it does not know) or misread (type=bool makes all True).",
-            "Use parse_args, and action=argparse.BooleanOptionalAction.",
-        )
-    if off is None:
+        meaning = "parse_known_args forgets flags that it does not know; type=bool takes every word for True."
+        remedy = "Use parse_args, and action=argparse.BooleanOptionalAction."
+        return finding("E1", False, listed([*lost, *turned]), meaning, remedy)
+    if off is None or not known:
         return passed_over(
-            "E1",
-            "every flag arrived; the settings of a baseline were not given"
-            if known
-            else "EffectLog was given no settings",
+            "E1", "every flag arrived; no baseline to compare with" if known else "no settings were given"
         )
-    differ = {
-        name: (off["settings"].get(name), value) for name, value in known.items() if off["settings"].get(name) != value
-    }
+    differ = {name: (off["settings"].get(name), x) for name, x in known.items() if off["settings"].get(name) != x}
     if not differ:
-        return finding(
-            "E1",
-            False,
-            "both runs have the same effective settings",
-            "Nothing was switched on.",
-            "Look for a default that is already on.",
-        )
+        remedy = "Look for a default that is already on."
+        return finding("E1", False, "both runs have the same effective settings", "Nothing was switched on.", remedy)
     return finding("E1", True, listed([f"{name}: {a} -> {b}" for name, (a, b) in differ.items()]), differ=differ)
 
 

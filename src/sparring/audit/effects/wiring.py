@@ -187,7 +187,11 @@ def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) 
     batch, generator, told = found.batch, np.random.default_rng(seed), {}
     for part, names in parts.items():
         changes = []
-        for replaced in (np.zeros_like, lambda x: generator.normal(size=x.shape), lambda x: generator.permuted(x)):
+        for replaced in (
+            np.zeros_like,
+            lambda x: generator.normal(size=x.shape),
+            lambda x: generator.permutation(x.ravel()).reshape(x.shape),
+        ):
             other_kl, other, moved = seen(with_leaves(found.model, set(names), replaced))
             drift = length(jax.tree.map(jnp.subtract, moved, gradient)) / jnp.maximum(length(gradient), FLOOR)
             change = (

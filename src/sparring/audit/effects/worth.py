@@ -13,7 +13,9 @@ from sparring.audit.findings import Finding, Picture, Tell
 from sparring.evaluation.regimes import AGAINST_BOTS, EXPLOITABILITY, POINTS, RETURN, figures_of_line
 from sparring.evaluation.scoring import LEARNED, UNTRAINED
 from sparring.setup.config import CheckpointConfig, RunConfig
+from sparring.statistics.intervals import Interval
 from sparring.statistics.paired import Paired, paired
+from sparring.store.run_dir import RunDir
 
 ORDER = (EXPLOITABILITY, POINTS, AGAINST_BOTS, RETURN)
 """Which figure is taken, the first that all runs have."""
@@ -49,8 +51,6 @@ def worth(off: RunConfig, on: RunConfig, modules: Sequence[str], *, seeds: int, 
         tell(f"E7 training the {name}, {seeds} seeds of {config.total_steps:,} steps", 0.6 + 0.35 * place / len(arms))
         config = replace(config, seeds=seeds, checkpoint=CheckpointConfig(checkpoint_every=0, keep=1))
         run_arm(config, folder / name, wrapper, modules)
-        from sparring.store.run_dir import RunDir
-
         run = RunDir.open(folder / name)
         told[name] = figures(run.metrics(), run.read_manifest())
     shared = [
@@ -69,9 +69,8 @@ def worth(off: RunConfig, on: RunConfig, modules: Sequence[str], *, seeds: int, 
     return judged(shared[0], {name: own[shared[0]] for name, own in told.items()})
 
 
-def judged(figure: str, told: Mapping[str, Mapping[int, tuple[float, float]]]) -> Worth:
-    from sparring.audit.pictures import boxes, ladder
-
+def judged(figure: str, told: Mapping[str, Mapping[int, tuple[float, float]]], *, draw: bool = True) -> Worth:
+    """`draw`: pictures are wanted."""
     seeds = sorted(told["baseline"])
     last, area = ({name: [own[seed][which] for seed in seeds] for name, own in told.items()} for which in (0, 1))
     compared = {
@@ -93,10 +92,7 @@ def judged(figure: str, told: Mapping[str, Mapping[int, tuple[float, float]]]) -
             meaning = "The placebo, which sees what other worlds saw, is not clearly worse: capacity, not knowledge?"
     remedy = "" if effect else "More seeds or longer runs see smaller effects: --seeds N, --total-steps N."
     numbers = {"figure": figure, "last": last, "area": area, "p": p_value, "detectable": detectable}
-    pictures = (
-        ladder(f"Difference of {figure} from the baseline, by seed pairs", rungs, figure, detectable),
-        boxes(f"{figure} at the end, one dot a seed", last, figure),
-    )
+    pictures = drawn(figure, rungs, last, detectable) if draw else ()
     return Worth(
         finding("E7", True if effect else None, evidence, meaning, remedy, **numbers), effect, detectable, pictures
     )
@@ -104,3 +100,14 @@ def judged(figure: str, told: Mapping[str, Mapping[int, tuple[float, float]]]) -
 
 def said(one: Paired) -> str:
     return f"{one.difference.mean:+.3g} [{one.difference.low:+.3g}, {one.difference.high:+.3g}]"
+
+
+def drawn(
+    figure: str, rungs: Mapping[str, Interval], last: Mapping[str, Sequence[float]], detectable: float
+) -> tuple[Picture, ...]:
+    from sparring.audit.pictures import boxes, ladder
+
+    return (
+        ladder(f"Difference of {figure} from the baseline, by seed pairs", rungs, figure, detectable),
+        boxes(f"{figure} at the end, one dot a seed", last, figure),
+    )

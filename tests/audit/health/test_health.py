@@ -1,0 +1,114 @@
+"""Each symptom is found in a run that has it and in no other; a healthy run has none."""
+
+from dataclasses import replace
+
+import pytest
+from making import ITERATIONS, healthy_rows, make_run, met
+
+from sparring.audit.findings import FAULT, SOUND
+from sparring.audit.health.judge import CHECKS, audit_health
+from sparring.audit.health.learning import cuts
+from sparring.audit.health.record import QUESTIONS
+from sparring.core.errors import RunError
+from sparring.core.schedules import Schedule
+from sparring.games.registry import make
+from sparring.setup.config import RunConfig
+from sparring.store.run_dir import RunDir
+
+
+@pytest.fixture(scope="module")
+def config(tiny) -> RunConfig:
+    """Past selves and bots oppose, in a game of up to 42 moves."""
+    opponents = replace(tiny.opponents, history=Schedule.parse(0.4), bots=Schedule.parse(0.2))
+    return replace(tiny, game="connect_four", opponents=opponents, play=replace(tiny.play, worlds=8, blocks=4))
+
+
+def set_to(**values):
+    def change(iteration, line):
+        line |= {
+            name.replace("__", "/"): value(iteration) if callable(value) else value for name, value in values.items()
+        }
+
+    return change
+
+
+def rows_with(*changed):
+    names = {row.opponent for row in changed}
+    return [row for row in healthy_rows() if row.opponent not in names] + list(changed)
+
+
+def swung(iteration, line):
+    line["points/past"] = 0.99 if iteration % 16 < 8 else 0.01
+
+
+SICK = {
+    "entropy": {"change": set_to(learner__entropy=lambda i: 1.0 if i == 0 else 0.001)},
+    "KL": {"change": set_to(learner__approx_kl=0.5)},
+    "critic": {"change": set_to(learner__explained_variance=-0.5)},
+    "numbers": {"change": set_to(learner__bad_minibatches=lambda i: 1.0 if i > 40 else 0.0)},
+    "game": {"change": set_to(games__left_out=lambda i: 3 if i > 40 else 0)},
+    "time": {"change": set_to(length=42.0)},
+    "stale pool": {"snapshots": (0, 8)},
+    "cycling league": {"rows": rows_with(*(met(i, "past-0", 80 if i // 16 % 2 else 20) for i in range(ITERATIONS)))},
+    "swings": {"change": swung},
+    "rating": {
+        "change": lambda _, line: line.update({"rating/learner vs greedy": 200.0}),
+        "rows": rows_with(*(met(i, "greedy", 20) for i in range(ITERATIONS))),
+    },
+    "illegal actions": {"change": set_to(cause__illegal=0.2)},
+    "forgetting": {"rows": rows_with(*(met(i, "random", won, kind="eval") for i, won in ((31, 95), (63, 50))))},
+}
+
+
+def symptoms(path) -> list[str]:
+    return [one.level for one in audit_health(path).findings if one.outcome == "FAIL"]
+
+
+@pytest.mark.parametrize("name", SICK)
+def test_a_sick_run_shows_its_symptom_and_no_other(tmp_path, config, name):
+    found = {one.level: one for one in audit_health(make_run(tmp_path / "run", config, **SICK[name])).findings}
+    assert [level for level, one in found.items() if one.outcome == "FAIL"] == [name]
+    assert found[name].evidence and found[name].meaning and found[name].remedy
+
+
+def test_a_healthy_run_has_no_symptom_and_every_check_was_made(tmp_path, config):
+    audit = audit_health(make_run(tmp_path / "run", config))
+    assert (audit.verdict, audit.code) == ("HEALTHY", SOUND)
+    assert {one.level: one.outcome for one in audit.findings} == dict.fromkeys(QUESTIONS, "PASS")
+    assert list(CHECKS) == list(QUESTIONS) and {*SICK, "truncation"} == set(CHECKS) and len(audit.pictures) == 3
+
+
+def test_time_limits_counted_as_ends_are_a_symptom_where_a_game_is_cut(tmp_path, tiny):
+    def change(_, line):
+        line["length"] = 25.0
+        for seat in range(3):
+            line[f"return/seat_{seat}"] = 0.0
+
+    ended = replace(tiny, game="particles:spread", ppo=replace(tiny.ppo, time_limit="end"))
+    assert symptoms(make_run(tmp_path / "end", ended, change, rows=[])) == ["truncation"]
+    assert "truncation" not in symptoms(
+        make_run(tmp_path / "cut", replace(tiny, game="particles:spread"), change, rows=[])
+    )
+    assert cuts(make("particles:spread")) and not cuts(make("connect_four"))
+
+
+def test_easy_past_selves_are_stale_too(tmp_path, config):
+    path = make_run(tmp_path / "run", config, set_to(points__past=0.97))
+    assert symptoms(path) == ["stale pool"]
+
+
+def test_a_large_kl_now_and_then_is_no_symptom(tmp_path, config):
+    path = make_run(tmp_path / "run", config, set_to(learner__approx_kl=lambda i: 0.5 if i % 20 == 0 else 0.01))
+    assert symptoms(path) == []
+
+
+def test_a_run_that_has_not_begun_is_refused(tmp_path, config):
+    path = make_run(tmp_path / "run", config)
+    RunDir.open(path).metrics_path.write_text("")
+    with pytest.raises(RunError, match="has no iteration yet"):
+        audit_health(path)
+
+
+def test_the_verdict_names_the_symptoms(tmp_path, config):
+    audit = audit_health(make_run(tmp_path / "run", config, **SICK["KL"]))
+    assert (audit.verdict, audit.code) == ("SICK(KL)", FAULT)
