@@ -42,8 +42,8 @@ class AuditSeats:
     alike: tuple[str, ...] = ()
     """Seats that should be alike: groups by names or numbers, as red,blue or 0,1,2, or all. Without: what the game
     says."""
-    log: Path | None = None
-    """The file that `SeatLog` wrote in a training loop of your own."""
+    log: tuple[Path, ...] = ()
+    """Files that `SeatLog` wrote in a training loop of your own: seeds, and rungs of a ladder, of one training."""
     source: tuple[Path, ...] = ()
     """Files of Python to look through for code that favours seats."""
     full: bool = False
@@ -78,7 +78,7 @@ def command(words: list[str]) -> int:
     training = [word for word in training if word not in subjects] if first else training
     arguments = parse(AuditSeats, [*subjects, *own], command="audit seats", examples=EXAMPLES)
     again = f"sparring audit seats {shlex.join(words)}"
-    if arguments.log is not None:
+    if arguments.log:
         from sparring.audit.seats.logged import audit_file
 
         audit = audit_file(arguments.log, sources=arguments.source, command=again)
@@ -112,7 +112,7 @@ def folder_of(arguments: AuditSeats) -> Path:
         return arguments.out
     if arguments.what and (Path(arguments.what[0]) / "config.toml").is_file():
         return Path(arguments.what[0]) / "audits"
-    name = arguments.what[0] if arguments.what else arguments.log.stem if arguments.log else "seats"
+    name = arguments.what[0] if arguments.what else arguments.log[0].stem if arguments.log else "seats"
     return Path("audits") / "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in name)
 
 

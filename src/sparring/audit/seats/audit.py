@@ -11,6 +11,7 @@ import numpy as np
 
 from sparring.audit.findings import Audit, Finding, Picture, Tell, skipped, untold
 from sparring.audit.seats import crossed, exact, ladder, pipeline, returns, static, trained
+from sparring.audit.seats.changing_seats import change_seats
 from sparring.audit.seats.claims import claimed
 from sparring.audit.seats.ladder import Training, rungs_of
 from sparring.audit.seats.probes import cast_name, players_of
@@ -162,7 +163,7 @@ def crossed_levels(asked: Asked, game: Game) -> list[Finding]:
         return []
     if not asked.runs:
         return [skipped("L3", crossed.QUESTION, "no trained run is named.")]
-    return [crossed.crossed(game, asked.runs[0], seed=asked.seed)]
+    return [change_seats(game, asked.runs[0], seed=asked.seed)]
 
 
 def stand_in_levels(asked: Asked, pipe: pipeline.Pipeline | None, why_not: str) -> list[Finding]:

@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from sparring.audit.findings import Finding
+from sparring.audit.seats.parity import QUESTION as PARITY
+from sparring.audit.seats.parity import parity_finding
 from sparring.audit.seats.stand_in import LENGTH, StandIn, paying, stand_in
 from sparring.games.game import Game
 from sparring.learn.learner import Learner
@@ -27,7 +29,7 @@ from sparring.training.record import metric_lines, result_rows
 WORLDS = 8
 QUESTIONS = {
     "L4": "do learners with each other's data become each other?",
-    "L5": "does every learner get the same amount of everything?",
+    "L5": PARITY,
     "L8": "are rewards booked on the seat that earned them?",
 }
 
@@ -209,29 +211,6 @@ def counts_of(lived: Lived, taught: list[tuple], group: int, row: int) -> dict[s
         if np.issubdtype(leaf.dtype, np.integer) and leaf.ndim == 0:
             found[f"buffer {jax.tree_util.keystr(path)}"] = float(leaf)
     return found
-
-
-def parity_finding(ledger: dict[str, dict[str, float]], when: str) -> Finding:
-    """Everybody must have exactly the same of everything; who has not, and of what, is named."""
-    unequal = {
-        what: {name: counts.get(what, 0.0) for name, counts in ledger.items()}
-        for what in dict.fromkeys(what for counts in ledger.values() for what in counts)
-        if len({counts.get(what, 0.0) for counts in ledger.values()}) > 1
-    }
-    kinds = len({what for counts in ledger.values() for what in counts})
-    if not unequal:
-        text = f"{len(ledger)} learners are equal in all {kinds} counts {when}."
-        return Finding(level="L5", question=QUESTIONS["L5"], outcome="PASS", evidence=text, numbers={"ledger": ledger})
-    what, counts = next(iter(unequal.items()))
-    told = ", ".join(f"{name} {count:,.6g}" for name, count in counts.items())
-    usual = max(set(counts.values()), key=list(counts.values()).count)
-    odd = [name for name, count in counts.items() if count != usual]
-    return Finding(
-        level="L5", question=QUESTIONS["L5"], outcome="FAIL", numbers={"ledger": ledger, "unequal": list(unequal)},
-        evidence=f"{what} {when}: {told}." + (f" Also unequal: {', '.join(list(unequal)[1:])}." * (len(unequal) > 1)),
-        meaning=f"{', '.join(odd)} got another amount of {what} than the rest.",
-        remedy=f"Look where {what} are written: an early return, an empty trajectory, an id of another type.",
-    )  # fmt: skip
 
 
 def booking(pipe: Pipeline) -> Finding:
