@@ -14,7 +14,7 @@ from sparring.audit.seats import crossed, exact, ladder, pipeline, returns, stat
 from sparring.audit.seats.changing_seats import change_seats
 from sparring.audit.seats.claims import claimed
 from sparring.audit.seats.ladder import Training, rungs_of
-from sparring.audit.seats.probes import cast_name, players_of
+from sparring.audit.seats.probes import Cast, cast_name, players_of
 from sparring.audit.seats.returns import Budget
 from sparring.audit.seats.starts import seats_alike
 from sparring.audit.seats.verdict import verdict_of
@@ -134,17 +134,17 @@ def coefficients(built: Built, game: Game) -> dict[str, dict[str, float]]:
     return found
 
 
-def exchanged(asked: Asked, game: Game, tell: Tell) -> tuple[Finding, tuple[str, ...] | None]:
+def exchanged(asked: Asked, game: Game, tell: Tell) -> tuple[Finding, tuple[Cast, ...] | None]:
     if game.spec.outside:
         return skipped("L1", exact.QUESTION, OUTSIDE), None
     found = exact.exact(game, seed=asked.seed, tell=tell)
     return found.finding, found.fair
 
 
-def earned(asked: Asked, game: Game, fair: Sequence[str] | None, tell: Tell) -> tuple[Finding, list[Picture]]:
+def earned(asked: Asked, game: Game, fair: Sequence[Cast] | None, tell: Tell) -> tuple[Finding, list[Picture]]:
     """L2, with players that treat seats alike where that is known."""
     players, casts = players_of(game)
-    casts = [cast for cast in casts if fair is None or set(cast) <= set(fair)]
+    casts = [cast for cast in casts if fair is None or cast in fair]
     if not casts:
         return skipped("L2", returns.QUESTION, "no probe treats the seats that it sees alike."), []
     players = {name: players[name] for cast in casts for name in cast}

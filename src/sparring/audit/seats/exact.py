@@ -13,7 +13,7 @@ from jax import Array
 
 from sparring.audit.findings import Finding, Tell, untold
 from sparring.audit.seats.claims import order_name, orders_of
-from sparring.audit.seats.probes import cast_name, even_handed, players_of, record_of
+from sparring.audit.seats.probes import Cast, cast_name, even_handed, players_of, record_of
 from sparring.audit.seats.starts import start_faults
 from sparring.games.game import Game
 from sparring.games.symmetry import exchange, exchange_potentials
@@ -42,8 +42,8 @@ class Trace(NamedTuple):
 
 class Exact(NamedTuple):
     finding: Finding
-    fair: tuple[str, ...]
-    """Players that treat the seats they see alike: the only ones whose games can accuse a game."""
+    fair: tuple[Cast, ...]
+    """Probes whose players treat the seats they see alike: the only ones whose games can accuse a game."""
 
 
 def exact(game: Game, *, seed: int = 0, tell: Tell = untold) -> Exact:
@@ -51,22 +51,20 @@ def exact(game: Game, *, seed: int = 0, tell: Tell = untold) -> Exact:
     players, casts = players_of(game)
     orders, steps = orders_of(game.spec), min(STEPS, game.spec.longest)
     traces: list[Trace] = []
-    even: dict[str, bool] = dict.fromkeys(players, True)
+    fair: list[Cast] = []
     largest, compared = 0.0, 0
     for number, cast in enumerate(casts):
         tell(f"L1 exchanging seats, {cast_name(cast)}", number / len(casts))
         record = record_of(game, players, cast, seed=seed + number, worlds=WORLDS, steps=steps)
         sample = sample_of(record, record.played.size)
-        few = sample_of(record, FEW)
-        for name in dict.fromkeys(cast):
-            even[name] = even[name] and even_handed(game, players[name], few, orders[:3])
+        if even_handed(game, [players[name] for name in cast], sample_of(record, FEW), orders[:3]):
+            fair.append(cast)
         compared += len(orders) * len(sample.played)
         found, gap = traces_of(game, sample, orders, cast_name(cast), seed + number)
         traces, largest = traces + found, max(largest, gap)
     tell("L1 comparing starts", 0.95)
     starts = start_faults(game, seed=seed)
-    fair = tuple(name for name, is_fair in even.items() if is_fair)
-    return Exact(judged(game, traces, starts, largest, compared, len(casts)), fair)
+    return Exact(judged(game, traces, starts, largest, compared, len(casts)), tuple(fair))
 
 
 class Compared(NamedTuple):

@@ -15,6 +15,7 @@ from sparring.audit.seats.parity import QUESTION as PARITY
 from sparring.audit.seats.parity import parity_finding
 from sparring.audit.seats.stand_in import LENGTH, StandIn, paying, stand_in
 from sparring.games.game import Game
+from sparring.games.trial import quick_jit
 from sparring.learn.learner import Learner
 from sparring.learn.ppo import UpdateStats
 from sparring.play.chance import stream
@@ -84,7 +85,7 @@ class Pipeline:
             learners, rollouts, cursor, games = program.play(built.plan, game, state, built.rosters, orders, knobs, key)
             return Lived(learners, rollouts, tally(games.counted, 0), cursor, games.faults)
 
-        return jax.jit(play)
+        return quick_jit(play)
 
     @cached_property
     def _teach(self) -> Any:
@@ -93,7 +94,7 @@ class Pipeline:
         def teach(learner: Learner, rollout: Rollout, knobs_H: Any, key: Any) -> tuple[Learner, UpdateStats]:
             return program.teach(plan, learner, rollout, knobs_H, key)[:2]
 
-        return jax.jit(jax.vmap(teach, in_axes=(0, 1, 0, 0)))
+        return quick_jit(jax.vmap(teach, in_axes=(0, 1, 0, 0)))
 
     @cached_property
     def state(self) -> Any:
