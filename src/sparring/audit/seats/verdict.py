@@ -36,16 +36,15 @@ def verdict_of(findings: Sequence[Finding]) -> Verdict:
         return Verdict(f"TRAINING-BIASED({module_of(by_level[training])})", FAULT, told(training))
     left = ", ".join(one.level for one in findings if one.outcome == "SKIPPED")
     asked = f" Not asked: {left}." if left else ""
-    if (passed("L1") or passed("L2")) and passed("L4", "L5", "L8"):
-        how = "exactly" if passed("L1") else "within the margin, as far as games show,"
-        return Verdict("SYMMETRIC", SOUND, f"The game treats its seats {how} alike, and so does the training.{asked}")
+    if passed("L1", "L4", "L5", "L8"):
+        return Verdict("SYMMETRIC", SOUND, f"The game treats its seats exactly alike, and so does the training.{asked}")
     if passed("L1"):
         return Verdict(
             "SYMMETRIC GAME", OPEN, f"The game treats its seats exactly alike. Training is not judged.{asked}"
         )
     if passed("L2"):
         margin = by_level["L2"].numbers.get("margin", 0.0)
-        text = f"No difference beyond {margin:.0%} of what a seat earns; exactness cannot be asked.{asked}"
+        text = f"No difference beyond {margin:.0%} of what a seat earns. Exact it is not: L1 was not asked.{asked}"
         return Verdict("NO BIAS FOUND", OPEN, text)
     undecided = [one for one in findings if one.outcome == "UNDECIDED"]
     why = " ".join(f"{one.level}: {one.remedy}" for one in undecided if one.remedy)
