@@ -32,7 +32,7 @@ SEEN = 0.05
 """The difference, as a share of what a seat earns, of which the report says how many games show it."""
 ALPHA = 0.01
 """Chance that this level accuses a game without fault, over all pairs, probes and looks."""
-USUAL = 2000
+USUAL = 500
 """Games for which the evidence is sharpest; it stays valid for any number."""
 
 
