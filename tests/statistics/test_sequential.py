@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind_from_stats
 
-from sparring.statistics.sequential import sprt, surely_above, welch
+from sparring.statistics.sequential import (
+    games_to_see,
+    running_half_width,
+    sprt,
+    surely_above,
+    symmetry_evidence,
+    welch,
+)
 
 
 def test_the_bounds_of_five_percent_are_the_logarithm_of_nineteen():
@@ -132,3 +139,39 @@ def test_a_tiny_spread_is_not_lost_in_rounding():
 )
 def test_one_value_or_one_that_is_not_finite_shows_nothing(sides):
     assert welch(*sides) == 1.0
+
+
+def test_symmetric_differences_seldom_gather_evidence_however_often_one_looks():
+    random, alarms = np.random.default_rng(0), 0
+    for _ in range(400):
+        apart = random.standard_t(3, 500)
+        total, squares = np.cumsum(apart), np.cumsum(apart**2)
+        alarms += max(map(symmetry_evidence, total, squares, [100.0] * 500)) > log(20)
+    assert alarms <= 0.05 * 400
+
+
+def test_evidence_by_hand():
+    # s = 3, q = 3, scale 1: half the log of 1 / 4, and 9 / 8.
+    assert symmetry_evidence(3.0, 3.0, 1.0) == pytest.approx(0.5 * log(0.25) + 9 / 8)
+    assert symmetry_evidence(0.0, 0.0, 1.0) == 0.0
+
+
+def test_as_many_games_as_are_said_show_a_difference_as_often_as_is_said():
+    random, games, seen = np.random.default_rng(0), games_to_see(0.2, 1.0, 0.01, 500), 0
+    scale = 500 * (1.0 + 0.2**2)
+    for _ in range(400):
+        apart = random.normal(0.2, 1.0, games)
+        found = map(symmetry_evidence, np.cumsum(apart), np.cumsum(apart**2), [scale] * games)
+        seen += max(found) > log(100)
+    assert 0.74 < seen / 400 < 0.92
+    assert games_to_see(0.0, 1.0, 0.01, 500) == 0
+
+
+def test_a_running_interval_holds_the_mean_at_every_look():
+    random, missed = np.random.default_rng(0), 0
+    for _ in range(200):
+        values = random.normal(0.0, 1.0, 2000)
+        looks = range(50, 2001, 50)
+        missed += any(abs(values[:n].mean()) > running_half_width(values[:n].std(), n, 0.05, 500) for n in looks)
+    assert missed <= 0.05 * 200
+    assert running_half_width(1.0, 1, 0.05, 500) == float("inf")

@@ -21,7 +21,7 @@ from sparring.play.chance import stream
 from sparring.play.collect import collect
 from sparring.play.defeats import Archive, before_defeat, remembered, replay_results
 from sparring.play.faults import Faults
-from sparring.play.rollout import Cursor, Driver, Duels, Games, Pairing, Tally, duels, tally, where_first
+from sparring.play.rollout import Cursor, Driver, Duels, Games, Pairing, Rollout, Tally, duels, tally, where_first
 from sparring.play.roster import take
 from sparring.play.scripted import Scripted
 from sparring.play.seating import Seating
@@ -106,29 +106,11 @@ def iterate(
 ) -> tuple[TrainState, Report]:
     """Play, then let every learner learn from what it played."""
     seating = plan.seating
-    learners = tuple(
-        jax.vmap(lambda learner, knobs_H: ready(learner, key, knobs_of(knobs_H)))(*pair)
-        for pair in zip(state.learners, knobs, strict=True)
-    )
-    drivers = seat_players(plan, learners, state.pool, under_rules(rosters, game), orders, knobs)
-    imitating = plan.ppo.on("imitation") and state.archive is not None
-    rollouts, cursor, games = collect(
-        game, seating, drivers, state.cursor, stream(key, "play"), steps=plan.steps, sequence=plan.keep,
-        pairing=orders.pairing, shaping=plan.shaping, archive=state.archive,
-        replay_share=0.0 if orders.replay_share is None else orders.replay_share, imitating=imitating,
-        sharers_SS=sharers_SS(game.spec, plan.ppo.shared_with) if plan.ppo.on("shared_reward") else None,
-        with_others=bool(plan.ppo.modules),
-    )  # fmt: skip
-    if imitating:
-        rollouts = with_winners(rollouts, games, seating, orders)
-    if plan.ppo.on("anchor_price"):
-        rollouts = with_prices(plan, learners, rollouts, knobs)
+    learners, rollouts, cursor, games = play(plan, game, state, rosters, orders, knobs, key)
 
     def learn(learner: Learner, rollout: Any, knobs_H: Array) -> tuple[Learner, UpdateStats, Batch]:
         own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
-        parts = len(plan.ppo.losses) + len(plan.ppo.modules)
-        shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
-        return update(learner, rollout, own, knobs_of(knobs_H, parts), plan.ppo, *shaping_J)
+        return teach(plan, learner, rollout, knobs_H, own)
 
     # Rollouts are time-major, so learners are their second axis.
     learned = [jax.vmap(learn, in_axes=(0, 1, 0))(*parts) for parts in zip(learners, rollouts, knobs, strict=True)]
@@ -142,6 +124,45 @@ def iterate(
     faults: Any = games.faults
     report = Report(tally(games.counted, len(game.spec.causes)), stats, suspects, faults, fought, again)
     return TrainState(learners, cursor, state.pool, archive, state.origin), report
+
+
+def play(
+    plan: Plan,
+    game: Game,
+    state: TrainState,
+    rosters: dict[str, Any],
+    orders: Orders,
+    knobs: tuple[Array, ...],
+    key: Array,
+) -> tuple[tuple[Learner, ...], tuple[Rollout, ...], Cursor, Games]:
+    """The half of an iteration before anybody learns: the learners as they played, and what each of them lived."""
+    learners = tuple(
+        jax.vmap(lambda learner, knobs_H: ready(learner, key, knobs_of(knobs_H)))(*pair)
+        for pair in zip(state.learners, knobs, strict=True)
+    )
+    drivers = seat_players(plan, learners, state.pool, under_rules(rosters, game), orders, knobs)
+    imitating = plan.ppo.on("imitation") and state.archive is not None
+    rollouts, cursor, games = collect(
+        game, plan.seating, drivers, state.cursor, stream(key, "play"), steps=plan.steps, sequence=plan.keep,
+        pairing=orders.pairing, shaping=plan.shaping, archive=state.archive,
+        replay_share=0.0 if orders.replay_share is None else orders.replay_share, imitating=imitating,
+        sharers_SS=sharers_SS(game.spec, plan.ppo.shared_with) if plan.ppo.on("shared_reward") else None,
+        with_others=bool(plan.ppo.modules),
+    )  # fmt: skip
+    if imitating:
+        rollouts = with_winners(rollouts, games, plan.seating, orders)
+    if plan.ppo.on("anchor_price"):
+        rollouts = with_prices(plan, learners, rollouts, knobs)
+    return learners, rollouts, cursor, games
+
+
+def teach(
+    plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array, key: Array
+) -> tuple[Learner, UpdateStats, Batch]:
+    """What one learner makes of what it lived."""
+    parts = len(plan.ppo.losses) + len(plan.ppo.modules)
+    shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
+    return update(learner, rollout, key, knobs_of(knobs_H, parts), plan.ppo, *shaping_J)
 
 
 def with_winners(rollouts: tuple, games: Games, seating: Seating, orders: Orders) -> tuple:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import permutations
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -66,3 +67,33 @@ def page(values_BN: np.ndarray) -> float:
     ranks_BN = rankdata(values_BN, axis=1)
     weight_N = np.arange(values_BN.shape[1], 0, -1)
     return within_blocks(ranks_BN, lambda x_MBN: (x_MBN * weight_N).sum((1, 2)))
+
+
+class TwoWay(NamedTuple):
+    """Two things that may both move a number, taken apart: the column it stands in, and the label it carries there."""
+
+    column_p: float
+    label_p: float
+    column_N: np.ndarray
+    """Mean of each column, less what its labels account for."""
+    label_L: np.ndarray
+
+
+def two_way(values_BN: np.ndarray, label_BN: np.ndarray, seed: int = 0, drawn: int = 2000) -> TwoWay:
+    """p-values of both by shuffling within blocks what the other one leaves over (Freedman and Lane 1983,
+    doi:10.1080/07350015.1983.10509354). Labels, numbered from 0, must change columns from block to block."""
+    labels = int(label_BN.max()) + 1
+    is_BNL = label_BN[..., None] == np.arange(labels)
+    centred_BN = values_BN - values_BN.mean(axis=1, keepdims=True)
+    label_L = (centred_BN[..., None] * is_BNL).sum((0, 1)) / np.maximum(is_BNL.sum((0, 1)), 1)
+    column_N = (centred_BN - label_L[label_BN]).mean(axis=0)
+
+    def by_column(x_MBN: np.ndarray) -> np.ndarray:
+        return (x_MBN.mean(axis=1) ** 2).sum(-1)
+
+    def by_label(x_MBN: np.ndarray) -> np.ndarray:
+        return (np.einsum("mbn,bnl->ml", x_MBN, is_BNL.astype(float)) ** 2).sum(-1)
+
+    column_p = within_blocks(centred_BN - label_L[label_BN], by_column, seed, drawn)
+    label_p = within_blocks(centred_BN - centred_BN.mean(axis=0), by_label, seed, drawn)
+    return TwoWay(column_p, label_p, column_N, label_L)

@@ -1,7 +1,7 @@
 """What may be asked after every game: tests of a rate, of symmetry, intervals of a mean; and a test of two means."""
 
 from dataclasses import dataclass
-from math import log, sqrt
+from math import ceil, log, sqrt
 from typing import Literal
 
 from scipy.special import betainc, betaln, ndtri, stdtr
@@ -97,13 +97,13 @@ def symmetry_evidence(total: float, squares: float, scale: float) -> float:
 def games_to_see(effect: float, spread: float, alpha: float, usual: float, power: float = 0.8) -> int:
     """Games after which `symmetry_evidence` with the scale of `usual` games shows a mean difference of `effect` between
     seats whose difference spreads by `spread` in a game, with that power; normal approximation."""
-    if not effect or not spread:
+    if not effect:
         return 0
-    count = 1.0
-    for _ in range(50):
+    count, root = 1.0, sqrt(spread * spread + effect * effect)  # of the squares of differences
+    for _ in range(100):
         needed = sqrt(2.0 * (log(1.0 / alpha) + 0.5 * log(1.0 + count / usual)) * (1.0 + usual / count))
-        count = max(1.0, ((needed + float(ndtri(power))) * spread / effect) ** 2)
-    return round(count)
+        count = max(1.0, ((needed * root + float(ndtri(power)) * spread) / effect) ** 2, count / 2)
+    return ceil(count)
 
 
 def running_half_width(spread: float, count: int, alpha: float, usual: float) -> float:

@@ -13,8 +13,8 @@ from jax import Array
 
 from sparring.audit.findings import Finding, Tell, untold
 from sparring.audit.seats.claims import order_name, orders_of
-from sparring.audit.seats.probes import cast_name, even_handed, players_of, record_of
-from sparring.audit.seats.starts import start_faults
+from sparring.audit.seats.probes import Cast, cast_name, even_handed, players_of, record_of
+from sparring.audit.seats.starts import seats_alike, start_faults
 from sparring.games.game import Game
 from sparring.games.symmetry import exchange, exchange_potentials
 from sparring.games.trial import CLOSE, Record, is_key, quick_jit, sample_of
@@ -42,8 +42,8 @@ class Trace(NamedTuple):
 
 class Exact(NamedTuple):
     finding: Finding
-    fair: tuple[str, ...]
-    """Players that treat the seats they see alike: the only ones whose games can accuse a game."""
+    fair: tuple[Cast, ...]
+    """Probes whose players treat the seats they see alike: the only ones whose games can accuse a game."""
 
 
 def exact(game: Game, *, seed: int = 0, tell: Tell = untold) -> Exact:
@@ -51,22 +51,28 @@ def exact(game: Game, *, seed: int = 0, tell: Tell = untold) -> Exact:
     players, casts = players_of(game)
     orders, steps = orders_of(game.spec), min(STEPS, game.spec.longest)
     traces: list[Trace] = []
-    even: dict[str, bool] = dict.fromkeys(players, True)
-    largest, compared = 0.0, 0
+    fair: list[Cast] = []
+    teams, largest, compared = seats_alike(game), 0.0, 0
     for number, cast in enumerate(casts):
         tell(f"L1 exchanging seats, {cast_name(cast)}", number / len(casts))
         record = record_of(game, players, cast, seed=seed + number, worlds=WORLDS, steps=steps)
         sample = sample_of(record, record.played.size)
-        few = sample_of(record, FEW)
-        for name in dict.fromkeys(cast):
-            even[name] = even[name] and even_handed(game, players[name], few, orders[:3])
+        teams = [group for group in teams if paid_alike(sample, group)]
+        if even_handed(game, [players[name] for name in cast], sample_of(record, FEW), orders[:3]):
+            fair.append(cast)
         compared += len(orders) * len(sample.played)
         found, gap = traces_of(game, sample, orders, cast_name(cast), seed + number)
         traces, largest = traces + found, max(largest, gap)
     tell("L1 comparing starts", 0.95)
-    starts = start_faults(game, seed=seed)
-    fair = tuple(name for name, is_fair in even.items() if is_fair)
-    return Exact(judged(game, traces, starts, largest, compared, len(casts)), fair)
+    starts = start_faults(game, [group for group in seats_alike(game) if group not in teams], seed=seed)
+    return Exact(judged(game, traces, starts, largest, compared, len(casts)), tuple(fair))
+
+
+def paid_alike(sample: Record, group: tuple[int, ...]) -> bool:
+    """Whether these seats were always paid the same: a team, in which it does no harm that each has a place of its own
+    where games begin."""
+    reward_MN = np.asarray(sample.moment.step.reward_S)[:, list(group)]
+    return bool((reward_MN == reward_MN[:, :1]).all())
 
 
 class Compared(NamedTuple):

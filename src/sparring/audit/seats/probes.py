@@ -154,19 +154,21 @@ def chosen(
     return within_bounds(found, game.spec.action), tuple(kept)
 
 
-def even_handed(game: Game, driver: Any, sample: Record, orders: Sequence[np.ndarray]) -> bool:
-    """Whether a player makes no difference between seats that it sees: with these listed in another order it chooses
-    the same. One that attacks the first of its list favours the others, and its games would accuse the game."""
-    was, now = (np.asarray(x) for x in _opinions(game, driver, sample.moment.seen, jnp.asarray(np.stack(orders))))
+def even_handed(game: Game, drivers: Sequence[Any], sample: Record, orders: Sequence[np.ndarray]) -> bool:
+    """Whether the players of all sides make no difference between seats that they see: with these listed in another
+    order they choose the same. One that attacks the first of its list favours the others, and its games would accuse
+    the game."""
+    found = _opinions(game, tuple(drivers), sample.moment.seen, jnp.asarray(np.stack(orders)))
+    was, now = map(np.asarray, found)
     return bool(np.isclose(was, now, **CLOSE).all())
 
 
 @quick_jit
-def _opinions(game: Game, driver: Any, seen_M: Observation, orders_OS: Array) -> tuple[Array, Array]:
+def _opinions(game: Game, drivers: tuple[Any, ...], seen_M: Observation, orders_OS: Array) -> tuple[Array, Array]:
     """Probabilities of all entries and means of all dimensions, of every seat: as they were, exchanged afterwards, and
     of what is seen when seats are exchanged. [O, M, S, A + C]."""
     spec = game.spec
-    entries, seated = spec.action.entries, benches(spec, [driver] * spec.sides)
+    entries, seated = spec.action.entries, benches(spec, drivers)
 
     def opinion(seen: Observation) -> Array:
         found = jnp.zeros((spec.seats, entries + spec.action.dimensions))

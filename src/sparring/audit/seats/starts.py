@@ -1,5 +1,6 @@
 """L1, where games begin: the numbers that starts and chance give to seats must be drawn alike for all of them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -15,11 +16,12 @@ ALPHA = 1e-3
 """Chance of a false alarm of one look; a second look at fresh draws must confirm it, so that of both is its square."""
 
 
-def start_faults(game: Game, *, seed: int = 0) -> list[str]:
-    """Sentences about numbers that favour a seat; each is confirmed by draws that did not accuse."""
-    accused = unlike(game, seed)
-    confirmed = unlike(game, seed + 1) if accused else {}
-    return [text for leaf, text in accused.items() if leaf in confirmed]
+def start_faults(game: Game, groups: Sequence[tuple[int, ...]], *, seed: int = 0) -> list[str]:
+    """Sentences about numbers that favour a seat of a group; each is confirmed by draws that did not accuse."""
+    accused = unlike(game, groups, seed)
+    confirmed = unlike(game, groups, seed + 1) if accused else {}
+    told = sorted(leaf for leaf in accused if leaf in confirmed)
+    return [accused[leaf] for leaf in sorted(told, key=lambda leaf: not leaf.startswith("start,"))]  # causes first
 
 
 @quick_jit
@@ -29,10 +31,9 @@ def _drawn(game: Game, keys_M: Any) -> Any:
     return {"start": state_M, "seen at the start": seen_M, "chance": jax.vmap(game.chance)(keys_M)}
 
 
-def unlike(game: Game, seed: int) -> dict[str, str]:
+def unlike(game: Game, groups: Sequence[tuple[int, ...]], seed: int) -> dict[str, str]:
     """Leaves whose columns have unlike means or spreads for seats that should be alike."""
     spec, found = game.spec, []
-    groups = seats_alike(game)
     drawn = _drawn(game, jax.random.split(jax.random.key(seed), DRAWS))
     for path, leaf in jax.tree_util.tree_leaves_with_path(drawn):
         name = jax.tree_util.keystr(path).replace("['", "").replace("']", "").replace(".", ", ", 1)

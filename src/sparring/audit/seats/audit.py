@@ -1,0 +1,215 @@
+"""The seat audit as a whole: levels L0 to L8, cheapest first, of a game, a training configuration and its runs."""
+
+import inspect
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparring.audit.findings import Audit, Finding, Picture, Tell, skipped, untold
+from sparring.audit.seats import crossed, exact, ladder, pipeline, returns, static, trained
+from sparring.audit.seats.changing_seats import change_seats
+from sparring.audit.seats.claims import claimed
+from sparring.audit.seats.ladder import Training, rungs_of
+from sparring.audit.seats.probes import Cast, cast_name, players_of
+from sparring.audit.seats.returns import Budget
+from sparring.audit.seats.starts import seats_alike
+from sparring.audit.seats.verdict import verdict_of
+from sparring.core.errors import ConfigError
+from sparring.games.game import Game
+from sparring.learn.config import COEFFICIENTS
+from sparring.learn.module import weights_of
+from sparring.setup.build import Built
+from sparring.setup.config import RunConfig
+from sparring.store.run_dir import RunDir
+
+LEVELS = ("L0", "L1", "L2", "L3", "L4", "L5", "L6", "L7", "L8")
+OUTSIDE = "the worlds of this game are in other processes: their states cannot be set, so seats cannot be exchanged."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is audited, and how thoroughly."""
+
+    game: Game
+    config: RunConfig | None = None
+    """The training, in which each seat has a learner of its own; None: the game alone."""
+    runs: tuple[Path, ...] = ()
+    """Runs of that training; their seeds together are those of L6."""
+    alike: tuple[str, ...] = ()
+    sources: tuple[Path, ...] = ()
+    """Further code to look through."""
+    seed: int = 0
+    budget: Budget = field(default_factory=Budget)
+    training: Training | None = None
+    """Where it is given, runs are trained for L6 and L7."""
+    folder: Path = Path("audits")
+    levels: tuple[str, ...] = LEVELS
+    subject: str = ""
+    command: str = ""
+
+
+def audit_seats(asked: Asked, tell: Tell = untold) -> Audit:
+    """Run the levels that are asked for. Raises ConfigError where nothing can be judged."""
+    began = time.monotonic()
+    game = claimed(asked.game, asked.alike)
+    pictures: list[Picture] = []
+    findings: list[Finding] = []
+    pipe, why_not = pipeline_of(asked, game)
+    if "L0" in asked.levels:
+        findings.append(settings(asked, game, pipe))
+    fair = None
+    if "L1" in asked.levels:
+        found, fair = exchanged(asked, game, part(tell, 0.0, 0.35))
+        findings.append(found)
+    if "L2" in asked.levels:
+        found, shown = earned(asked, game, fair, part(tell, 0.35, 0.7))
+        findings.append(found)
+        pictures += shown
+    tell("L3 learners on each other's seats", 0.7)
+    findings += crossed_levels(asked, game)
+    tell("L4, L5, L8 training with a stand-in", 0.75)
+    findings += stand_in_levels(asked, pipe, why_not)
+    more, shown = trained_levels(asked, game, part(tell, 0.85, 1.0))
+    findings, pictures = findings + more, pictures + shown
+    findings.sort(key=lambda one: LEVELS.index(one.level))
+    verdict = verdict_of(findings)
+    facts = {
+        "seats that should be alike": "; ".join(
+            ", ".join(game.spec.seat_names[s] for s in group) for group in seats_alike(game)
+        ),
+        "seed": str(asked.seed),
+        "chance of a false alarm": f"at most {returns.ALPHA:g} at each of L2, L3 and L6; other levels have none",
+        "margin": f"{returns.MARGIN:.0%} of what a seat earns",
+        "seconds": f"{time.monotonic() - began:.0f}",
+    }
+    return Audit(
+        kind="seats", subject=asked.subject or type(game).__name__, verdict=verdict.word, code=verdict.code,
+        summary=verdict.summary, findings=tuple(findings), facts=facts, command=asked.command, pictures=tuple(pictures),
+    )  # fmt: skip
+
+
+def part(tell: Tell, low: float, high: float) -> Tell:
+    """A part of the work, told as its share of the whole."""
+    return lambda doing, share: tell(doing, low + (high - low) * share)
+
+
+def pipeline_of(asked: Asked, game: Game) -> tuple[pipeline.Pipeline | None, str]:
+    """Training with a stand-in, or why there is none."""
+    if asked.config is None:
+        return None, "no training is named."
+    try:
+        return pipeline.Pipeline.of(asked.config, game), ""
+    except ConfigError as error:
+        return None, f"this training cannot be built with a stand-in: {error}"
+
+
+def settings(asked: Asked, game: Game, pipe: pipeline.Pipeline | None) -> Finding:
+    """L0: coefficients in force of learners that should be alike, and code."""
+    files = [Path(inspect.getfile(type(game))), *asked.sources]
+    suspects = [one for path in files for one in static.scan(path)]
+    in_force = coefficients(pipe.built, game) if pipe else {}
+    return static.settings_finding(in_force, suspects, foreign=bool(asked.sources))
+
+
+def coefficients(built: Built, game: Game) -> dict[str, dict[str, float]]:
+    """By learner of a seat that has a twin, every coefficient at the beginning, in the middle and at the end."""
+    terms = game.spec.terms_of("reward") + game.spec.terms_of("potential") if built.plan.shaping else ()
+    own = tuple(weights_of(built.plan.ppo.losses, built.plan.ppo.modules))
+    names = (*COEFFICIENTS, *(f"shaping of {term}" for term in terms), *(f"weight of {name}" for name in own))
+    alike = {seat for group in seats_alike(game) for seat in group}
+    found: dict[str, dict[str, float]] = {}
+    for when, iteration in (("", 0), (" halfway", built.iterations // 2), (" at the end", built.iterations - 1)):
+        for group, learners in enumerate(built.lineup.learners):
+            lanes = built.plan.seating.groups[built.plan.seating.learning[group]].lanes
+            for row, learner in enumerate(learners):
+                seats = {seat for _, side in lanes[row] for seat in built.plan.seating.seats_of_side[side]}
+                if seats & alike:
+                    values = map(float, built.knobs(iteration)[group][row])
+                    named = {f"{name}{when}": value for name, value in zip(names, values, strict=True)}
+                    found.setdefault(learner, {}).update(named)
+    return found
+
+
+def exchanged(asked: Asked, game: Game, tell: Tell) -> tuple[Finding, tuple[Cast, ...] | None]:
+    if game.spec.outside:
+        return skipped("L1", exact.QUESTION, OUTSIDE), None
+    found = exact.exact(game, seed=asked.seed, tell=tell)
+    return found.finding, found.fair
+
+
+def earned(asked: Asked, game: Game, fair: Sequence[Cast] | None, tell: Tell) -> tuple[Finding, list[Picture]]:
+    """L2, with players that treat seats alike where that is known."""
+    players, casts = players_of(game)
+    casts = [cast for cast in casts if fair is None or cast in fair]
+    if not casts:
+        return skipped("L2", returns.QUESTION, "no probe treats the seats that it sees alike."), []
+    players = {name: players[name] for cast in casts for name in cast}
+    play = returns.match_player(game, players, casts, batch=asked.budget.batch, seed=asked.seed)
+    tell(f"L2 compiling games of {', '.join(map(cast_name, casts))}", 0.0)
+    played = returns.compare(game.spec, play, asked.budget, tell)
+    by_place = ""
+    if min(played.p_values) < returns.ALPHA:
+        by_place = returns.name_or_place(game, players, played, casts, asked.budget)
+    found = returns.judged(game.spec, played, by_place=by_place)
+    return found, list(returns.pictures_of(game.spec, played))
+
+
+def crossed_levels(asked: Asked, game: Game) -> list[Finding]:
+    if "L3" not in asked.levels:
+        return []
+    if not asked.runs:
+        return [skipped("L3", crossed.QUESTION, "no trained run is named.")]
+    return [change_seats(game, asked.runs[0], seed=asked.seed)]
+
+
+def stand_in_levels(asked: Asked, pipe: pipeline.Pipeline | None, why_not: str) -> list[Finding]:
+    asks = {"L4": pipeline.equivariance, "L5": pipeline.parity, "L8": pipeline.booking}
+    found = []
+    for level, ask in asks.items():
+        if level not in asked.levels:
+            continue
+        reason = why_not
+        if pipe and level != "L8" and max(map(len, pipe.names)) < 2:
+            reason = "one policy drives all seats: there is nobody to compare. Train with --share seat."
+        found.append(skipped(level, pipeline.QUESTIONS[level], reason) if reason or not pipe else ask(pipe))
+    return found
+
+
+def trained_levels(asked: Asked, game: Game, tell: Tell) -> tuple[list[Finding], list[Picture]]:
+    """L6 of the runs that there are, or of some that are trained; L7 only of those."""
+    group = max(seats_alike(game), key=len)
+    seats = [game.spec.seat_names[seat] for seat in group]
+    lines: Mapping[str, list[dict[str, Any]]] = {ladder.FULL: metrics_of(asked.runs)} if asked.runs else {}
+    if asked.training and asked.config:
+        lines = ladder.trained(rungs_of(asked.config), asked.game, asked.folder, asked.training, tell)
+    tables = {name: trained.table_of(own, seats) for name, own in lines.items()}
+    found, shown = [], []
+    if "L6" in asked.levels:
+        reason = "nothing was trained. Name runs, or train some with --full."
+        full = tables.get(ladder.FULL, np.zeros((0, len(seats))))
+        found.append(trained.consistency(full, seats) if len(full) else skipped("L6", trained.QUESTIONS["L6"], reason))
+        if len(full) > 1:
+            slopes = {name: trained.slope_of(table) for name, table in tables.items()} if len(tables) > 1 else None
+            shown += trained.pictures_of(full, lines[ladder.FULL], seats, slopes)
+    if "L7" in asked.levels:
+        reason = "the ladder of trainings is part of --full."
+        found.append(
+            trained.localised(tables, ladder.SHARED)
+            if len(tables) > 1
+            else skipped("L7", trained.QUESTIONS["L7"], reason)
+        )
+    return found, shown
+
+
+def metrics_of(runs: Sequence[Path]) -> list[dict[str, Any]]:
+    """Lines of several runs; seeds of each are numbered apart."""
+    return [
+        {**line, "seed": (number, line["seed"])}
+        for number, run in enumerate(runs)
+        for line in RunDir.open(run).metrics()
+        if line["kind"] == "train"
+    ]

@@ -1,0 +1,49 @@
+"""L3: learners change seats from game to game. What stays with the seat is in the game or in the books; what goes with
+the learner is in the training. No JAX."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sparring.audit.findings import Finding
+from sparring.statistics.permutation import two_way
+
+QUESTION = "does an order follow the seat or the learner?"
+ALPHA = 0.01
+
+
+class Crossed(NamedTuple):
+    return_GS: np.ndarray
+    learner_GS: np.ndarray
+    """Who sat there, numbered."""
+
+
+def crossed_finding(found: Crossed, learners: Sequence[str], seats: Sequence[str]) -> Finding:
+    """The two effects, each with the other taken out."""
+    both = two_way(found.return_GS, found.learner_GS)
+    by_seat = {name: float(x) for name, x in zip(seats, both.column_N, strict=True)}
+    by_learner = {name: float(x) for name, x in zip(learners, both.label_L, strict=True)}
+    text = (
+        f"{len(found.return_GS):,} games. By seat: {spelled(by_seat)}, p = {both.column_p:.2g}. "
+        f"By learner: {spelled(by_learner)}, p = {both.label_p:.2g}."
+    )
+    numbers = {"seat_p": both.column_p, "learner_p": both.label_p, "by_seat": by_seat, "by_learner": by_learner}
+    if both.column_p < ALPHA:
+        return Finding(
+            level="L3", question=QUESTION, outcome="FAIL", evidence=text, numbers=numbers,
+            meaning="The order follows the seat, whoever sits there: it is in the game or in the books.",
+            remedy="See L1 and L2 for the game, L8 for the books.",
+        )  # fmt: skip
+    learned = (
+        "The learners differ, wherever they sit: that came from training. One run always shows some order; whether "
+    )
+    learned += "it is the same in every seed is for L6 to say."
+    return Finding(
+        level="L3", question=QUESTION, outcome="PASS", evidence=text, numbers=numbers,
+        meaning=learned if both.label_p < ALPHA else "",
+    )  # fmt: skip
+
+
+def spelled(values: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:+.3g}" for name, value in values.items())

@@ -1,0 +1,196 @@
+"""The seat audit of a training loop of somebody else, from what its `SeatLog` wrote. No JAX."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2_contingency
+
+from sparring.audit.findings import Audit, Finding, Picture, skipped
+from sparring.audit.pictures import boxes
+from sparring.audit.seats import static, trained
+from sparring.audit.seats.crossed import Crossed, crossed_finding
+from sparring.audit.seats.parity import QUESTION as PARITY
+from sparring.audit.seats.parity import parity_finding
+from sparring.audit.seats.verdict import verdict_of
+from sparring.bridges.seat_log import VERSION, SeatLog
+from sparring.core.errors import RunError
+from sparring.statistics.permutation import holm
+from sparring.statistics.sequential import symmetry_evidence
+
+ALPHA = 0.01
+LEAST_GAP = 0.01
+"""Shares that differ by less are no fault, however sure it is that they differ."""
+PILOT = 32
+"""Episodes that set the scale of the test and are not tested."""
+Log = Mapping[str, Any]
+
+
+def audit_file(paths: Sequence[Path], *, sources: Sequence[Path] = (), command: str = "") -> Audit:
+    subject = ", ".join(map(str, paths))
+    return audit_logs([read(path) for path in paths], sources=sources, command=command, subject=subject)
+
+
+def read(path: Path) -> Log:
+    """A file of `SeatLog.save`; what it holds is looked at before it is believed."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"Cannot read {path} as a log of seats: {error}. Write it with SeatLog.save.") from None
+    known = SeatLog(["a", "b"]).plain()
+    if not isinstance(found, dict) or set(found) != set(known) or found["version"] != VERSION:
+        raise RunError(f"{path} is no log of seats of version {VERSION}. Write it with SeatLog.save of this version.")
+    wrong = [name for name, value in known.items() if value is not None and type(found[name]) is not type(value)]
+    if wrong or not all(len(row) == len(found["agents"]) for row in (*found["returns"], *found["learners"])):
+        raise RunError(f"{path} is damaged in {', '.join(wrong) or 'its episodes'}. Write it again.")
+    return found
+
+
+def audit_logs(logs: Sequence[Log], *, sources: Sequence[Path] = (), command: str = "", subject: str = "") -> Audit:
+    """Several logs are seeds, or rungs of a ladder, of one training."""
+    began, agents = time.monotonic(), logs[0]["agents"]
+    if any(log["agents"] != agents for log in logs):
+        raise RunError(f"The logs are of different agents: {'; '.join(', '.join(log['agents']) for log in logs)}.")
+    full = [log for log in logs if log["rung"] == logs[0]["rung"]]
+    suspects = [one for path in sources for one in static.scan(path)]
+    findings = [
+        static.settings_finding(logs[0]["settings"], suspects, foreign=bool(sources)),
+        skipped("L1", "with seats exchanged, does the game do the same?", "the states of this game cannot be set."),
+        fixed_play(full, agents),
+        seats_or_learners(full, agents),
+        skipped("L4", "do learners with each other's data become each other?", "only our learners can be exchanged."),
+        ledger(full),
+        *over_seeds(logs, agents),
+        books(full),
+    ]
+    verdict = verdict_of(findings)
+    facts = {"logs": str(len(logs)), "episodes": str(sum(len(log["returns"]) for log in logs))}
+    facts |= {"chance of a false alarm": f"at most {ALPHA:g} at each of L2, L3, L5 (shares) and L6"}
+    facts |= {"seconds": f"{time.monotonic() - began:.1f}"}
+    return Audit(
+        kind="seats", subject=subject or "a training loop", verdict=verdict.word, code=verdict.code,
+        summary=verdict.summary, findings=tuple(findings), facts=facts, command=command, pictures=shown(full, agents),
+    )  # fmt: skip
+
+
+def fixed_play(logs: Sequence[Log], agents: Sequence[str]) -> Finding:
+    """L2 of episodes in which nobody learns and all play alike."""
+    question = "do seats earn the same in many games?"
+    rows = [row for log in logs if log["fixed"] for row in log["returns"]]
+    if len(rows) < 2 * PILOT:
+        reason = "no episodes of fixed, equal policies: log some of random play with SeatLog(..., fixed=True)."
+        return skipped("L2", question, reason)
+    return_GS = np.asarray(rows, float)
+    pairs = [(i, j) for i in range(len(agents)) for j in range(i)]
+    p_values, means = [], []
+    for i, j in pairs:
+        apart_G = return_GS[:, j] - return_GS[:, i]
+        scale = len(rows) / 4 * float((apart_G[:PILOT] ** 2).mean()) or 1.0
+        running = zip(np.cumsum(apart_G[PILOT:]), np.cumsum(apart_G[PILOT:] ** 2), strict=True)
+        p_values.append(min(1.0, exp(-max(symmetry_evidence(float(s), float(q), scale) for s, q in running))))
+        means.append(float(apart_G.mean()))
+    worst, p_value = int(np.argmin(p_values)), min(holm(p_values))
+    i, j = pairs[worst]
+    text = f"{len(rows):,} episodes. {agents[j]} less {agents[i]}: {means[worst]:+.3g}, p = {p_value:.2g} of all pairs."
+    numbers = {"p_value": p_value, "means": return_GS.mean(0).tolist()}
+    if p_value < ALPHA:
+        return Finding(
+            level="L2", question=question, outcome="FAIL", evidence=text, numbers=numbers,
+            meaning="The game, or its books, pay seats unlike that play alike.",
+            remedy="Look at ties, at the order of moves, at where games begin; L8 tells whether it is the books.",
+        )  # fmt: skip
+    text = f"No difference shown. {text}"
+    return Finding(level="L2", question=question, outcome="UNDECIDED", evidence=text, numbers=numbers)
+
+
+def seats_or_learners(logs: Sequence[Log], agents: Sequence[str]) -> Finding:
+    """L3, where ids were shuffled from episode to episode."""
+    question = "does an order follow the seat or the learner?"
+    returns = np.asarray([row for log in logs for row in log["returns"]], float)
+    learners = np.asarray([row for log in logs for row in log["learners"]], int)
+    if not len(learners) or (learners == learners[0]).all():
+        return skipped("L3", question, "learners never changed seats: shuffle ids at each reset and tell log.episode.")
+    return crossed_finding(Crossed(returns, learners), agents, agents)
+
+
+def ledger(logs: Sequence[Log]) -> Finding:
+    """L5: counts must be equal; shares must not differ beyond chance."""
+    if not any(log["counts"][name] for log in logs for name in log["agents"]):
+        return skipped("L5", PARITY, "nothing was counted: see SeatLog.count, watch and watch_optimiser.")
+    total: dict[str, dict[str, float]] = {}
+    for log in logs:
+        for name, counts in log["counts"].items():
+            own = total.setdefault(name, {})
+            for what, amount in counts.items():
+                own[what] = own.get(what, 0.0) + amount
+    found = parity_finding(total, "in these logs")
+    return unlike_shares(logs) or found if found.outcome == "PASS" else found
+
+
+def unlike_shares(logs: Sequence[Log]) -> Finding | None:
+    """Shares that differ by more than chance and by more than a per cent."""
+    names = list(dict.fromkeys(what for log in logs for own in log["shares"].values() for what in own))
+    tests = []
+    for what in names:
+        table = np.sum([[own.get(what, [0, 0]) for own in log["shares"].values()] for log in logs], axis=0)
+        hits, of = table[:, 0], table[:, 1]
+        rest = np.stack([hits, of - hits])
+        share = hits / np.maximum(of, 1)
+        sure = 1.0 if (rest.sum(1) == 0).any() or (of == 0).any() else float(chi2_contingency(rest)[1])
+        tests.append((what, share, 0.0 if (of == 0).any() and of.any() else sure))
+    for (what, share, _), p_value in zip(tests, holm([p for _, _, p in tests]), strict=True):
+        if p_value < ALPHA and share.max() - share.min() > LEAST_GAP:
+            told = ", ".join(f"{name} {x:.1%}" for name, x in zip(logs[0]["agents"], share, strict=True))
+            return Finding(
+                level="L5", question=PARITY, outcome="FAIL", evidence=f"{what}: {told} (p = {p_value:.2g}).",
+                numbers={"unequal": [what], "shares": share.tolist()},
+                meaning=f"Agents do not get the same share of {what}.",
+                remedy="Look where they are logged: a key that is not found, an agent not asked, an early exit.",
+            )  # fmt: skip
+    return None
+
+
+def over_seeds(logs: Sequence[Log], agents: Sequence[str]) -> list[Finding]:
+    """L6 and L7, of episodes in which agents learn."""
+    tables: dict[str, list[np.ndarray]] = {}
+    for log in (log for log in logs if not log["fixed"] and log["returns"]):
+        rows = np.asarray(log["returns"], float)
+        # By learner, where these changed seats: the order of learners is what training made.
+        by_learner = np.take_along_axis(rows, np.argsort(np.asarray(log["learners"]), axis=1), axis=1)
+        tables.setdefault(log["rung"], []).append(by_learner[-max(1, round(trained.LAST * len(rows))) :].mean(0))
+    stacked = {rung: np.stack(own) for rung, own in tables.items()}
+    first = next(iter(stacked.values()), np.zeros((0, len(agents))))
+    reason = "one rung: log the same training with modules left out, SeatLog(..., rung='no imagination')."
+    several = len(stacked) > 1 and all(len(own) > 1 for own in stacked.values())
+    return [
+        trained.consistency(first, agents),
+        trained.localised(stacked, "shared policy") if several else skipped("L7", trained.QUESTIONS["L7"], reason),
+    ]
+
+
+def books(logs: Sequence[Log]) -> Finding:
+    question = "are rewards booked on the seat that earned them?"
+    checked = [log["logger"] for log in logs if log["logger"] is not None]
+    faults = [fault for own in checked for fault in own]
+    if not checked:
+        return skipped("L8", question, "the book-keeping was not tried: see SeatLog.check_logger.")
+    if not faults:
+        text = "Known rewards, rising, falling and equal, are logged as they were paid."
+        return Finding(level="L8", question=question, outcome="PASS", evidence=text)
+    return Finding(
+        level="L8", question=question, outcome="FAIL", evidence=faults[0], numbers={"faults": faults},
+        meaning="Books do not say what happened. Nothing else that they say can be believed before this is mended.",
+        remedy="Look at how rewards are added up, scaled and masked for each agent.",
+    )  # fmt: skip
+
+
+def shown(logs: Sequence[Log], agents: Sequence[str]) -> tuple[Picture, ...]:
+    rows = [row for log in logs for row in log["returns"][-max(1, round(trained.LAST * len(log["returns"]))) :]]
+    if not rows:
+        return ()
+    columns = dict(zip(agents, np.asarray(rows).T, strict=True))
+    return (boxes(f"Returns of each seat, last {trained.LAST:.0%} of episodes", columns, "return"),)

@@ -1,0 +1,94 @@
+"""A game that only pays: in the place of the real one it shows what training does with seats that are exactly alike.
+
+What every seat sees first is what it is then paid, so that whoever books a reward on the wrong seat, world or step is
+found out; games have one length, and nobody leaves, so that everybody has the same of everything.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.core.records import Action, Observation, Step
+from sparring.core.spec import GameSpec
+from sparring.games.game import Game
+
+LENGTH = 8
+"""Steps of a game."""
+
+
+class StandInState(NamedTuple):
+    seen_SF: Array
+    played: Array
+
+
+class StandInChance(NamedTuple):
+    seen_SF: Array
+    lot_S: Array
+
+
+class Pay(NamedTuple):
+    """What seats are paid: what they see first, or a lot."""
+
+    as_seen: Array
+    mean_S: Array
+    """Around this lies what a seat sees first."""
+    spread: Array
+
+
+class StandIn(Game):
+    """Seats, sides, features and choices as in another game; none of its rules."""
+
+    spec: GameSpec = eqx.field(static=True)
+    rules: Pay
+
+    def drawn(self, key: Array) -> Array:
+        return jax.random.uniform(key, (self.spec.seats, max(1, self.spec.features)))
+
+    def start(self, key: Array) -> StandInState:
+        return StandInState(self.drawn(key), jnp.zeros((), jnp.int32))
+
+    def paid(self, state: StandInState) -> Array:
+        """What each seat sees first."""
+        return self.rules.mean_S + self.rules.spread * state.seen_SF[:, 0]
+
+    def chance(self, key: Array) -> StandInChance:
+        lot_S = jax.random.normal(jax.random.fold_in(key, 1), (self.spec.seats,))
+        return StandInChance(self.drawn(key), lot_S)
+
+    def observe(self, state: StandInState) -> Observation:
+        all_S = jnp.ones(self.spec.seats, bool)
+        features_SF = state.seen_SF.at[:, 0].set(self.paid(state))[:, : self.spec.features]
+        return Observation(features_SF, jnp.ones((self.spec.seats, self.spec.action.entries), bool), all_S, all_S)
+
+    def step(self, state: StandInState, action: Action, chance: StandInChance) -> tuple[StandInState, Step]:
+        del action
+        spec, after = self.spec, StandInState(chance.seen_SF, state.played + 1)
+        reward_S = jnp.where(self.rules.as_seen, self.paid(state), chance.lot_S)
+        over, never = after.played >= LENGTH, jnp.zeros((), bool)
+        terms_SJ = jnp.zeros((spec.seats, len(spec.terms_of("reward"))))
+        return after, Step(reward_S, jnp.zeros(spec.seats, bool), over, never, jnp.zeros(spec.sides), terms_SJ)
+
+    def central(self, state: StandInState) -> Array:
+        """Something for the critic to see, whatever the size."""
+        shape = (self.spec.critic_views, self.spec.central.size)
+        return jnp.resize(state.seen_SF, shape)
+
+    def potential(self, state: StandInState) -> Array:
+        del state
+        return jnp.zeros((self.spec.seats, len(self.spec.terms_of("potential"))))
+
+
+def stand_in(spec: GameSpec) -> StandIn:
+    shown = replace(
+        spec, longest=LENGTH, shortest=LENGTH, in_turn=False, outside=False, zero_sum=False, score="return", causes=(),
+        counts=(),
+    )  # fmt: skip
+    return StandIn(shown, Pay(jnp.asarray(False), jnp.zeros(spec.seats), jnp.asarray(1.0)))
+
+
+def paying(game: StandIn, mean_S: Array, spread: float) -> StandIn:
+    return StandIn(game.spec, Pay(jnp.asarray(True), jnp.asarray(mean_S, float), jnp.asarray(spread, float)))

@@ -1,0 +1,131 @@
+"""L6 and L7: is the order the same in every seed, and with which module does it come? The seed is the unit: a symmetric
+game may have equilibria that are not, so one run always shows some order. No JAX."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sparring.audit.findings import Finding, Picture, skipped
+from sparring.audit.pictures import boxes, curves, ladder
+from sparring.statistics.intervals import Interval, mean_interval
+from sparring.statistics.permutation import friedman, holm, page
+
+QUESTIONS = {
+    "L6": "do seats come out in the same order in every seed?",
+    "L7": "with which module does the order come?",
+}
+ALPHA = 0.01
+LAST = 0.2
+"""The part of training that is judged."""
+LEAST_SEEDS = 3
+"""Two seeds cannot tell an order that nobody named beforehand from chance: 24 / 24^2 for four seats."""
+
+
+def table_of(lines: Iterable[Mapping[str, Any]], seats: Sequence[str]) -> np.ndarray:
+    """return_RS: for each seed what seats earned in the last part of training, from the lines of metrics."""
+    by_seed: dict[int, list[tuple[int, list[float]]]] = {}
+    for line in lines:
+        values = [line.get(f"return/{name}") for name in seats]
+        if line.get("kind") == "train" and all(value is not None for value in values):
+            by_seed.setdefault(line["seed"], []).append((line["iteration"], [float(value) for value in values]))
+    rows = []
+    for _, own in sorted(by_seed.items()):
+        own.sort()
+        rows.append(np.mean([values for _, values in own[-max(1, round(LAST * len(own))) :]], axis=0))
+    return np.asarray(rows).reshape(len(rows), len(seats))
+
+
+def consistency(return_RS: np.ndarray, seats: Sequence[str]) -> Finding:
+    """L6: Page's test of the order of the seats' numbers, which is named here and therefore beforehand, and Friedman's
+    test of any order."""
+    seeds = len(return_RS)
+    if seeds < LEAST_SEEDS:
+        reason = (
+            f"{seeds} seed{'s' * (seeds != 1)}: one run always shows some order. Train {LEAST_SEEDS} or more (--seeds)."
+        )
+        return skipped("L6", QUESTIONS["L6"], reason)
+    falling, rising, some = holm([page(return_RS), page(return_RS[:, ::-1]), friedman(return_RS)])
+    mean_S = return_RS.mean(axis=0)
+    told = ", ".join(f"{name} {mean:.3g}" for name, mean in zip(seats, mean_S, strict=True))
+    slope = slope_of(return_RS)
+    text = (
+        f"{seeds} seeds, last {LAST:.0%} of training: {told}. Falling with the number: p = {falling:.2g}; rising: p = "
+        f"{rising:.2g}; any order: p = {some:.2g}. Slope {slope.mean:+.3g} a seat [{slope.low:.3g}, {slope.high:.3g}]."
+    )
+    numbers = {
+        "table": return_RS.tolist(), "seats": list(seats), "falling_p": falling, "rising_p": rising, "any_p": some,
+        "slope": slope.mean, "low": slope.low, "high": slope.high,
+        "least_to_most": float(mean_S.min() / mean_S.max()) if mean_S.max() > 0 else None,
+    }  # fmt: skip
+    if min(falling, rising, some) < ALPHA:
+        return Finding(
+            level="L6", question=QUESTIONS["L6"], outcome="FAIL", evidence=text, numbers=numbers,
+            meaning="The order repeats from seed to seed: it is no accident of one run.",
+            remedy="L1 to L5 and L8 say what makes it, where they can; else leave modules out one by one: --full (L7).",
+        )  # fmt: skip
+    return Finding(level="L6", question=QUESTIONS["L6"], outcome="PASS", evidence=text, numbers=numbers)
+
+
+def slope_of(return_RS: np.ndarray, confidence: float = 0.95) -> Interval:
+    """What a seat earns more than the one before it, over seeds."""
+    place_S = np.arange(return_RS.shape[1]) - (return_RS.shape[1] - 1) / 2
+    return mean_interval(return_RS @ place_S / (place_S @ place_S), confidence)
+
+
+def localised(tables: Mapping[str, np.ndarray], shared: str = "") -> Finding:
+    """L7: tables of rungs, the full training first, then with one thing after another left out; `shared` names the
+    control in which one policy drives all seats."""
+    level = 1.0 - 0.05 / len(tables)
+    slopes = {name: slope_of(table, level) for name, table in tables.items()}
+    biased = {name: one.low > 0.0 or one.high < 0.0 for name, one in slopes.items()}
+    text = "; ".join(f"{name} {one.mean:+.3g} [{one.low:.3g}, {one.high:.3g}]" for name, one in slopes.items())
+    numbers = {"slopes": {name: [one.low, one.mean, one.high] for name, one in slopes.items()}, "culprit": ""}
+    names = [name for name in tables if name != shared]
+    if not any(biased.values()):
+        evidence = f"No rung has a slope over seats that is not 0: {text}."
+        return Finding(level="L7", question=QUESTIONS["L7"], outcome="PASS", evidence=evidence, numbers=numbers)
+    if shared and biased.get(shared):
+        culprit, why = "the game or the books", "Even one policy for all seats shows it, so no learner is at fault."
+    else:
+        clean = next((name for name in names if not biased[name]), "")
+        culprit = clean or "independent learning"
+        why = (
+            f"The slope goes with the rung {clean!r}: what is left out there makes it."
+            if clean
+            else "It goes only where one policy drives all seats: what the learners get is not the same."
+        )
+        if clean == names[0]:
+            culprit, why = "", "The full training shows none; what the ladder leaves out hid it."
+    return Finding(
+        level="L7", question=QUESTIONS["L7"], outcome="FAIL", evidence=f"Slope over seats: {text}.", meaning=why,
+        remedy="Look at what that module is given for each agent, and how much of it.",
+        numbers={**numbers, "culprit": culprit},
+    )  # fmt: skip
+
+
+def pictures_of(
+    return_RS: np.ndarray,
+    lines: Sequence[Mapping[str, Any]],
+    seats: Sequence[str],
+    slopes: Mapping[str, Interval] | None,
+) -> tuple[Picture, ...]:
+    """Boxes of each seat over seeds, its curve, and the ladder of rungs."""
+    found = [
+        boxes(f"Last {LAST:.0%} of training, one dot a seed", dict(zip(seats, return_RS.T, strict=True)), "return")
+    ]
+    train = [line for line in lines if line.get("kind") == "train"]
+    steps = sorted({line["steps"] for line in train})
+    stretch = max(1, len(steps) // 100)
+    shown = {}
+    for name in seats:
+        by_step: dict[int, list[float]] = {}
+        for line in train:
+            if line.get(f"return/{name}") is not None:
+                by_step.setdefault(steps.index(line["steps"]) // stretch, []).append(line[f"return/{name}"])
+        at = sorted(by_step)
+        shown[name] = ([steps[min(i * stretch, len(steps) - 1)] for i in at], [float(np.mean(by_step[i])) for i in at])
+    found.append(curves("Return of each seat over training, mean over seeds", shown, "steps", "return of a game"))
+    if slopes:
+        found.append(ladder("Slope over seats, rung by rung", slopes, "return of a seat less that of the one before"))
+    return tuple(found)

@@ -1,0 +1,60 @@
+"""What the levels mean together. No JAX."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sparring.audit.findings import FAULT, OPEN, SOUND, Finding
+
+TRAINING = ("L0", "L4", "L5", "L7", "L6")
+"""Levels that accuse the training, those first that name what is at fault."""
+
+
+class Verdict(NamedTuple):
+    word: str
+    code: int
+    summary: str
+
+
+def verdict_of(findings: Sequence[Finding]) -> Verdict:
+    by_level = {one.level: one for one in findings}
+    failed = [one.level for one in findings if one.outcome == "FAIL"]
+
+    def passed(*levels: str) -> bool:
+        return all(level in by_level and by_level[level].outcome == "PASS" for level in levels)
+
+    def told(level: str) -> str:
+        one = by_level[level]
+        return f"{level}: {one.evidence} {one.meaning}".strip()
+
+    if "L8" in failed:
+        return Verdict("LOGGING-BIASED", FAULT, told("L8"))
+    environment = next((level for level in ("L1", "L2", "L3") if level in failed), "")
+    if environment:
+        return Verdict("ENV-BIASED", FAULT, told(environment))
+    training = next((level for level in TRAINING if level in failed), "")
+    if training:
+        return Verdict(f"TRAINING-BIASED({module_of(by_level[training])})", FAULT, told(training))
+    left = ", ".join(one.level for one in findings if one.outcome == "SKIPPED")
+    asked = f" Not asked: {left}." if left else ""
+    if passed("L1", "L4", "L5", "L8"):
+        return Verdict("SYMMETRIC", SOUND, f"The game treats its seats exactly alike, and so does the training.{asked}")
+    if passed("L1"):
+        return Verdict(
+            "SYMMETRIC GAME", OPEN, f"The game treats its seats exactly alike. Training is not judged.{asked}"
+        )
+    if passed("L2"):
+        margin = by_level["L2"].numbers.get("margin", 0.0)
+        text = f"No difference beyond {margin:.0%} of what a seat earns. Exact it is not: L1 was not asked.{asked}"
+        return Verdict("NO BIAS FOUND", OPEN, text)
+    undecided = [one for one in findings if one.outcome == "UNDECIDED"]
+    why = " ".join(f"{one.level}: {one.remedy}" for one in undecided if one.remedy)
+    return Verdict("INCONCLUSIVE", OPEN, f"Nothing is shown to be wrong, nor to be right. {why}{asked}".strip())
+
+
+def module_of(finding: Finding) -> str:
+    """The part of the training that a level names."""
+    if finding.level == "L7":
+        return str(finding.numbers.get("culprit") or "not localised")
+    if finding.level == "L5":
+        return str(finding.numbers.get("unequal", ["not localised"])[0])
+    return {"L0": "settings", "L4": "update"}.get(finding.level, "not localised")

@@ -1,0 +1,107 @@
+"""Training with a stand-in: clean training passes to the last bit, and each fault is found by its level."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import pytest
+from grab import grab
+
+from sparring.audit.seats import pipeline
+from sparring.audit.seats.audit import coefficients
+from sparring.audit.seats.static import settings_finding
+from sparring.audit.seats.trained import consistency, localised, table_of
+from sparring.setup import program
+from sparring.setup.build import build
+from sparring.setup.config import SeatsConfig
+
+
+@pytest.fixture(scope="module")
+def config(tiny):
+    return replace(tiny, game="grab", seats=SeatsConfig(share="seat"))
+
+
+@pytest.fixture(scope="module")
+def clean(config):
+    return pipeline.Pipeline.of(config, grab())
+
+
+@pytest.mark.parametrize("ask", [pipeline.equivariance, pipeline.parity, pipeline.booking])
+def test_our_training_treats_its_learners_alike(clean, ask):
+    finding = ask(clean)
+    assert finding.outcome == "PASS", finding.evidence
+
+
+def test_the_ledger_counts_what_was_played_and_learned(clean):
+    (first, *others) = pipeline.parity(clean).numbers["ledger"].values()
+    # Two iterations of 8 worlds x 16 steps: 2 games of 8 steps in each world; 2 epochs of 2 minibatches.
+    assert first["steps"] == 2 * 8 * 16 and first["episodes"] == 2 * 8 * 2 and first["optimiser steps"] == 2 * 2 * 2
+    assert all(other == first for other in others)
+
+
+def test_a_learner_that_is_not_updated_is_named(config, monkeypatch):
+    update = program.update
+
+    def skipping(learner, *given):
+        after, stats, suspect = update(learner, *given)
+        model = pipeline.jax.tree.map(
+            lambda new, old: jnp.where(learner.player == 1, old, new), after.model, learner.model
+        )
+        return after._replace(model=model), stats, suspect
+
+    monkeypatch.setattr(program, "update", skipping)
+    finding = pipeline.equivariance(pipeline.Pipeline.of(config, grab()))
+    assert finding.outcome == "FAIL" and "seat_1" in finding.meaning
+
+
+def test_rewards_of_another_world_are_found_though_every_sum_is_right(config, monkeypatch):
+    collect = program.collect
+
+    def shifted(*given, **named):
+        (rollout, *others), cursor, games = collect(*given, **named)
+        reward = rollout.reward_TWN
+        rollout = rollout._replace(reward_TWN=reward.at[:, 2].set(jnp.roll(reward[:, 2], 1, axis=1)))
+        return (rollout, *others), cursor, games
+
+    monkeypatch.setattr(program, "collect", shifted)
+    finding = pipeline.booking(pipeline.Pipeline.of(config, grab()))
+    assert finding.outcome == "FAIL" and "seat_2 was paid" in finding.evidence
+
+
+def test_a_setting_of_one_learner_is_found_before_anything_runs(config):
+    built = build(replace(config, each=("learning_rate=3e-4,3.3e-4,3e-4",)), game=grab())
+    finding = settings_finding(coefficients(built, grab()), (), foreign=False)
+    assert finding.outcome == "FAIL" and "seat_1 0.00033" in finding.evidence
+    same = settings_finding(coefficients(build(config, game=grab()), grab()), (), foreign=False)
+    assert same.outcome == "PASS" and same.evidence.startswith("3 learners have the same settings")
+
+
+def lines(table):
+    """Metrics of ten iterations whose last two are the table, one row a seed."""
+    names = ("a", "b", "c", "d")
+    return [
+        {"kind": "train", "iteration": i, "seed": seed, "steps": 10 * i}
+        | {f"return/{name}": (x if i >= 8 else 0.0) for name, x in zip(names, row, strict=True)}
+        for seed, row in enumerate(table)
+        for i in range(10)
+    ]
+
+
+def test_three_seeds_in_one_order_are_no_accident_and_one_seed_is():
+    names, order = ("a", "b", "c", "d"), [4.0, 3.0, 2.0, 1.0]
+    found = consistency(table_of(lines([order] * 3), names), names)
+    # Named beforehand: 24^-3; of three tests together, three times that.
+    assert found.outcome == "FAIL" and found.numbers["falling_p"] == pytest.approx(3 * 24**-3)
+    assert found.numbers["slope"] == pytest.approx(-1.0)
+    mixed = consistency(table_of(lines([order, order[::-1], [2.0, 4.0, 1.0, 3.0]]), names), names)
+    assert mixed.outcome == "PASS"
+    assert consistency(table_of(lines([order]), names), names).outcome == "SKIPPED"
+
+
+def test_the_rung_with_which_the_order_goes_is_named():
+    falling = pipeline.np.asarray([[4.0, 3.0, 2.0, 1.0], [4.1, 3.0, 2.0, 0.9], [4.0, 3.1, 1.9, 1.0]])
+    level = pipeline.np.asarray([[2.0, 2.1, 2.0, 2.1], [2.1, 2.0, 2.1, 2.0], [2.0, 2.0, 2.1, 2.0]])
+    found = localised({"as configured": falling, "no imagination": level, "shared": level}, "shared")
+    assert found.numbers["culprit"] == "no imagination"
+    found = localised({"as configured": falling, "no imagination": falling, "shared": falling}, "shared")
+    assert found.numbers["culprit"] == "the game or the books"
+    assert localised({"as configured": level, "shared": level}, "shared").outcome == "PASS"

@@ -1,0 +1,84 @@
+"""Unfair games are found by the level that must find them, with a trace; fair ones are not accused."""
+
+import numpy as np
+import pytest
+from grab import grab
+
+from sparring.audit.seats import exact, returns
+from sparring.audit.seats.claims import claimed, group_of, orders_of, pairs_of
+from sparring.audit.seats.probes import players_of
+from sparring.core.errors import ConfigError
+from sparring.games.social.coin import coin
+
+
+def test_a_fair_game_agrees_in_every_exchange():
+    found = exact.exact(grab())
+    assert found.finding.outcome == "PASS", found.finding.evidence
+    # Four probes, 16 worlds, 6 steps, the five orders of three seats that move somebody.
+    assert found.finding.numbers["compared"] == 4 * 16 * 6 * 5
+    assert len(found.fair) == 4
+
+
+@pytest.mark.parametrize(
+    ("wrong", "leaf"),
+    [({"first_wins": 1}, "step.reward_S"), ({"bonus": 0.001}, "step.reward_S"), ({"blind": 1}, "seen.features_SF")],
+    ids=str,
+)
+def test_a_favour_is_found_with_the_shortest_way_to_it(wrong, leaf):
+    finding = exact.exact(grab(**wrong)).finding
+    assert finding.outcome == "FAIL" and finding.numbers["leaves"] == [leaf]
+    trace = finding.numbers["trace"]
+    assert trace["step"] == 1, "nothing hides it from the first step on"
+    assert sum(place != seat for place, seat in enumerate(trace["order"])) == 2, "two seats that change places"
+
+
+def test_a_head_start_is_no_fault_of_the_rules_but_of_the_start():
+    finding = exact.exact(grab(head_start=0.2)).finding
+    assert finding.outcome == "FAIL" and "trace" not in finding.numbers
+    assert "luck_S[0] is not drawn alike for seat_0, seat_1, seat_2" in finding.evidence
+
+
+def played(game, *, games, batch=32, seed=0, names=None):
+    players, casts = players_of(game)
+    casts = [cast for cast in casts if names is None or cast[0] in names]
+    play = returns.match_player(game, players, casts, batch=batch, seed=seed)
+    return returns.compare(game.spec, play, returns.Budget(games=games, seconds=60.0, batch=batch))
+
+
+def test_games_show_who_is_paid_more_and_stop_there():
+    found = played(grab(first_wins=1), games=4096, batch=64)
+    finding = returns.judged(grab().spec, found)
+    assert finding.outcome == "FAIL" and finding.numbers["games"] < 1000
+    means = np.asarray(finding.numbers["means"]["random"])
+    # Seat 0 has the prize whenever it grabs, one step in two; seat 1 one in four, seat 2 one in eight.
+    assert means[0] > means[1] > means[2]
+
+
+def test_fair_games_end_within_the_margin_or_say_how_many_are_missing():
+    finding = returns.judged(grab().spec, played(grab(), games=512, batch=64))
+    assert finding.outcome == "UNDECIDED" and finding.numbers["more_games"] > 0
+    assert f"--games {finding.numbers['games'] + finding.numbers['more_games']}" in finding.remedy
+
+
+def test_the_old_rule_of_the_coin_game_is_found_in_seventy_games_of_random_play():
+    """80 % power at 70 games (two-sided test at 5 %) was measured for it; evidence for every look takes some more."""
+    game = claimed(coin(tie="first"), ("all",))
+    found = played(game, games=512, names=("random",))
+    assert min(found.p_values) < returns.ALPHA
+    assert found.worst.mean == pytest.approx(3.8, abs=2.0), "red earns 1.9 and blue loses as much"
+
+
+def test_who_is_alike_must_be_said_where_a_game_says_nothing():
+    with pytest.raises(ConfigError, match="--alike red,blue"):
+        claimed(coin(tie="first"))
+    with pytest.raises(ConfigError, match="No seat 'green'"):
+        claimed(coin(), ("red,green",))
+    with pytest.raises(ConfigError, match="names 1 seat"):
+        claimed(coin(), ("red",))
+    assert group_of(coin().spec, "blue,0") == (0, 1)
+
+
+def test_orders_are_all_those_that_the_seats_allow():
+    orders = [tuple(order) for order in orders_of(grab().spec)]
+    assert len(orders) == len(set(orders)) == 5 and (0, 1, 2) not in orders
+    assert pairs_of(grab().spec) == [((0,), (1,)), ((0,), (2,)), ((1,), (2,))]
