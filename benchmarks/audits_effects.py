@@ -179,8 +179,8 @@ def torch() -> None:
 
 HEALTHY = (
     "chase", "debug", "demo", "dogfight", "fast_3m", "hunt", "spread", "tag", "kuhn", "leduc", "liars_dice",
-    "goofspiel", "tic_tac_toe", "connect_four", "matrix:rock_paper_scissors", "matrix:prisoners_dilemma", "coin", "stag_hunt",
-    "snowdrift", "particles:push",
+    "goofspiel", "tic_tac_toe", "connect_four", "matrix:rock_paper_scissors", "matrix:prisoners_dilemma", "coin",
+    "stag_hunt", "snowdrift", "particles:push",
 )  # fmt: skip
 """Recipes, and games with what suits them."""
 

@@ -23,8 +23,8 @@ KINDS = {
 }
 EXAMPLES = (
     "sparring audit seats snowdrift",
-    "sparring audit effects --help",
-    "sparring audit health --help",
+    "sparring audit effects kuhn --modules examples/own/hyper.py:misplaced",
+    "sparring audit health runs/first",
 )
 
 
