@@ -35,6 +35,8 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 WITHOUT_JAX = ("core", "statistics", "ratings", "league", "store", "reports", "bridges", "workers")
 
 COMPILATIONS = {
+    "audit/seats/test_seats_in_training.py": 250,
+    "audit/seats/test_seats_of_games.py": 290,
     "benchmarks/test_vs_smax.py": 150,
     "cli/test_bad_input.py": 380,
     "cli/test_bench_command.py": 130,
@@ -170,10 +172,10 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 BUDGETS = {
-    "core": 1_450, "statistics": 350, "ratings": 1_050, "games": 12_750, "nets": 900, "league": 3_650, "play": 1_950,
+    "core": 1_450, "statistics": 500, "ratings": 1_050, "games": 12_750, "nets": 900, "league": 3_650, "play": 1_950,
     "store": 1_650, "learn": 1_900, "evaluation": 1_950, "setup": 2_100, "players": 1_800, "training": 2_600,
-    "studies": 900, "reports": 2_350, "recipes": 850, "cli": 3_650, "bridges": 1_000,
-    "environments": 450, "workers": 1_550, "audit": 2_500,
+    "studies": 900, "reports": 2_350, "recipes": 850, "cli": 3_900, "bridges": 1_150,
+    "environments": 450, "workers": 1_550, "audit": 5_200,
 }  # fmt: skip
 """Lines of source that a room may have. One that outgrows them is a sign to look for the idea that is missing there."""
 
