@@ -29,15 +29,17 @@ def test_what_belongs_to_the_column_is_told_from_what_belongs_to_the_label():
     random = np.random.default_rng(0)
     label_BN = np.stack([random.permutation(4) for _ in range(300)])
     noise_BN = random.normal(size=(300, 4))
-    by_column = two_way(noise_BN + [1.0, 0.0, 0.0, 0.0], label_BN)
+    by_column = two_way(noise_BN + np.eye(4)[0], label_BN)
     assert by_column.column_p < 0.001 < 0.05 < by_column.label_p
     assert by_column.column_N == pytest.approx([0.75, -0.25, -0.25, -0.25], abs=0.15)
-    by_label = two_way(noise_BN + np.asarray([1.0, 0.0, 0.0, 0.0])[label_BN], label_BN)
+    by_label = two_way(noise_BN + np.eye(4)[0][label_BN], label_BN)
     assert by_label.label_p < 0.001 < 0.05 < by_label.column_p
 
 
 def test_the_interval_of_a_rate_by_hand():
     # Half of 10: the middle is one half, and the half width 1.96 / (1 + 0.38416) * sqrt(0.025 + 0.0096).
-    assert wilson(5, 10).low == pytest.approx(0.2366, abs=1e-4) and wilson(5, 10).high == pytest.approx(0.7634, abs=1e-4)
+    assert wilson(5, 10).low == pytest.approx(0.2366, abs=1e-4) and wilson(5, 10).high == pytest.approx(
+        0.7634, abs=1e-4
+    )
     assert wilson(0, 200).low == 0.0 and wilson(0, 200).high == pytest.approx(0.01885, abs=1e-4)
     assert (wilson(0, 0).low, wilson(0, 0).high) == (0.0, 1.0)
