@@ -1,0 +1,77 @@
+"""Runs whose settings differ and whose numbers never do are told; those that part are not."""
+
+import json
+
+import pytest
+
+from sparring.store.fingerprint import UPDATES, coincidences, fingerprint, first_unlike
+from sparring.store.run_dir import RunDir
+
+
+def lines(*losses, seed=0, **more):
+    return [
+        {
+            "kind": "train",
+            "iteration": i,
+            "seed": seed,
+            "steps": 16 * i,
+            "games": 4,
+            "learner/policy_loss": loss,
+            **more,
+        }
+        for i, loss in enumerate(losses)
+    ]
+
+
+def make(path, told, settings="entropy = 0.01"):
+    run = RunDir.create(path)
+    run.write_text(
+        run.config_path, f'total_steps = 1\ngame = "kuhn"\n\n[ppo]\n{settings}\n\n[evaluation]\neval_games = 1\n'
+    )
+    run.append_metrics(told)
+    run.write_manifest({"fingerprint": fingerprint(told)})
+    return path
+
+
+def test_a_fingerprint_is_of_the_first_updates_and_of_what_every_run_has():
+    plain = lines(1.0, 2.0, 3.0)
+    assert fingerprint(plain) == fingerprint(lines(1.0, 2.0, 3.0, 4.0)) != fingerprint(lines(1.0, 2.0, 3.1))
+    assert fingerprint(plain) == fingerprint(
+        lines(1.0, 2.0, 3.0, **{"learner/own/m/loss": 1.0, "learner/grad_norm": 2.0})
+    )
+    assert fingerprint(lines(*[1.0] * (UPDATES - 1))) == ""
+
+
+def test_the_first_unlike_update_is_counted_from_one():
+    assert first_unlike(lines(1.0, 2.0, 3.0), lines(1.0, 2.5, 3.0)) == 2
+    assert first_unlike(lines(1.0, 2.0), lines(1.0, 2.0, 9.0)) is None
+    assert first_unlike(lines(1.0), lines(2.0), lambda name: name == "games") is None
+
+
+@pytest.mark.parametrize(
+    ("other", "settings", "told"),
+    [
+        ((1.0, 2.0, 3.0, 4.0), "entropy = 0.5", True),
+        ((1.0, 2.0, 3.0, 4.0), "entropy = 0.01", False),  # the same settings: a run that was repeated
+        ((1.0, 2.0, 3.0, 9.0), "entropy = 0.5", False),  # they part later
+        ((1.0, 2.0, 3.5, 4.0), "entropy = 0.5", False),
+    ],
+)
+def test_two_runs_coincide_where_settings_differ_and_numbers_never_do(tmp_path, other, settings, told):
+    mine = make(tmp_path / "a", lines(1.0, 2.0, 3.0, 4.0))
+    (tmp_path / "notes.txt").write_text("no run")
+    make(tmp_path / "b", lines(*other), settings)
+    found = coincidences(mine, sorted(tmp_path.iterdir()))
+    assert bool(found) is told and (not told or "though entropy differ" in found[0])
+
+
+def test_a_run_writes_its_fingerprint_down(tmp_path, tiny):
+    from dataclasses import replace
+
+    from sparring.setup.config import EvalConfig
+    from sparring.training.runs import start
+
+    start(replace(tiny, game="kuhn", total_steps=64, evaluation=EvalConfig(eval_games=0)), tmp_path / "run")
+    run = RunDir.open(tmp_path / "run")
+    assert run.read_manifest()["fingerprint"] == fingerprint(run.metrics()) != ""
+    assert json.loads(run.manifest_path.read_text())["format"] == "sparring-run"
