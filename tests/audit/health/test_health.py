@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from making import ITERATIONS, healthy_rows, make_run, met
+from sick_runs import ITERATIONS, healthy_rows, make_run, met
 
 from sparring.audit.findings import FAULT, SOUND
 from sparring.audit.health.judge import CHECKS, audit_health
