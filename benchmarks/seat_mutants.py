@@ -129,6 +129,7 @@ def leaked_marker(_: Game, state: Any, seen: Observation) -> Observation:
 
 
 def swapped(_: Game, __: Any, ___: Action, after: Any, step: Step) -> tuple[Any, Step]:
+    """Two of four seats have each other's reward. In a game of two that would be symmetric, and no favour."""
     order = np.arange(len(step.left_S))
     order[:2] = [1, 0]
     return after, step._replace(reward_S=step.reward_S[order])
@@ -192,7 +193,7 @@ GAMES: dict[str, Mutant] = {
     "stag_hunt: leaked loop variable": Mutant(lambda: doctored(stag_hunt(), sees=leaked_marker), "L1"),
     "stag_hunt: first maximum leaves": Mutant(lambda: doctored(stag_hunt(), steps=first_leaves_alone), "L1"),
     "stag_hunt: rewards of two seats swapped": Mutant(lambda: doctored(stag_hunt(), steps=swapped), "L1"),
-    "coin: rewards swapped": Mutant(lambda: doctored(coin(), steps=swapped), "L1"),
+    "coin: reward of one seat x 1.05": Mutant(lambda: doctored(coin(), steps=scaled(1, 1.05)), "L1"),
     "snowdrift: reward of one seat x 1.05": Mutant(lambda: doctored(snowdrift(), steps=scaled(2, 1.05)), "L1"),
     "spread: reward of one seat x 1.05": Mutant(lambda: doctored(spread(), steps=scaled(1, 1.05)), "L1"),
     "snowdrift: one seat may not go up": Mutant(lambda: doctored(snowdrift(), sees=forbidden(3, grid.UP)), "L1"),
