@@ -1,7 +1,7 @@
 """A hypernetwork of one's own, as a module that learns beside the policy; first in the wrong place, then in the right.
 
-    sparring audit effects kuhn --modules examples/own/hyper.py:misplaced     DEAD (proved): nothing calls `act`
-    sparring audit effects kuhn --modules examples/own/hyper.py:hyper         CONNECTED
+sparring audit effects kuhn --modules examples/own/hyper.py:misplaced     DEAD (proved): nothing calls `act`
+sparring audit effects kuhn --modules examples/own/hyper.py:hyper         CONNECTED
 """
 
 import jax
