@@ -6,13 +6,14 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from sparring.audit.effects import judge, stages
 from sparring.audit.effects.arms import Divergence
 from sparring.audit.effects.graph import Cuts, part_of, text_of
 from sparring.audit.effects.judge import Measured, audit_effects, chance_alone, look, without
-from sparring.audit.effects.programs import Traced, compared, traced
+from sparring.audit.effects.programs import Sameness, Traced, compared, traced
 from sparring.audit.effects.reads import watched_settings
 from sparring.audit.findings import FAULT, OPEN, SOUND
 from sparring.core.errors import ConfigError
@@ -78,6 +79,14 @@ def test_the_example_of_a_misplaced_module_is_dead_by_proof_with_its_reason(plai
 def test_a_setting_that_only_evaluations_read_is_dead_and_named(plain):
     audit = audit_effects(plain, replace(plain, evaluation=replace(plain.evaluation, eval_games=64)))
     assert audit.verdict == "DEAD (proved)" and audit.summary.startswith("Nobody reads eval")
+
+
+def test_what_is_read_between_iterations_is_never_dead_by_proof(plain):
+    proof, dead = stages.proof(Sameness(True, (), (), True, True), {"pool_size": ("1", "2")}, {})
+    assert not dead and "read between iterations: pool_size" in proof.evidence
+    assert stages.proof(Sameness(True, (), (), True, True), {"worlds": ("1", "2")}, {})[1]
+    with pytest.raises(ConfigError, match="Only the length of the runs differs"):
+        audit_effects(plain, replace(plain, total_steps=20_000))
 
 
 def test_other_random_numbers_are_no_effect(plain):
@@ -163,6 +172,17 @@ def test_a_while_loop_carries_its_test_and_a_constant_is_told_by_its_bytes():
         return text_of(jaxpr, part_of(jaxpr, (True,)), ("x",))
 
     assert closed(jnp.arange(3.0)) == closed(jnp.arange(3.0)) != closed(jnp.arange(3.0) + 1)
+
+
+def test_a_call_to_the_host_is_seen_wherever_it_stands():
+    def program(x):
+        def body(carry, _):
+            return carry + jax.pure_callback(np.sin, jax.ShapeDtypeStruct((), jnp.float32), carry), None
+
+        return jax.lax.scan(body, x, None, length=2)[0], x
+
+    jaxpr = jax.make_jaxpr(program)(1.0)
+    assert part_of(jaxpr, (True, False)).calls_host and not part_of(jaxpr, (False, True)).calls_host
 
 
 def test_a_check_for_finite_numbers_is_a_guard_and_no_path():

@@ -54,13 +54,21 @@ class Part(NamedTuple):
     reads: tuple[bool, ...]
     kept: tuple[Kept, ...]
 
-    def scopes(self) -> Iterator[str]:
-        """The named scopes that operations of it stand in, as JAX writes them."""
+    def operations(self) -> Iterator[Any]:
+        """All equations that matter, those inside of others too."""
         for one in self.kept:
-            if stack := str(one.equation.source_info.name_stack):
-                yield stack
+            yield one.equation
             for inner in one.inside:
-                yield from inner.scopes()
+                yield from inner.operations()
+
+    def scopes(self) -> set[str]:
+        """The named scopes that operations of it stand in, as JAX writes them."""
+        return {str(one.source_info.name_stack) for one in self.operations()}
+
+    @property
+    def calls_host(self) -> bool:
+        """Whether it calls Python: what happens there, no graph shows."""
+        return any("callback" in one.primitive.name for one in self.operations())
 
 
 def part_of(program: ClosedJaxpr, wanted: Sequence[bool], cuts: Cuts = Cuts()) -> Part:  # noqa: B008

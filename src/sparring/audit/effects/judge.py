@@ -73,14 +73,12 @@ class Looked:
 
 def look(off: RunConfig, on: RunConfig) -> Looked:
     """Build and trace both, and watch who reads and calls what meanwhile."""
-    built = [build(off), build(on)]
     files = provenance.files_of((off, on))
     with watched_settings() as readers:
         first = traced(build(off))
         with provenance.called_functions(files) as called:
             second = traced(build(on))
             Opposition.begin(second.built).assign(0)
-    del built
     return Looked(first, second, readers, called, files, compared(first, second))
 
 
@@ -90,8 +88,11 @@ def audit_effects(
 ) -> Audit:  # fmt: skip
     """E0 to E6, and E7 where `full`. `frozen`: parts of the treatment that are meant to stay as they are; `changed`:
     what of the code of stored runs is not what it was."""
-    tell("E0 to E2: building and tracing both", 0.0)
-    found = look(off, on)
+    asked = set(differences(off, on))
+    if asked and asked <= {"total_steps", "schedule_steps"}:
+        raise ConfigError(
+            "Only the length of the runs differs: that is no treatment. Give both the same --total-steps."
+        )
     copies = provenance.second_copies(found.files)
     digests = {provenance.shown(Path(file)): provenance.digest(Path(file)) for file in found.files}
     proof, dead = stages.proof(found.sameness, found.differ, found.readers)
@@ -160,7 +161,7 @@ def dead_because(found: Looked, told: Sequence[Finding]) -> str:
     if not found.differ:
         return "Both have the same effective settings: nothing is switched on."
     unread = [name for name in found.differ if not found.readers.get(name)]
-    if unread:
+    if unread:  # settings that are read between iterations are never proved dead
         return f"Nobody reads {stages.listed(unread)}: it changes nothing in training."
     if found.modules:
         (calls,) = (one for one in told if one.level == "E2")

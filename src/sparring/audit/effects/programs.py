@@ -145,7 +145,7 @@ class Sameness(NamedTuple):
     """How two runs compare before either has begun."""
 
     program: bool
-    """What they have in common is computed alike, from inputs of the same names."""
+    """What they have in common is computed alike, from inputs of the same names, and without asking Python."""
     inputs: tuple[str, ...]
     """Inputs of that computation whose values differ."""
     added: tuple[str, ...]
@@ -163,7 +163,8 @@ class Sameness(NamedTuple):
 def compared(off: Traced, on: Traced) -> Sameness:
     """The computation that both runs share, in one and in the other."""
     shared = off.outcomes & on.outcomes
-    used = on.iterate.used(on.iterate.part(shared))
+    resting = on.iterate.part(shared)
+    used = on.iterate.used(resting)
     first = {name for name in off.begin.gives if name in on.begin.gives}
     fed = on.begin.used(on.begin.part(first))
     added = sorted(name for name in used if name not in off.iterate.reads)
@@ -175,7 +176,7 @@ def compared(off: Traced, on: Traced) -> Sameness:
     )
 
     def alike(cuts: Cuts) -> bool:
-        return not added and all(
+        return not (added or resting.calls_host) and all(
             mine.text(wanted, cuts) == theirs.text(wanted, cuts)
             for mine, theirs, wanted in ((off.iterate, on.iterate, shared), (off.begin, on.begin, first))
         )

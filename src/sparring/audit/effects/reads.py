@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, get_type_hints
 
 from sparring.core.schedules import Schedule
-from sparring.setup.config import RunConfig
+from sparring.setup.config import OPPOSING, RunConfig
 
 CHECKS = (
     "dataclasses", "sparring.core", "sparring.setup.checks", "sparring.setup.needs", "sparring.setup.memory",
@@ -16,6 +16,8 @@ CHECKS = (
 """Modules that look at settings only to copy or to refuse them."""
 HOST = ("sparring.training", "sparring.league")
 """Rooms that decide between iterations, outside of any program."""
+BETWEEN = tuple(table for table in OPPOSING if table != "seats")
+"""Tables of settings that they read, many of them only later in a run: that nobody read one yet shows nothing."""
 Readers = dict[str, set[str]]
 """By setting, the functions that read it, as module.function."""
 
@@ -34,8 +36,11 @@ def watched_settings() -> Iterator[Readers]:
             del kind.__getattribute__
 
 
-def host_readers(readers: set[str]) -> list[str]:
-    return sorted(reader for reader in readers if reader.startswith(HOST))
+def read_between(name: str, readers: set[str]) -> bool:
+    """Whether a setting acts, or may act, between iterations."""
+    tables = get_type_hints(RunConfig)
+    late = {field.name for table in BETWEEN for field in fields(tables[table])} | {"stages"}
+    return name in late or any(reader.startswith(HOST) for reader in readers)
 
 
 def _tables(kind: Any) -> Iterator[Any]:

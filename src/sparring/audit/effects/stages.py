@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparring.audit.effects.reads import Readers, host_readers
+from sparring.audit.effects.reads import Readers, read_between
 from sparring.audit.findings import Finding, skipped
 
 if TYPE_CHECKING:  # logs of other people are judged without jax
@@ -59,7 +59,7 @@ def provenance(files: Mapping[str, str], copies: Sequence[str], changed: Sequenc
 
 def settings(differ: Mapping[str, tuple[str, str]], readers: Readers) -> Finding:
     told = [f"{name}: {a or 'none'} -> {b or 'none'}" for name, (a, b) in differ.items()]
-    unread = [name for name in differ if not readers.get(name)]
+    unread = [name for name in differ if not readers.get(name) and not read_between(name, set())]
     numbers = {"differ": differ, "readers": {name: sorted(readers.get(name, ())) for name in differ}}
     if not differ:
         return finding(
@@ -143,7 +143,7 @@ def gradient(
 
 def proof(found: "Sameness", differ: Mapping[str, tuple[str, str]], readers: Readers) -> tuple[Finding, bool]:
     """Whether nothing can differ, and the reason."""
-    host = {name: who for name in differ if (who := host_readers(readers.get(name, set())))}
+    host = [name for name in differ if read_between(name, readers.get(name, set()))]
     numbers = {**found._asdict(), "host": host}
     if found.same and not host:
         whole = "equal as the compiler gets it" if found.text else "equal as far as anything both have rests on it"
@@ -157,7 +157,7 @@ def proof(found: "Sameness", differ: Mapping[str, tuple[str, str]], readers: Rea
     why = [f"inputs that only it has: {listed(found.added)}"] * bool(found.added)
     why += [f"values differ: {listed(found.inputs)}"] * bool(found.inputs)
     why += ["what both have is computed otherwise"] * (not found.program and not found.added)
-    why += [f"read between iterations: {listed(sorted(host))}"] * bool(host)
+    why += [f"read between iterations: {listed(host)}"] * bool(host)
     return finding("E5 proof", True, "no: " + "; ".join(why), **numbers), False
 
 
