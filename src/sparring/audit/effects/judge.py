@@ -93,6 +93,8 @@ def audit_effects(
         raise ConfigError(
             "Only the length of the runs differs: that is no treatment. Give both the same --total-steps."
         )
+    tell("E0 to E2: building and tracing both", 0.0)
+    found = look(off, on)
     copies = provenance.second_copies(found.files)
     digests = {provenance.shown(Path(file)): provenance.digest(Path(file)) for file in found.files}
     proof, dead = stages.proof(found.sameness, found.differ, found.readers)
