@@ -50,8 +50,8 @@ class AuditEffects:
     """Updates for which two runs with one seed are compared, bit for bit; all schedules run through in them."""
     full: bool = False
     """Also train several seeds of both, and of a placebo, to the end, and say what it is worth."""
-    seeds: int = setting(8, least=2, most=1_000)
-    """Seeds of --full."""
+    seeds: int = setting(8, least=7, most=1_000)
+    """Seeds of --full; six could show nothing at 0.05, since two figures are looked at."""
     logs: Paths = ()
     """Two logs of any training instead, baseline and treatment: CSV, TensorBoard, runs, or folders of one per seed."""
     muted: Annotated[Path | None, tyro.conf.arg(help_behavior_hint="")] = None

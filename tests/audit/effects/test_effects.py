@@ -125,7 +125,9 @@ def test_a_muted_module_leaves_the_baseline_bit_for_bit(plain):
 
 def test_verdicts_of_runs_that_never_part_and_of_those_that_do():
     measured = Measured(None, (), 8, Path(), lambda *_: None)  # type: ignore[arg-type]
-    never, parts = Divergence(None, None, None, 8), Divergence(None, 2, 1, 8)
+    never, parts = Divergence(None, None, None, 8), Divergence(None, 2, 1, 8, 0.01)
+    rounded = Divergence(None, 1, 1, 8, 1e-8)  # one program, compiled in two ways
+    assert measured.verdict(rounded, False, [], {})[:2] == ("DEAD (observed)", FAULT)
     assert measured.verdict(never, False, [], {})[:2] == ("DEAD (observed)", FAULT)
     assert measured.verdict(never, False, ["m"], {})[:2] == ("CONNECTED-NO-EFFECT (so far)", OPEN)
     assert measured.verdict(parts, True, [], {})[:2] == ("RNG-ONLY", FAULT)

@@ -26,8 +26,12 @@ PLAYED = ("games", "length", "return/", "won/", "drawn/", "cause/", "count/")
 """Metrics that games alone decide."""
 
 
+ROUNDING = 1e-6
+"""Weights that are this near, relative to their length, differ as one program compiled in two ways does."""
+
+
 class Muted(Module):
-    """A module that does all its work, draws all its random numbers, and changes nothing."""
+    """A module that is there, with its parameters and buffers, and changes nothing."""
 
     inner: Module
 
@@ -36,10 +40,6 @@ class Muted(Module):
 
     def begin(self, buffers: Any, rollout: Any, key: Array) -> tuple[Any, Any]:
         return self.inner.begin(buffers, rollout, key)[0], rollout
-
-    def loss(self, model: Any, batch: Any, found: Any, key: Array) -> Array | None:
-        loss = self.inner.loss(model, batch, found, key)
-        return None if loss is None else 0.0 * loss
 
     def end(self, buffers: Any, rollout: Any, key: Array) -> tuple[Module, Any]:
         return self, self.inner.end(buffers, rollout, key)[1]
@@ -128,6 +128,13 @@ class Divergence(NamedTuple):
     weights: int | None
     updates: int
     """That were looked at."""
+    distance: float = 0.0
+    """Of the weights where they first differ, relative to their length."""
+
+    @property
+    def none(self) -> bool:
+        """They never part, or only as roundings do."""
+        return self.first is None or (self.weights == self.first and self.distance < ROUNDING)
 
     @property
     def first(self) -> int | None:
@@ -135,6 +142,8 @@ class Divergence(NamedTuple):
 
     @property
     def where(self) -> str:
+        if self.none and self.first is not None:
+            return f"by rounding alone ({self.distance:.1g} of the weights, from update {self.first})"
         kinds = {"games": self.play, "losses": self.losses, "weights": self.weights}
         return ", ".join(f"{kind} from update {at}" for kind, at in kinds.items() if at is not None) or "nowhere"
 
@@ -145,14 +154,24 @@ def divergence(mine: Arm, other: Arm) -> Divergence:
         first_unlike(mine.lines, other.lines, lambda name, played=played: name.startswith(PLAYED) is played)
         for played in (True, False)
     )
-    weights = None
+    weights, distance = None, 0.0
     for update, (a, b) in enumerate(zip(mine.states, other.states, strict=False), start=1):
         shared = [name for name in a if name in b]
         if any(a[name].shape != b[name].shape or a[name].tobytes() != b[name].tobytes() for name in shared):
-            weights = update
+            weights, distance = update, apart(a, b)
             break
     updates = min(sum(line["kind"] == "train" for line in arm.lines) for arm in (mine, other))
-    return Divergence(play, losses, weights, updates)
+    return Divergence(play, losses, weights, updates, distance)
+
+
+def apart(mine: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> float:
+    """How far weights that both have are from each other, relative to their length."""
+    both = [(x, other[n]) for n, x in mine.items() if ".model." in n and n in other and other[n].shape == x.shape]
+    weights = [(a.astype(float), b.astype(float)) for a, b in both if a.dtype.kind == "f"]
+    gap, whole = (
+        sum(float(np.square(x).sum()) for x in xs) for xs in ([a - b for a, b in weights], [a for a, _ in weights])
+    )
+    return float(np.sqrt(gap / max(whole, 1e-12)))
 
 
 def stirred(arm: Arm, place: str) -> bool:

@@ -9,10 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import equinox as eqx
-import numpy as np
 
 from sparring.audit.effects import provenance, stages
-from sparring.audit.effects.arms import Arm, Divergence, Muted, divergence, moves, run_arm, short, stirred
+from sparring.audit.effects.arms import Arm, Divergence, Muted, apart, divergence, moves, run_arm, short, stirred
 from sparring.audit.effects.programs import Sameness, Traced, compared, differences, traced
 from sparring.audit.effects.reads import Readers, watched_settings
 from sparring.audit.effects.wiring import Wire, added, constants_in, influences, part_names, probe, shares, wires
@@ -197,7 +196,7 @@ class Measured:
         self.tell("E3 and E4: what it reaches", 0.5)
         wiring, faults, moved_by = self.wiring(arms["on"])
         told += wiring
-        waiting = [name for name in self.found.modules if self.waits(name, arms["on"])] if parted.first is None else []
+        waiting = [name for name in self.found.modules if self.waits(name, arms["on"])] if parted.none else []
         told.append(stages.runs(parted, chance=leak, waiting=waiting))
         pictures = (timeline(arms),)
         verdict, code_, summary = self.verdict(parted, leak, waiting, faults)
@@ -217,11 +216,11 @@ class Measured:
     ) -> tuple[str, int, str]:
         if leak:
             return "RNG-ONLY", FAULT, "With its outputs muted the run is the same, and not the baseline."
-        if parted.first is None and waiting:
+        if parted.none and waiting:
             text = f"Nothing differed in {parted.updates} updates, but it may be waiting."
             return "CONNECTED-NO-EFFECT (so far)", OPEN, text
-        if parted.first is None:
-            text = f"Programs differ, and every game, loss and weight stayed equal over {parted.updates} updates."
+        if parted.none:
+            text = f"Programs differ, and games, losses and weights parted {parted.where} in {parted.updates} updates."
             return "DEAD (observed)", FAULT, text
         if faults:
             parts = stages.listed(list(dict.fromkeys(faults)))
@@ -238,7 +237,7 @@ class Measured:
         config = short(on, self.updates)
         arms["muted"] = run_arm(config, self.folder / "muted", Muted, self.found.modules)
         quiet, rest = divergence(arms["off"], arms["muted"]), divergence(arms["on"], arms["muted"])
-        leak = quiet.first is not None and rest.first is None and parted.first is not None
+        leak = not quiet.none and rest.none and not parted.none
         return [stages.off_equivalence(quiet, rest)], leak
 
     def wiring(self, arm: Arm) -> tuple[list[Finding], dict[str, str], str]:
@@ -300,16 +299,6 @@ def shortened(by_name: Mapping[str, Any]) -> dict[str, Any]:
 def timeline(arms: dict[str, Arm]) -> Picture:
     """How far weights that both have are apart after each update."""
     from sparring.audit.pictures import curves
-
-    def apart(mine: Any, other: Any) -> float:
-        names = [
-            n
-            for n in mine
-            if ".model." in n and n in other and mine[n].shape == other[n].shape and mine[n].dtype.kind == "f"
-        ]
-        gap = sum(float(np.square(mine[n] - other[n]).sum()) for n in names)
-        whole = sum(float(np.square(mine[n]).sum()) for n in names)
-        return float(np.sqrt(gap / max(whole, 1e-12)))
 
     lines = {
         name: (

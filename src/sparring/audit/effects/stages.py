@@ -169,9 +169,10 @@ def runs(found: "Divergence", *, chance: bool, waiting: Sequence[str]) -> Findin
             "Curves will differ, as they do from seed to seed; that is no effect.",
             "Draw from a key of its own, made of a name, never from a longer split of another's.", **numbers,
         )  # fmt: skip
-    if found.first is not None:
+    if not found.none:
         return finding("E5 runs", True, f"they differ: {found.where} (of {found.updates})", **numbers)
-    evidence = f"games, losses and weights stayed bit for bit equal over {found.updates} updates; schedules ran through"
+    equal = "stayed bit for bit equal" if found.first is None else f"differ {found.where}"
+    evidence = f"games, losses and weights {equal} over {found.updates} updates; schedules ran through"
     if waiting:
         return finding(
             "E5 runs", None, evidence, f"It may be waiting: what {listed(waiting)} remembers goes on changing.",
@@ -189,9 +190,9 @@ def runs(found: "Divergence", *, chance: bool, waiting: Sequence[str]) -> Findin
 
 def off_equivalence(muted: "Divergence", on: "Divergence") -> Finding:
     numbers: dict[str, Any] = {"muted": muted._asdict(), "on": on._asdict()}
-    if muted.first is None:
+    if muted.none:
         return finding("E6", True, f"equal over {muted.updates} updates: the difference is its outputs'", **numbers)
-    rest = "and with its outputs nothing differs further" if on.first is None else "though its outputs do nothing there"
+    rest = "and with its outputs nothing differs further" if on.none else "though its outputs do nothing there"
     return finding(
         "E6", False, f"with its outputs muted the run differs from the baseline ({muted.where}) {rest}",
         "Something else than its outputs changes training: random numbers, or a number that both share.",

@@ -82,7 +82,8 @@ def judged(figure: str, told: Mapping[str, Mapping[int, tuple[float, float]]], *
     effect, detectable = p_value <= ALPHA, compared["at the end"].detectable
     text = "; ".join(f"{when} {said(one)}" for when, one in compared.items())
     evidence = f"{figure}, {len(seeds)} seeds: {text}; p {p_value:.3f} (both together), detectable {detectable:.3g}"
-    meaning = "" if effect else f"If it changes {figure}, then by less than about {detectable:.3g}."
+    most = max(abs(end) for end in (compared["at the end"].difference.low, compared["at the end"].difference.high))
+    meaning = "" if effect else f"If it changes {figure} at all, then by no more than {most:.3g} (95 %)."
     rungs = {f"treatment, {when}": one.difference for when, one in compared.items()}
     if "placebo" in told:
         beside = paired(last["placebo"], last["treatment"])
