@@ -9,7 +9,7 @@ from grab import grab
 from sparring.audit.seats import pipeline
 from sparring.audit.seats.audit import coefficients
 from sparring.audit.seats.static import settings_finding
-from sparring.audit.seats.trained import consistency, localised, table_of
+from sparring.audit.seats.trained import consistency, least_seeds, localised, table_of
 from sparring.setup import program
 from sparring.setup.build import build
 from sparring.setup.config import SeatsConfig
@@ -94,7 +94,10 @@ def test_three_seeds_in_one_order_are_no_accident_and_one_seed_is():
     assert found.numbers["slope"] == pytest.approx(-1.0)
     mixed = consistency(table_of(lines([order, order[::-1], [2.0, 4.0, 1.0, 3.0]]), names), names)
     assert mixed.outcome == "PASS"
-    assert consistency(table_of(lines([order]), names), names).outcome == "SKIPPED"
+    alone = consistency(table_of(lines([order]), names), names)
+    # 3 / 24 is too likely for one seed, 3 / 24^2 is not for two; of two seats, whose orders are two, it takes nine.
+    assert alone.outcome == "UNDECIDED" and "2 seeds can" in alone.remedy
+    assert least_seeds(4) == 2 and least_seeds(2) == 9
 
 
 def test_the_rung_with_which_the_order_goes_is_named():
