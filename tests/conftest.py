@@ -40,6 +40,10 @@ own_flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if flag no
 os.environ["XLA_FLAGS"] = " ".join([*own_flags, *([] if os.environ.get("OPTIMISED") else QUICK)])
 
 
+# Nothing here outlives a power cut, and waiting for the disk some ten thousand times takes longer than many tests.
+os.fsync = lambda _: None
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Compilations(), "compilations")
     config.option.loadscopereorder = False  # workers take files in the order below
