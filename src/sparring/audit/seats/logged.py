@@ -143,7 +143,8 @@ def unlike_shares(logs: Sequence[Log]) -> Finding | None:
         # Somebody without any at all is no matter of chance; where nobody has a hit there is nothing to compare.
         p_value = 0.0 if (of == 0).any() else 1.0
         if (of > 0).all() and (rest.sum(1) > 0).all():
-            p_value = chi2_contingency(rest).pvalue
+            found: Any = chi2_contingency(rest)
+            p_value = float(found.pvalue)
         tests.append((what, share, p_value))
     for (what, share, _), p_value in zip(tests, holm([p for _, _, p in tests]), strict=True):
         if p_value < ALPHA and share.max() - share.min() > LEAST_GAP:
