@@ -83,7 +83,7 @@ def audit_seats(asked: Asked, tell: Tell = untold) -> Audit:
             ", ".join(game.spec.seat_names[s] for s in group) for group in seats_alike(game)
         ),
         "seed": str(asked.seed),
-        "chance of a false alarm": f"at most {returns.ALPHA:g} at each of L2, L3 and L6; other levels have none",
+        "chance of a false alarm": f"at most {returns.ALPHA:g} at each of L2, L3, L6 and L7; other levels have none",
         "margin": f"{returns.MARGIN:.0%} of what a seat earns",
         "seconds": f"{time.monotonic() - began:.0f}",
     }

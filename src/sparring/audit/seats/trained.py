@@ -83,7 +83,7 @@ def slope_of(return_RS: np.ndarray, confidence: float = 0.95) -> Interval:
 def localised(tables: Mapping[str, np.ndarray], shared: str = "") -> Finding:
     """L7: tables of rungs, the full training first, then with one thing after another left out; `shared` names the
     control in which one policy drives all seats."""
-    level = 1.0 - 0.05 / len(tables)
+    level = 1.0 - ALPHA / len(tables)
     slopes = {name: slope_of(table, level) for name, table in tables.items()}
     biased = {name: one.low > 0.0 or one.high < 0.0 for name, one in slopes.items()}
     text = "; ".join(f"{name} {one.mean:+.3g} [{one.low:.3g}, {one.high:.3g}]" for name, one in slopes.items())
@@ -96,7 +96,7 @@ def localised(tables: Mapping[str, np.ndarray], shared: str = "") -> Finding:
         culprit, why = "the game or the books", "Even one policy for all seats shows it, so no learner is at fault."
     else:
         clean = next((name for name in names if not biased[name]), "")
-        culprit = clean or "independent learning"
+        culprit = clean.removeprefix("without ").removeprefix("no ") or "independent learning"
         why = (
             f"The slope goes with the rung {clean!r}: what is left out there makes it."
             if clean
