@@ -155,14 +155,14 @@ def alarms(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def trained_alarms(count: int, first: int, seeds: int = 3) -> int:
-    """L6 on tiny trainings of the coin game, `seeds` of them to an audit: seats are alike, so no order may repeat."""
+    """L6 on tiny trainings of snowdrift, `seeds` of them to an audit: seats are alike, so no order may repeat."""
     from sparring.store.run_dir import RunDir
     from sparring.training.runs import start
 
-    game = coin(steps=16)
+    game = snowdrift(size=4, drifts=3, steps=12)
     config = replace(
-        training_of("coin"), options=("steps=16",), play=PlayConfig(worlds=8, steps=16), seed=first,
-        seeds=count * seeds, total_steps=2 * 8 * 16 * 20,
+        training_of("snowdrift"), play=PlayConfig(worlds=8, steps=12), seed=first, seeds=count * seeds,
+        total_steps=4 * 8 * 12 * 20,
     )  # fmt: skip
     with TemporaryDirectory() as folder:
         start(config, Path(folder) / "run", game=game)

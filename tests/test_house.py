@@ -36,9 +36,9 @@ WITHOUT_JAX = ("core", "statistics", "ratings", "league", "store", "reports", "b
 
 COMPILATIONS = {
     "audit/effects/test_effects.py": 340,
-    "audit/health/test_health.py": 200,
-    "audit/seats/test_seats_in_training.py": 250,
-    "audit/seats/test_seats_of_games.py": 290,
+    "audit/seats/test_golden_seats.py": 170,
+    "audit/seats/test_seats_in_training.py": 230,
+    "audit/seats/test_seats_of_games.py": 170,
     "benchmarks/test_vs_smax.py": 150,
     "cli/test_bad_input.py": 380,
     "cli/test_bench_command.py": 130,

@@ -3,7 +3,7 @@
 import inspect
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from sparring.audit.seats import crossed, exact, ladder, pipeline, returns, stat
 from sparring.audit.seats.changing_seats import change_seats
 from sparring.audit.seats.claims import claimed
 from sparring.audit.seats.ladder import Training, rungs_of
+from sparring.audit.seats.parity import parity_finding
 from sparring.audit.seats.probes import Cast, cast_name, players_of
 from sparring.audit.seats.returns import Budget
 from sparring.audit.seats.starts import seats_alike
@@ -82,7 +83,7 @@ def audit_seats(asked: Asked, tell: Tell = untold) -> Audit:
             ", ".join(game.spec.seat_names[s] for s in group) for group in seats_alike(game)
         ),
         "seed": str(asked.seed),
-        "chance of a false alarm": f"at most {returns.ALPHA:g} at each of L2, L3 and L6; other levels have none",
+        "chance of a false alarm": f"at most {returns.ALPHA:g} at each of L2, L3, L6 and L7; other levels have none",
         "margin": f"{returns.MARGIN:.0%} of what a seat earns",
         "seconds": f"{time.monotonic() - began:.0f}",
     }
@@ -176,7 +177,23 @@ def stand_in_levels(asked: Asked, pipe: pipeline.Pipeline | None, why_not: str) 
         if pipe and level != "L8" and max(map(len, pipe.names)) < 2:
             reason = "one policy drives all seats: there is nobody to compare. Train with --share seat."
         found.append(skipped(level, pipeline.QUESTIONS[level], reason) if reason or not pipe else ask(pipe))
+        if level == "L5" and pipe and asked.runs and found[-1].outcome == "PASS":
+            found[-1] = in_runs(metrics_of(asked.runs), found[-1])
     return found
+
+
+def in_runs(lines: Sequence[Mapping[str, Any]], alike: Finding) -> Finding:
+    """L5 of the runs themselves: how often each learner learned, and how many of its minibatches were spoilt; `alike`
+    is what a stand-in showed."""
+    ledger: dict[str, dict[str, float]] = {}
+    for line in lines:
+        for name, _, what in (key.rpartition("/") for key in line):
+            if what == "bad_minibatches":
+                own = ledger.setdefault(name, {"iterations of learning": 0.0, "spoilt minibatches": 0.0})
+                own["iterations of learning"] += line[f"{name}/policy_loss"] is not None
+                own["spoilt minibatches"] += float(line[f"{name}/bad_minibatches"] or 0.0)
+    found = parity_finding(ledger, "in these runs") if ledger else alike
+    return found if found.outcome == "FAIL" else replace(alike, evidence=f"{alike.evidence} In the runs they are, too.")
 
 
 def trained_levels(asked: Asked, game: Game, tell: Tell) -> tuple[list[Finding], list[Picture]]:

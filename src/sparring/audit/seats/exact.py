@@ -46,9 +46,10 @@ class Exact(NamedTuple):
     """Probes whose players treat the seats they see alike: the only ones whose games can accuse a game."""
 
 
-def exact(game: Game, *, seed: int = 0, tell: Tell = untold) -> Exact:
-    """L1 of a game whose states can be set."""
+def exact(game: Game, *, seed: int = 0, probes: Sequence[str] = (), tell: Tell = untold) -> Exact:
+    """L1 of a game whose states can be set; by all probes, or by those that are named."""
     players, casts = players_of(game)
+    casts = [cast for cast in casts if not probes or cast_name(cast) in probes]
     orders, steps = orders_of(game.spec), min(STEPS, game.spec.longest)
     traces: list[Trace] = []
     fair: list[Cast] = []
@@ -82,6 +83,9 @@ class Compared(NamedTuple):
     """The transition in which it differs earliest in a game; -1 where it never does."""
     gap_O: Array
     """The largest distance of numbers that count as equal."""
+    found_O: Array
+    """The leaf in that transition, as it is and as it should be."""
+    wanted_O: Array
 
 
 @quick_jit
@@ -112,7 +116,7 @@ def _first(a: Array, b: Array, played_M: Array) -> Compared:
     bad_M = ~same.reshape(len(same), -1).all(1)
     gap = jnp.where(same & jnp.isfinite(a) & jnp.isfinite(b), jnp.abs(a - b), 0.0).max() if floats else jnp.zeros(())
     earliest = jnp.argmin(jnp.where(bad_M, played_M, jnp.iinfo(jnp.int32).max))
-    return Compared(jnp.where(bad_M.any(), earliest, -1), gap)
+    return Compared(jnp.where(bad_M.any(), earliest, -1), gap, a[earliest], b[earliest])
 
 
 def traces_of(
@@ -129,13 +133,15 @@ def traces_of(
         step_O = np.where(first_O < 0, np.iinfo(np.int32).max, np.asarray(sample.played)[first_O])
         moved_O = [int((order != np.arange(len(order))).sum()) for order in orders]
         best = min(range(len(orders)), key=lambda o: (step_O[o], moved_O[o]))
-        at = int(first_O[best])
-        alone = jax.tree.map(lambda x, at=at: x[at : at + 1], sample)
-        a, b = (np.asarray(x)[0] for x in _leaves(game, alone, jnp.asarray(orders[best]))[leaf])
+        a, b = np.asarray(one.found_O)[best], np.asarray(one.wanted_O)[best]
         floats = np.issubdtype(a.dtype, np.floating)
         place = tuple(np.argwhere(~(np.isclose(a, b, equal_nan=True, **CLOSE) if floats else a == b))[0])
         order = tuple(map(int, orders[best]))
-        traces.append(Trace(probe, seed, at % WORLDS, int(step_O[best]), order, leaf, str(a[place]), str(b[place])))
+        traces.append(
+            Trace(
+                probe, seed, int(first_O[best]) % WORLDS, int(step_O[best]), order, leaf, str(a[place]), str(b[place])
+            )
+        )
     return traces, largest
 
 

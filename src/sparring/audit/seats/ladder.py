@@ -39,8 +39,8 @@ def rungs_of(config: RunConfig) -> dict[str, RunConfig]:
     plain = PPOConfig(**{name: getattr(ppo, name) for name in KEPT})
     candidates = {
         FULL: config,
-        "without modules and losses of one's own": replace(config, ppo=bare),
-        "without shaping too": replace(config, ppo=bare, shaping=()),
+        "without own modules and losses": replace(config, ppo=bare),
+        "without shaping": replace(config, ppo=bare, shaping=()),
         "plain PPO": replace(config, ppo=plain, shaping=(), each=()),
     }
     found: dict[str, RunConfig] = {}

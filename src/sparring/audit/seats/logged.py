@@ -140,8 +140,12 @@ def unlike_shares(logs: Sequence[Log]) -> Finding | None:
         hits, of = table[:, 0], table[:, 1]
         rest = np.stack([hits, of - hits])
         share = hits / np.maximum(of, 1)
-        sure = 1.0 if (rest.sum(1) == 0).any() or (of == 0).any() else float(chi2_contingency(rest)[1])
-        tests.append((what, share, 0.0 if (of == 0).any() and of.any() else sure))
+        # Somebody without any at all is no matter of chance; where nobody has a hit there is nothing to compare.
+        p_value = 0.0 if (of == 0).any() else 1.0
+        if (of > 0).all() and (rest.sum(1) > 0).all():
+            found: Any = chi2_contingency(rest)
+            p_value = float(found.pvalue)
+        tests.append((what, share, p_value))
     for (what, share, _), p_value in zip(tests, holm([p for _, _, p in tests]), strict=True):
         if p_value < ALPHA and share.max() - share.min() > LEAST_GAP:
             told = ", ".join(f"{name} {x:.1%}" for name, x in zip(logs[0]["agents"], share, strict=True))
@@ -166,8 +170,9 @@ def over_seeds(logs: Sequence[Log], agents: Sequence[str]) -> list[Finding]:
     first = next(iter(stacked.values()), np.zeros((0, len(agents))))
     reason = "one rung: log the same training with modules left out, SeatLog(..., rung='no imagination')."
     several = len(stacked) > 1 and all(len(own) > 1 for own in stacked.values())
+    nothing = "no episodes of agents that learn were logged: see SeatLog.episode."
     return [
-        trained.consistency(first, agents),
+        trained.consistency(first, agents) if len(first) else skipped("L6", trained.QUESTIONS["L6"], nothing),
         trained.localised(stacked, "shared policy") if several else skipped("L7", trained.QUESTIONS["L7"], reason),
     ]
 

@@ -110,7 +110,7 @@ def record_of(game: Game, players: dict[str, Any], cast: Cast, *, seed: int, wor
     seeds_TW = random.integers(0, 2**31, (steps, worlds)).astype(np.int32)
     uniform = random.random((*shape, len(action.heads)), np.float32)
     normal = random.normal(size=(*shape, action.dimensions)).astype(np.float32)
-    return _record(game, tuple(players[name] for name in cast), seeds_TW, uniform, normal)
+    return _record(game, tuple(players[name] for name in cast), *map(jnp.asarray, (seeds_TW, uniform, normal)))
 
 
 @quick_jit
@@ -160,7 +160,7 @@ def even_handed(game: Game, drivers: Sequence[Any], sample: Record, orders: Sequ
     the game."""
     found = _opinions(game, tuple(drivers), sample.moment.seen, jnp.asarray(np.stack(orders)))
     was, now = map(np.asarray, found)
-    return bool(np.isclose(was, now, **CLOSE).all())
+    return bool(np.isclose(was, now, rtol=CLOSE["rtol"], atol=CLOSE["atol"]).all())
 
 
 @quick_jit
