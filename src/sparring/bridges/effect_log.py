@@ -159,7 +159,8 @@ def imported_files(root: Path) -> dict[str, dict[str, str]]:
     found, here = {}, {path.stem for path in root.iterdir()}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        known = name.partition(".")[0] in here or str(file).startswith(str(root))
+        installed = "site-packages" in str(file)
+        known = name.partition(".")[0] in here or (str(file).startswith(str(root)) and not installed)
         if not known or not file or not file.endswith(".py") or name == "__main__" or not Path(file).is_file():
             continue
         path, parts = Path(file).resolve(), name.split(".")
