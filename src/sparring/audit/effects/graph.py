@@ -18,7 +18,7 @@ UNSAID = (
     "jaxpr", "call_jaxpr", "fun_jaxpr", "call", "branches", "cond_jaxpr", "body_jaxpr", "num_consts", "num_carry",
     "cond_nconsts", "body_nconsts", "linear", "name", "donated_invars", "keep_unused", "inline", "in_shardings",
     "out_shardings", "in_layouts", "out_layouts", "ctx_mesh", "update_jaxpr", "in_tree", "out_tree", "out_trees",
-    "compiler_options_kvs", "debug_info", "_split_transpose",
+    "compiler_options_kvs", "debug_info", "_split_transpose", "ft_in", "ft_out",
 )  # fmt: skip
 """Parameters of an operation that say nothing about what it computes, or are said otherwise."""
 CHANCE = "random_"
@@ -119,8 +119,8 @@ class _Walk:
         return (True,) * count, ()
 
     def of_scan(self, params: Any, gives: tuple[bool, ...]) -> tuple[tuple[bool, ...], tuple[Part, ...]]:
-        first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
-        carried, made = gives[: params["num_carry"]], gives[params["num_carry"] :]
+        first, count = _loop_sizes(params)
+        last, carried, made = first + count, gives[:count], gives[count:]
         while True:
             part = self.part(params["jaxpr"].jaxpr, (*carried, *made))
             later = tuple(a or b for a, b in zip(carried, part.reads[first:last], strict=True))
@@ -138,6 +138,14 @@ class _Walk:
             if later == carried:
                 return (*test.reads[:tested], *part.reads[:done], *carried), (test, part)
             carried = later
+
+
+def _loop_sizes(params: Any) -> tuple[int, int]:
+    """How many inputs of a scan are constants, and how many are carried. From jax 0.11 on a tree says it."""
+    if "num_carry" in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carried, _ = params["ft_in"].unpack()
+    return len(list(constants)), len(list(carried))
 
 
 def text_of(program: ClosedJaxpr, part: Part, names: Sequence[str]) -> str:
