@@ -1,8 +1,8 @@
-"""The dogfight judged by its scripted pilots, and by a run's learner where one is given: is there a ladder, where does
-damage come from, what ends fights, and does it pay to flee?
+"""The dogfight judged by its scripted pilots, or by a run's learner: is there a ladder, where does damage come from,
+what ends fights, and does it pay to flee?
 
     python benchmarks/dogfight_ladder.py                       # 240 fights a pair, about five minutes on two cores
-    python benchmarks/dogfight_ladder.py --run runs/demo       # and the learner against every rung and against itself
+    python benchmarks/dogfight_ladder.py --run runs/demo       # the learner against every rung and against itself
     python benchmarks/dogfight_ladder.py --games 60 --front-quarter-guns   # the old gun, quickly
 
 Points are wins and half of the draws, with a 95 % interval. Half of the fights of a pair are flown on each side.
@@ -95,7 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=240)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--run", help="a run whose learner is judged too")
+    parser.add_argument("--run", help="a run whose learner is judged in place of the pilots")
     parser.add_argument("--front-quarter-guns", action="store_true")
     arguments = parser.parse_args()
     plain = dogfight(front_quarter_guns=arguments.front_quarter_guns)
@@ -109,7 +109,7 @@ def main() -> None:
     }
     if arguments.run:
         players["learner"] = entrant(arguments.run, plain, "dogfight").policy
-        chapters["The learner"] = [("learner", name) for name in (*rungs, "learner", "flee")]
+        chapters = {"The learner": [("learner", name) for name in (*rungs, "learner", "flee")]}
     for title, pairs in chapters.items():
         print(f"\n{title}, {arguments.games} fights each\n\n{HEAD.format('pair')}")
         for (one, two), result in zip(
