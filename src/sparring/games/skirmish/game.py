@@ -157,6 +157,7 @@ def skirmish(
     map: str,
     opponent: Literal["scripted", "policy"] = "scripted",
     timing: Literal["smac", "smaclite"] = "smac",
+    weapons: Literal["ladder", "liberty"] = "ladder",
     reward: Literal["shaped", "signed", "sparse"] = "shaped",
     reward_abs: bool = True,
     time_limit: Literal["terminal", "truncation"] = "terminal",
@@ -176,7 +177,8 @@ def skirmish(
         raise ConfigError(f"start_noise is a radius in cells, at least 0, found {start_noise:g}.")
     if random_types and battle_map.goal is None:
         raise ConfigError(f"{map} has a building for an enemy, which cannot be drawn: leave random_types false.")
-    army, duel = Army(battle_map, timing == "smaclite", random_types), opponent == "policy"
+    army = Army(battle_map, timing == "smaclite", random_types, weapons == "ladder")
+    duel = opponent == "policy"
     shape = Shape(army, duel, type_bits == "smac", obs_kind)
     scoring = Scoring(reward, reward_abs, time_limit == "terminal", duel, battle_map.limit)
     setting = Setting(shape, scoring, state_kind, death_masking)
