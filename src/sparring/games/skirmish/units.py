@@ -1,9 +1,9 @@
 """What units are made of: the numbers of StarCraft II that battles of SMAC rest on.
 
 Sources: the sheets inside SMAC's map archives for bodies and speed; for weapons the data of "Liberty" and "Core"
-(SC2GameData, 4.6.2 and 4.10.4), which the maps name, and for those that differ on the ladder, 5.0.3 (`laddered`); SMAC's
-code for its own constants; SMAClite where it is named. Seconds are those of the unit data: 16 game loops. ("Faster", 22.4 loops a second, only changes the clock
-on the wall.)
+(SC2GameData, 4.6.2 and 4.10.4), which the maps name, and of 5.0.3 where the ladder differs (`laddered`); SMAC's code
+for its own constants; SMAClite where it is named. Seconds are those of the unit data: 16 game loops. ("Faster", 22.4
+loops a second, only changes the clock on the wall.)
 """
 
 from dataclasses import dataclass, replace
