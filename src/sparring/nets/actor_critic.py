@@ -61,7 +61,8 @@ class Actor(eqx.Module):
 
 
 class Critic(eqx.Module):
-    """views_VG and memory to value_V, in units of reward."""
+    """views_VG and memory to value_V, in units of reward; with `choices`, to [V, 1 + A]: the value, then what it
+    is once each entry is chosen."""
 
     trunk: Any
     """None where it is the actor's: `ActorCritic.judge` puts that in."""
@@ -71,11 +72,13 @@ class Critic(eqx.Module):
     noise_NZ: Held | None
     """What tells seats with one view apart (Noisy-MAPPO, arXiv:2106.14334); the value is then value_N."""
     sees: Literal["local", "central"] = eqx.field(static=True)
+    choices: bool = eqx.field(static=True, default=False)
 
     @classmethod
     def make(
-        cls, seed: Seed, spec: GameSpec, config: NetConfig, *, value_scale: bool = False, noise_seats: int = 0
-    ) -> "Critic":
+        cls, seed: Seed, spec: GameSpec, config: NetConfig, *, value_scale: bool = False, noise_seats: int = 0,
+        choices: bool = False,
+    ) -> "Critic":  # fmt: skip
         central = config.critic == "central"
         trunk = Trunk.make(
             seed / "trunk",
@@ -85,9 +88,9 @@ class Critic(eqx.Module):
             layout=() if central else spec.layout,
             beside=NOISE_FEATURES if noise_seats else 0,
         )
-        head = Dense.make(seed / "head", trunk.width, 1, 1.0)
+        head = Dense.make(seed / "head", trunk.width, 1 + spec.action.entries if choices else 1, 1.0)
         noise_NZ = Held(filled(0.0, noise_seats, NOISE_FEATURES)) if noise_seats else None
-        return cls(trunk, head, ValueScale.make() if value_scale else None, noise_NZ, config.critic)
+        return cls(trunk, head, ValueScale.make() if value_scale else None, noise_NZ, config.critic, choices)
 
     def initial(self, *batch: int) -> Memory:
         return self.trunk.initial(*batch)
@@ -99,7 +102,7 @@ class Critic(eqx.Module):
     def __call__(self, views_VG: Array, memory: Memory) -> tuple[Array, Memory]:
         # Noise joins after the normaliser, which would undo the deviation that the trainer gave it.
         hidden, memory = self.trunk(views_VG, memory, None if self.noise_NZ is None else self.noise_NZ.value)
-        value = self.head(hidden)[..., 0]
+        value = self.head(hidden) if self.choices else self.head(hidden)[..., 0]
         return value if self.scale is None else self.scale.real(value), memory
 
 
@@ -111,10 +114,13 @@ class ActorCritic(eqx.Module):
 
     @classmethod
     def make(
-        cls, seed: Seed, spec: GameSpec, config: NetConfig, *, value_scale: bool = False, noise_seats: int = 0
-    ) -> "ActorCritic":
-        """`noise_seats`: the seats of the side, where its critic is to see noise."""
-        critic = Critic.make(seed / "critic", spec, config, value_scale=value_scale, noise_seats=noise_seats)
+        cls, seed: Seed, spec: GameSpec, config: NetConfig, *, value_scale: bool = False, noise_seats: int = 0,
+        choices: bool = False,
+    ) -> "ActorCritic":  # fmt: skip
+        """`noise_seats`: the seats of the side, where its critic is to see noise. `choices`: it judges each of them."""
+        critic = Critic.make(
+            seed / "critic", spec, config, value_scale=value_scale, noise_seats=noise_seats, choices=choices
+        )
         if config.trunk == "shared":
             critic = eqx.tree_at(lambda c: c.trunk, critic, None)
         return cls(Actor.make(seed / "actor", spec, config), critic)

@@ -16,6 +16,7 @@ from sparring.games.others import others_SO
 from sparring.play.branches import of_each, only_when
 from sparring.play.chance import action_noise, game_chance, lots, stream
 from sparring.play.decide import (
+    Decision,
     Sight,
     blank_memory,
     by_block,
@@ -245,7 +246,10 @@ def play_step(
     done, sharers_SS = action if stage.imitating else None, stage.sharers_SS
     common_BWS = None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S)
     others = what_others_did(action, sight, game.spec.seats) if stage.with_others else None
-    happened = Happened(cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others)
+    choice = None
+    if any(drivers[i].critic.choices for i in seating.learning):
+        choice = deciding_choice(seating, decisions, driven, drives, sight)
+    happened = Happened(cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others, choice)
     turns = tuple(
         turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened)
         for i, later_value in zip(seating.learning, later_values, strict=True)
@@ -257,6 +261,27 @@ def play_step(
         count_TBWSJ=step.count_SJ,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
+
+
+def deciding_choice(
+    seating: Seating, decisions: dict[int, Decision], driven: list[tuple[Action, Any]], drives: list, sight: Sight
+) -> tuple[Array, Array]:
+    """For each seat how likely every entry was of the choice on which its value turns, [B, W, S, A], and which was
+    taken: its own or, in games of turns, that of the seat whose turn it is. What others chose is taken as certain."""
+    entries = seating.spec.action.entries
+    chosen = [action.discrete_SD[..., 0] for action, _ in driven]
+    p_BWSA = seating.to_seats(
+        [
+            jnp.exp(decisions[i].distribution.log_p_A) if i in decisions else jax.nn.one_hot(choice, entries)
+            for i, choice in enumerate(chosen)
+        ],
+        drives,
+    )
+    taken_BWS = seating.to_seats(chosen, drives)
+    if not seating.spec.in_turn:
+        return p_BWSA, taken_BWS
+    whose_BWS = jnp.argmax(sight.observation.acting_S, axis=-1)[..., None].repeat(seating.spec.seats, -1)
+    return jnp.take_along_axis(p_BWSA, whose_BWS[..., None], 2), jnp.take_along_axis(taken_BWS, whose_BWS, 2)
 
 
 def what_others_did(action: Action, sight: Sight, seats: int) -> Others:

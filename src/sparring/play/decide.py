@@ -74,9 +74,12 @@ def critic_views(seating: Seating, group: Group, driver: Driver, sight: Sight) -
 
 
 def judge(seating: Seating, group: Group, driver: Driver, sight: Sight, memory: Any) -> tuple[Array, Any]:
-    """Value of each seat, [P, W, N], and the critics' memory. A view that all seats share gives all one value."""
+    """Value of each seat, [P, W, N], and the critics' memory. A view that all seats share gives all one value. Critics
+    that judge choices add [1 + A]."""
     views = critic_views(seating, group, driver, sight)
     value, memory = jax.vmap(lambda critic, *inputs: jax.vmap(critic)(*inputs))(driver.critic, views, memory)
+    if driver.critic.choices:
+        return value, memory
     return jnp.broadcast_to(value, (*value.shape[:-1], seating.seats_in(group))), memory
 
 
