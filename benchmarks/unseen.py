@@ -21,7 +21,7 @@ from sparring.setup.config import RunConfig
 GAMES = {"phantom_tic_tac_toe": (), "dark_hex": ("variant=abrupt",)}
 COMMON = {
     "self_play": "naive", "decay": 0.95, "discount": 0.99, "epsilon": 0.0, "critic": "local", "entropy": 0.05,
-    "normalise_advantage": "minibatch",
+    "normalise_advantage": "minibatch", "advantage": "gae",
 }  # fmt: skip
 FIXED = {"loss": "clip_kl", "kl_min": 0.0, "kl_max": 1e6}
 SWEEP = {

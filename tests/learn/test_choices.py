@@ -19,7 +19,7 @@ from sparring.learn.objective import critic_loss, loss_of_choices
 from sparring.nets.distributions import Distribution
 from sparring.play.chance import stream
 from sparring.play.collect import collect
-from sparring.play.rollout import Rollout, Worth
+from sparring.play.rollout import Choice, Rollout, Worth
 from sparring.setup.beginning import first_state
 from sparring.setup.build import Built, build
 from sparring.setup.program import seat_players
@@ -49,7 +49,7 @@ def four_games(said_A: np.ndarray, said_AB: np.ndarray, ppo: PPOConfig = CONFIG)
         value_TWN=seat(np.full((2, 4), 50.0)), next_value_TWN=seat(np.full((2, 4), 50.0)), reward_TWN=seat(reward_TW),
         over_TWN=seat(over_TW), ended_TWN=seat(over_TW), present_TWN=seat(np.ones((2, 4), bool)),
         acting_TWN=seat(~over_TW), start_TW=None, side_TWK=np.ones((2, 4, 1), bool), memory=(),
-        worth=Worth(seat(q_TWA), seat(p_TWA), seat(np.stack([a_W, b_W]))),
+        worth=Worth(seat(q_TWA), Choice(seat(p_TWA), seat(np.stack([a_W, b_W])), None)),
     )  # type: ignore[arg-type]  # fmt: skip
     return eqx.filter_jit(estimate)(rollout, jax.random.key(0), Knobs(*knobs_at(ppo, 0.0)), ppo)
 
@@ -106,7 +106,10 @@ def test_the_first_step_goes_where_all_choices_and_the_one_taken_point():
 
 def test_a_critic_learns_the_value_and_what_was_chosen_alone():
     batch = SimpleNamespace(
-        value=jnp.zeros(2), target=jnp.array([1.0, 2.0]), present=jnp.ones(2, bool), taken=jnp.array([0, 1])
+        value=jnp.zeros(2),
+        target=jnp.array([1.0, 2.0]),
+        present=jnp.ones(2, bool),
+        choice=SimpleNamespace(taken=jnp.array([0, 1])),
     )
     found = SimpleNamespace(value=jnp.array([0.0, 1.0]), worth=jnp.array([[4.0, 9.0], [9.0, 2.0]]))
     loss = critic_loss(found, SimpleNamespace(scale=None), batch, Knobs(*knobs_at(CONFIG, 0.0)), CONFIG)  # type: ignore[arg-type]
@@ -133,9 +136,14 @@ def test_who_waits_for_its_turn_looks_at_the_choice_of_who_has_it(played):
     built, rollout = played
     seats = [
         jax.vmap(lambda x: built.plan.seating.to_seats([x]))(x)
-        for x in (rollout.acting_TWN, rollout.distribution.log_p_A, rollout.action.discrete_SD, *rollout.worth)
+        for x in (
+            rollout.acting_TWN,
+            rollout.distribution.log_p_A,
+            rollout.action.discrete_SD,
+            *rollout.worth.choice[:2],
+        )
     ]
-    acting_TBWS, log_p_TBWSA, taken_TBWSD, _, p_TBWSA, chosen_TBWS = map(np.asarray, seats)
+    acting_TBWS, log_p_TBWSA, taken_TBWSD, p_TBWSA, chosen_TBWS = map(np.asarray, seats)
     assert (acting_TBWS.sum(-1) == 1).all()
     whose = acting_TBWS.argmax(-1)[..., None]
     own_p = np.take_along_axis(np.exp(log_p_TBWSA), whose[..., None], 3)

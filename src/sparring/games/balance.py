@@ -12,12 +12,14 @@ Suits = tuple[tuple[str, str | float | tuple[int, ...] | tuple[str, ...]], ...]
 
 SMALL: Suits = (
     ("self_play", "magnet"),
+    ("shadow_half_life", "5 -> 15"),
     ("steps", 8),
     ("discount", 1.0),
+    ("advantage", "expected"),
     ("learning_rate", "8e-3 -> 0 cosine"),
     ("entropy", "0.05 -> 0"),
 )
-"""A few situations, met again and again: short rollouts, many updates."""
+"""A few situations, met again and again: short rollouts, many updates, and a magnet that follows soon."""
 HIDDEN: Suits = (
     ("self_play", "magnet"),
     ("total_steps", 20_000_000),
@@ -25,6 +27,7 @@ HIDDEN: Suits = (
     ("steps", 16),
     ("discount", 1.0),
     ("decay", 1.0),
+    ("advantage", "expected"),
     ("epochs", 2),
     ("entropy", "0.1 -> 0.05"),
     ("epsilon", 0.05),

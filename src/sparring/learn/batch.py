@@ -10,7 +10,7 @@ from jax import Array, lax
 from sparring.core.records import Action
 from sparring.nets.actor_critic import Critic
 from sparring.nets.distributions import Distribution
-from sparring.play.rollout import Others, Rollout, where_first
+from sparring.play.rollout import Choice, Others, Rollout, where_first
 
 
 class Batch(NamedTuple):
@@ -43,8 +43,8 @@ class Batch(NamedTuple):
     """Steps of another player to imitate."""
     others: Others | None = None
     """What the other seats did, where a module asks for it."""
-    taken: Array | None = None
-    """The choice that decided the step, where the critic judges choices; and the advantage of each own choice."""
+    choice: Choice | None = None
+    """The choice that decided the step, where the critic judges choices; and the advantage of each own one."""
     merit: Array | None = None
 
 
@@ -104,7 +104,7 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
         log_prob=rollout.log_prob_TWN, distribution=rollout.distribution, value=rollout.value_TWN, advantage=unknown,
         target=unknown, present=rollout.present_TWN, acting=rollout.acting_TWN, start=rollout.start_TW,
         warm=None, hold=None, memory=(), imitate=rollout.imitate_TWN, others=rollout.others,
-        taken=None if rollout.worth is None else rollout.worth.taken_TWN,
+        choice=None if rollout.worth is None else rollout.worth.choice,
     )  # fmt: skip
     batch = jax.tree.map(cut.rows, batch)
     if not cut.burn_in:
@@ -128,9 +128,10 @@ def unroll(policy: Any, critic: Critic, batch: Batch) -> Evaluation:
         blank = jax.tree.map(jnp.zeros_like, memory)
         actor_memory, critic_memory = where_first(row.start, blank, memory)
         distribution, actor_memory = policy(row.features, row.legal, actor_memory)
-        value, critic_memory = critic(row.features if row.views is None else row.views, critic_memory)
+        told = () if row.choice is None or row.choice.told is None else (row.choice.told,)
+        value, critic_memory = critic(row.features if row.views is None else row.views, critic_memory, *told)
         log_p = worth = None
-        if row.taken is not None:
+        if row.choice is not None:
             log_p, value, worth = distribution.log_p_A, value[..., 0], value[..., 1:]
         value = jnp.broadcast_to(value, row.log_prob.shape)
         log_prob, entropy = distribution.log_prob(row.action), distribution.entropy()

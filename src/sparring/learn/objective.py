@@ -126,8 +126,8 @@ def critic_loss(found: Evaluation, critic: Critic, batch: Batch, knobs: Any, con
         error = clipped_value_error(value, batch.value, batch.target, or_none(knobs.value_clip), delta)
     else:
         error = value_error(value, batch.target, delta)
-    if found.worth is not None and batch.taken is not None:
-        chosen = entry(found.worth, batch.taken)
+    if found.worth is not None and batch.choice is not None:
+        chosen = entry(found.worth, batch.choice.taken)
         error = error + value_error(
             chosen if critic.scale is None else critic.scale.normalised(chosen), batch.target, delta
         )

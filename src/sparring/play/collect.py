@@ -38,8 +38,8 @@ from sparring.play.faults import (
 )
 from sparring.play.mixed import Mixture
 from sparring.play.relay import drive, driving, shifted
-from sparring.play.rollout import Cursor, Driver, Film, Games, Others, Pairing, Rollout, Shaping, where_first
-from sparring.play.seating import Seating
+from sparring.play.rollout import Choice, Cursor, Driver, Film, Games, Others, Pairing, Rollout, Shaping, where_first
+from sparring.play.seating import Group, Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
 from sparring.play.turns import Happened, Turn, to_rollout, turn
 
@@ -225,9 +225,12 @@ def play_step(
         else drive(seating, *players[i], sight, memory[i][0], numbers[i], drives[i])
         for i in range(len(players))
     ]
-    values = {i: judge(seating, *players[i], sight, memory[i][1]) for i in seating.learning}
-
     action = Action(*(seating.to_seats(parts, drives) for parts in zip(*(a for a, _ in driven), strict=True)))
+    choice = deciding_choice(stage, decisions, driven, drives, action, sight)
+    values = {
+        i: judge(seating, *players[i], sight, memory[i][1], told_to(seating, seating.groups[i], choice))
+        for i in seating.learning
+    }
     played = jax.tree.map(
         lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), within_bounds(action, game.spec.action)
     )
@@ -246,9 +249,6 @@ def play_step(
     done, sharers_SS = action if stage.imitating else None, stage.sharers_SS
     common_BWS = None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S)
     others = what_others_did(action, sight, game.spec.seats) if stage.with_others else None
-    choice = None
-    if any(drivers[i].critic.choices for i in seating.learning):
-        choice = deciding_choice(seating, decisions, driven, drives, sight)
     happened = Happened(cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others, choice)
     turns = tuple(
         turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened)
@@ -264,24 +264,35 @@ def play_step(
 
 
 def deciding_choice(
-    seating: Seating, decisions: dict[int, Decision], driven: list[tuple[Action, Any]], drives: list, sight: Sight
-) -> tuple[Array, Array]:
-    """For each seat how likely every entry was of the choice on which its value turns, [B, W, S, A], and which was
-    taken: its own or, in games of turns, that of the seat whose turn it is. What others chose is taken as certain."""
-    entries = seating.spec.action.entries
-    chosen = [action.discrete_SD[..., 0] for action, _ in driven]
-    p_BWSA = seating.to_seats(
-        [
-            jnp.exp(decisions[i].distribution.log_p_A) if i in decisions else jax.nn.one_hot(choice, entries)
-            for i, choice in enumerate(chosen)
-        ],
-        drives,
+    stage: Stage, decisions: dict[int, Decision], driven: list[tuple[Action, Any]], drives: list, action: Action,
+    sight: Sight,
+) -> Choice | None:  # fmt: skip
+    """The choice on which the value of each seat turns: its own or, in games of turns, that of the seat whose turn it
+    is. None where no critic judges choices."""
+    seating = stage.seating
+    if not any(stage.drivers[i].critic.choices for i in seating.learning):
+        return None
+    spec, entries = seating.spec, seating.spec.action.entries
+    likely = [
+        jnp.exp(decisions[i].distribution.log_p_A)
+        if i in decisions
+        else jax.nn.one_hot(chosen.discrete_SD[..., 0], entries)
+        for i, (chosen, _) in enumerate(driven)
+    ]
+    p_BWSA, taken_BWS = seating.to_seats(likely, drives), action.discrete_SD[..., 0]
+    if not spec.in_turn:
+        others = what_others_did(action, sight, spec.seats)
+        told = jax.nn.one_hot(others.discrete[..., 0], entries) * others.acting[..., None]
+        return Choice(p_BWSA, taken_BWS, told.reshape(*taken_BWS.shape, -1))
+    whose_BWS = jnp.argmax(sight.observation.acting_S, axis=-1)[..., None].repeat(spec.seats, -1)
+    return Choice(
+        jnp.take_along_axis(p_BWSA, whose_BWS[..., None], 2), jnp.take_along_axis(taken_BWS, whose_BWS, 2), None
     )
-    taken_BWS = seating.to_seats(chosen, drives)
-    if not seating.spec.in_turn:
-        return p_BWSA, taken_BWS
-    whose_BWS = jnp.argmax(sight.observation.acting_S, axis=-1)[..., None].repeat(seating.spec.seats, -1)
-    return jnp.take_along_axis(p_BWSA, whose_BWS[..., None], 2), jnp.take_along_axis(taken_BWS, whose_BWS, 2)
+
+
+def told_to(seating: Seating, group: Group, choice: Choice | None) -> Array | None:
+    """What the critics of a group are told of others' choices."""
+    return None if choice is None or choice.told is None else seating.per_seat(choice.told, group)
 
 
 def what_others_did(action: Action, sight: Sight, seats: int) -> Others:

@@ -77,24 +77,32 @@ class Others(NamedTuple):
     """Whether that seat's choice counted."""
 
 
+class Choice(NamedTuple):
+    """The choice that decides a step for each seat: its own or, in games of turns, that of the seat whose turn it is.
+    Leaves [..., S or N, ...]."""
+
+    p: Array
+    """[A]: how likely each entry was; certain where the policy of who chose is not known."""
+    taken: Array
+    """Which one it was."""
+    told: Array | None
+    """What others chose at the same moment, one-hot; None in games of turns."""
+
+
 class Worth(NamedTuple):
-    """What the choice that decides a step is worth to each seat: one's own choice or, in games of turns, that of the
-    seat whose turn it is."""
+    """What the choice that decides a step is worth to each seat."""
 
     q_TWNA: Array
     """The critic's value of the step once each entry is chosen."""
-    p_TWNA: Array
-    """How likely each entry was; certain where the policy of who chose is not known."""
-    taken_TWN: Array
-    """Which one it was."""
+    choice: Choice
 
     @property
     def expected_TWN(self) -> Array:
-        return (self.p_TWNA * self.q_TWNA).sum(-1)
+        return (self.choice.p * self.q_TWNA).sum(-1)
 
     @property
     def chosen_TWN(self) -> Array:
-        return entry(self.q_TWNA, self.taken_TWN)
+        return entry(self.q_TWNA, self.choice.taken)
 
 
 class Rollout(NamedTuple):

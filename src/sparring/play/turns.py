@@ -11,7 +11,7 @@ from sparring.core.records import Action, Step
 from sparring.nets.distributions import Distribution
 from sparring.play.decide import Decision, Sight, critic_views
 from sparring.play.faults import left_out
-from sparring.play.rollout import Driver, Others, Rollout, Shaping, Worth, where_first
+from sparring.play.rollout import Choice, Driver, Others, Rollout, Shaping, Worth, where_first
 from sparring.play.seating import Group, Seating
 
 
@@ -66,8 +66,8 @@ class Happened(NamedTuple):
     """Worlds in which nothing usable was seen after it, where that was looked at."""
     others: Others | None = None
     """What all other seats did, seen from each, where that is asked for."""
-    choice: tuple[Array, Array] | None = None
-    """What decides the step for each seat, as `deciding_choice` says; None where no critic judges choices."""
+    choice: Choice | None = None
+    """What decides the step for each seat; None where no critic judges choices."""
 
 
 def turn(
@@ -87,8 +87,8 @@ def turn(
     own = (lambda x: x) if drives_PW is None else (lambda x: x & drives_PW[..., None])
     worth, (value, later_value) = None, values
     if happened.choice is not None:
-        p, taken = (seats(part) for part in happened.choice)
-        worth, value, later_value = Worth(value[..., 1:], p, taken), value[..., 0], later_value[..., 0]
+        choice = jax.tree.map(seats, happened.choice)
+        worth, value, later_value = Worth(value[..., 1:], choice), value[..., 0], later_value[..., 0]
     chosen = decision.action
     if action is not None and drives_PW is not None:  # what another player did is kept where it is to be imitated
         chosen = where_first(drives_PW, chosen, jax.tree.map(seats, action))

@@ -90,6 +90,11 @@ def check_choices(spec: GameSpec, config: RunConfig) -> None:
             f"advantage=expected needs a view for each seat, and in {config.game} the central one is of the "
             f"{spec.central.kind}: it cannot say whose choice is judged. Use critic=local, or gae."
         )
+    if config.net.trunk == "shared" and not spec.in_turn:
+        raise ConfigError(
+            "advantage=expected tells the critic what others choose at the same moment, and a shared trunk would tell "
+            "the actor. Use trunk=separate, or gae."
+        )
     if config.ppo.normalise_advantage not in ("batch", "none"):
         raise ConfigError(
             "advantage=expected scales all choices by one number, found "
