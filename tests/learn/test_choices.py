@@ -12,16 +12,19 @@ import pytest
 
 from sparring.core.records import Action
 from sparring.core.schedules import Schedule
+from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec
+from sparring.games import registry
 from sparring.learn.config import Knobs, PPOConfig, knobs_at
 from sparring.learn.estimate import Estimate, estimate
 from sparring.learn.objective import critic_loss, loss_of_choices
+from sparring.nets.actor_critic import ActorCritic
 from sparring.nets.distributions import Distribution
 from sparring.play.chance import stream
 from sparring.play.collect import collect
 from sparring.play.rollout import Choice, Rollout, Worth
 from sparring.setup.beginning import first_state
-from sparring.setup.build import Built, build
+from sparring.setup.build import build
 from sparring.setup.program import seat_players
 
 FIRST_A, SECOND_AB = np.array([0.3, 0.7]), np.array([[0.2, 0.8], [0.6, 0.4]])
@@ -116,10 +119,10 @@ def test_a_critic_learns_the_value_and_what_was_chosen_alone():
     assert float(loss) == 0.5 * ((1 + 9) + (1 + 0)) / 2
 
 
-@pytest.fixture(scope="module")
-def played(tiny) -> tuple[Built, Rollout]:
-    ppo = PPOConfig(advantage="expected", minibatches=2)
-    built = build(replace(tiny, game="kuhn", ppo=ppo))
+def played(tiny, game: str) -> list[np.ndarray]:
+    """Of some steps of a game, by seats: who acts, how likely each entry was, what was chosen, and the choice that
+    decides the step for each."""
+    built = build(replace(tiny, game=game, ppo=PPOConfig(advantage="expected", minibatches=2)))
     state = jax.tree.map(lambda x: x[0], first_state(built))
     orders = jax.tree.map(lambda x: x[0], built.standing)
     drivers = seat_players(built.plan, state.learners, None, {}, orders, tuple(map(jnp.asarray, built.knobs(0))))
@@ -127,27 +130,42 @@ def played(tiny) -> tuple[Built, Rollout]:
     @eqx.filter_jit
     def play(game, drivers, cursor):
         key = stream(jax.random.key(3), "play")
-        return collect(game, built.plan.seating, drivers, cursor, key, steps=built.plan.steps)[0][0]
+        rollout = collect(game, built.plan.seating, drivers, cursor, key, steps=built.plan.steps)[0][0]
+        assert rollout.worth is not None
+        likely, chosen = rollout.distribution.log_p_A, rollout.action.discrete_SD[..., 0]
+        found = (rollout.acting_TWN, likely, chosen, *jax.tree.leaves(rollout.worth.choice))
+        return [jax.vmap(lambda x: built.plan.seating.to_seats([x]))(x) for x in found]
 
-    return built, play(built.game, drivers, state.cursor)
+    return list(map(np.asarray, play(built.game, drivers, state.cursor)))
 
 
-def test_who_waits_for_its_turn_looks_at_the_choice_of_who_has_it(played):
-    built, rollout = played
-    seats = [
-        jax.vmap(lambda x: built.plan.seating.to_seats([x]))(x)
-        for x in (
-            rollout.acting_TWN,
-            rollout.distribution.log_p_A,
-            rollout.action.discrete_SD,
-            *rollout.worth.choice[:2],
-        )
-    ]
-    acting_TBWS, log_p_TBWSA, taken_TBWSD, p_TBWSA, chosen_TBWS = map(np.asarray, seats)
+def test_who_waits_for_its_turn_looks_at_the_choice_of_who_has_it(tiny):
+    acting_TBWS, log_p_TBWSA, own_TBWS, p_TBWSA, taken_TBWS = played(tiny, "kuhn")
     assert (acting_TBWS.sum(-1) == 1).all()
     whose = acting_TBWS.argmax(-1)[..., None]
     own_p = np.take_along_axis(np.exp(log_p_TBWSA), whose[..., None], 3)
     np.testing.assert_allclose(p_TBWSA, np.broadcast_to(own_p, p_TBWSA.shape), rtol=1e-6)
-    own_choice = np.take_along_axis(taken_TBWSD[..., 0], whose, 3)
-    np.testing.assert_array_equal(chosen_TBWS, np.broadcast_to(own_choice, chosen_TBWS.shape))
-    assert 0 < own_choice.mean() < 1, "both must be chosen, or nothing is tested"
+    choice = np.take_along_axis(own_TBWS, whose, 3)
+    np.testing.assert_array_equal(taken_TBWS, np.broadcast_to(choice, taken_TBWS.shape))
+    assert 0 < choice.mean() < 1, "both must be chosen, or nothing is tested"
+
+
+def test_where_all_choose_at_once_a_critic_is_told_what_the_others_chose_and_judges_the_own_choice(tiny):
+    _, log_p_TBWSA, own_TBWS, p_TBWSA, taken_TBWS, told_TBWSA = played(tiny, "matrix:rock_paper_scissors")
+    np.testing.assert_array_equal(told_TBWSA, np.eye(3)[own_TBWS[..., ::-1]])
+    np.testing.assert_array_equal(taken_TBWS, own_TBWS)
+    np.testing.assert_allclose(p_TBWSA, np.exp(log_p_TBWSA), rtol=1e-6)
+    assert len(np.unique(own_TBWS)) == 3, "all must be chosen, or nothing is tested"
+
+
+def test_the_value_is_from_before_others_chose_and_what_a_choice_is_worth_from_after(tiny):
+    spec = registry.make("matrix:rock_paper_scissors").spec
+    critic = ActorCritic.make(Seed.of(0), spec, tiny.net, choices=True).critic
+    views = jnp.ones((2, spec.features))
+    blank, rock, paper = (
+        np.asarray(critic(views, (), *told)[0]) for told in ((), *((jnp.tile(jnp.eye(3)[k], (2, 1)),) for k in (0, 1)))
+    )
+    assert blank.shape == (2, 1 + 3)
+    np.testing.assert_array_equal(rock[:, 0], blank[:, 0])
+    np.testing.assert_array_equal(paper[:, 0], blank[:, 0])
+    assert np.abs(rock - paper)[:, 1:].min() > 1e-4

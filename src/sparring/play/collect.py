@@ -12,11 +12,10 @@ from jax import Array, lax
 
 from sparring.core.records import Action, Step
 from sparring.games.game import Game, State
-from sparring.games.others import others_SO
 from sparring.play.branches import of_each, only_when
 from sparring.play.chance import action_noise, game_chance, lots, stream
+from sparring.play.choices import deciding_choice, told_to, what_others_did
 from sparring.play.decide import (
-    Decision,
     Sight,
     blank_memory,
     by_block,
@@ -38,8 +37,8 @@ from sparring.play.faults import (
 )
 from sparring.play.mixed import Mixture
 from sparring.play.relay import drive, driving, shifted
-from sparring.play.rollout import Choice, Cursor, Driver, Film, Games, Others, Pairing, Rollout, Shaping, where_first
-from sparring.play.seating import Group, Seating
+from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
+from sparring.play.seating import Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
 from sparring.play.turns import Happened, Turn, to_rollout, turn
 
@@ -226,7 +225,7 @@ def play_step(
         for i in range(len(players))
     ]
     action = Action(*(seating.to_seats(parts, drives) for parts in zip(*(a for a, _ in driven), strict=True)))
-    choice = deciding_choice(stage, decisions, driven, drives, action, sight)
+    choice = deciding_choice(seating, drivers, decisions, driven, drives, action, sight)
     values = {
         i: judge(seating, *players[i], sight, memory[i][1], told_to(seating, seating.groups[i], choice))
         for i in seating.learning
@@ -261,45 +260,6 @@ def play_step(
         count_TBWSJ=step.count_SJ,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
-
-
-def deciding_choice(
-    stage: Stage, decisions: dict[int, Decision], driven: list[tuple[Action, Any]], drives: list, action: Action,
-    sight: Sight,
-) -> Choice | None:  # fmt: skip
-    """The choice on which the value of each seat turns: its own or, in games of turns, that of the seat whose turn it
-    is. None where no critic judges choices."""
-    seating = stage.seating
-    if not any(stage.drivers[i].critic.choices for i in seating.learning):
-        return None
-    spec, entries = seating.spec, seating.spec.action.entries
-    likely = [
-        jnp.exp(decisions[i].distribution.log_p_A)
-        if i in decisions
-        else jax.nn.one_hot(chosen.discrete_SD[..., 0], entries)
-        for i, (chosen, _) in enumerate(driven)
-    ]
-    p_BWSA, taken_BWS = seating.to_seats(likely, drives), action.discrete_SD[..., 0]
-    if not spec.in_turn:
-        others = what_others_did(action, sight, spec.seats)
-        told = jax.nn.one_hot(others.discrete[..., 0], entries) * others.acting[..., None]
-        return Choice(p_BWSA, taken_BWS, told.reshape(*taken_BWS.shape, -1))
-    whose_BWS = jnp.argmax(sight.observation.acting_S, axis=-1)[..., None].repeat(spec.seats, -1)
-    return Choice(
-        jnp.take_along_axis(p_BWSA, whose_BWS[..., None], 2), jnp.take_along_axis(taken_BWS, whose_BWS, 2), None
-    )
-
-
-def told_to(seating: Seating, group: Group, choice: Choice | None) -> Array | None:
-    """What the critics of a group are told of others' choices."""
-    return None if choice is None or choice.told is None else seating.per_seat(choice.told, group)
-
-
-def what_others_did(action: Action, sight: Sight, seats: int) -> Others:
-    """For each seat what all others did, [B, W, S, O, ...]."""
-    other_SO = others_SO(seats)
-    acting_BWS = sight.observation.acting_S
-    return Others(action.discrete_SD[:, :, other_SO], action.continuous_SC[:, :, other_SO], acting_BWS[:, :, other_SO])
 
 
 def judged_after(
