@@ -16,7 +16,6 @@ from sparring.play.branches import of_each, only_when
 from sparring.play.chance import action_noise, game_chance, lots, stream
 from sparring.play.choices import deciding_choice, told_to, what_others_did
 from sparring.play.decide import (
-    Sight,
     blank_memory,
     by_block,
     decide,
