@@ -12,14 +12,16 @@ Suits = tuple[tuple[str, str | float | tuple[int, ...] | tuple[str, ...]], ...]
 
 SMALL: Suits = (
     ("self_play", "magnet"),
-    ("shadow_half_life", "5 -> 15"),
     ("steps", 8),
     ("discount", 1.0),
     ("advantage", "expected"),
     ("learning_rate", "8e-3 -> 0 cosine"),
     ("entropy", "0.05 -> 0"),
 )
-"""A few situations, met again and again: short rollouts, many updates, and a magnet that follows soon."""
+"""A few situations, met again and again: short rollouts, many updates."""
+AT_ONCE: Suits = (*SMALL, ("shadow_half_life", "5 -> 15"))
+"""Moves made at once: given what the other did, the critic knows what each move would have paid. With so little luck a
+magnet may follow soon."""
 HIDDEN: Suits = (
     ("self_play", "magnet"),
     ("total_steps", 20_000_000),
