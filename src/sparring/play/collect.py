@@ -12,11 +12,10 @@ from jax import Array, lax
 
 from sparring.core.records import Action, Step
 from sparring.games.game import Game, State
-from sparring.games.others import others_SO
 from sparring.play.branches import of_each, only_when
 from sparring.play.chance import action_noise, game_chance, lots, stream
+from sparring.play.choices import deciding_choice, told_to, what_others_did
 from sparring.play.decide import (
-    Sight,
     blank_memory,
     by_block,
     decide,
@@ -37,7 +36,7 @@ from sparring.play.faults import (
 )
 from sparring.play.mixed import Mixture
 from sparring.play.relay import drive, driving, shifted
-from sparring.play.rollout import Cursor, Driver, Film, Games, Others, Pairing, Rollout, Shaping, where_first
+from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
 from sparring.play.seating import Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
 from sparring.play.turns import Happened, Turn, to_rollout, turn
@@ -224,9 +223,12 @@ def play_step(
         else drive(seating, *players[i], sight, memory[i][0], numbers[i], drives[i])
         for i in range(len(players))
     ]
-    values = {i: judge(seating, *players[i], sight, memory[i][1]) for i in seating.learning}
-
     action = Action(*(seating.to_seats(parts, drives) for parts in zip(*(a for a, _ in driven), strict=True)))
+    choice = deciding_choice(seating, drivers, decisions, driven, drives, action, sight)
+    values = {
+        i: judge(seating, *players[i], sight, memory[i][1], told_to(seating, seating.groups[i], choice))
+        for i in seating.learning
+    }
     played = jax.tree.map(
         lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), within_bounds(action, game.spec.action)
     )
@@ -245,7 +247,7 @@ def play_step(
     done, sharers_SS = action if stage.imitating else None, stage.sharers_SS
     common_BWS = None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S)
     others = what_others_did(action, sight, game.spec.seats) if stage.with_others else None
-    happened = Happened(cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others)
+    happened = Happened(cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others, choice)
     turns = tuple(
         turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened)
         for i, later_value in zip(seating.learning, later_values, strict=True)
@@ -257,13 +259,6 @@ def play_step(
         count_TBWSJ=step.count_SJ,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
-
-
-def what_others_did(action: Action, sight: Sight, seats: int) -> Others:
-    """For each seat what all others did, [B, W, S, O, ...]."""
-    other_SO = others_SO(seats)
-    acting_BWS = sight.observation.acting_S
-    return Others(action.discrete_SD[:, :, other_SO], action.continuous_SC[:, :, other_SO], acting_BWS[:, :, other_SO])
 
 
 def judged_after(
