@@ -140,6 +140,44 @@ def test_an_accelerator_gets_copies_and_seeds_side_by_side_play_the_same_games(d
     assert returns(tmp_path / "gpu") == here and len(here) == 2 * 6
 
 
+READING = """
+import jax.numpy as jnp
+from sparring import Module
+
+class Reading(Module):
+    def buffers(self, worlds, seats):
+        return jnp.zeros(4)
+
+    def begin(self, buffers, rollout, key):
+        return rollout.counts_TWNJ[..., 0].mean((1, 2)), rollout
+
+    def loss(self, model, batch, found, key):
+        return batch.counts[..., 0].mean()
+
+    def measures(self, buffers):
+        return {f"step_{t}": buffers[t] for t in range(4)}
+
+def reading(seed, spec):
+    assert spec.counts == ("clock",)
+    return Reading()
+"""
+
+
+def test_numbers_in_the_infos_reach_rollouts_batches_and_metrics(duel, tmp_path):
+    """Both seats learn: on average 1.5 clocks. In step 2 there is no number, so the last one stays."""
+    path = tmp_path / "reading.py"
+    path.write_text(READING)
+    trust(path)
+    ppo = replace(duel.ppo, modules=(f"{path}:reading",))
+    clocked = replace(duel, game=f"{DUEL[:-4]}Clocked", total_steps=32, ppo=ppo, evaluation=EvalConfig(eval_games=0))
+    start(clocked, tmp_path / "run")
+    (line,) = (line for line in RunDir.open(tmp_path / "run").metrics() if line["kind"] == "train")
+    assert [line[f"learner/own/reading/step_{t}"] for t in range(4)] == [1.5, 1.5, 4.5, 6.0]
+    assert line["learner/own/reading/loss"] == pytest.approx(13.5 / 4)
+    assert [value for key, value in line.items() if key.startswith("count/clock")] == [6.0]
+    closed(make(clocked.game).source)
+
+
 def test_what_an_environment_does_wrong_ends_the_run_with_a_sentence(duel, tmp_path):
     broken = replace(duel, options=("fault=nan",))
     with pytest.raises(GameError, match=r"toy_environments:Duel: In step 3 of a game agent player_1 sees a NaN"):

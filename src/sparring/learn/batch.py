@@ -43,6 +43,8 @@ class Batch(NamedTuple):
     """Steps of another player to imitate."""
     others: Others | None = None
     """What the other seats did, where a module asks for it."""
+    counts: Array | None = None
+    """What the game counted of each seat, [M, sequence, N, J], where a module asks for it."""
 
 
 class Evaluation(NamedTuple):
@@ -98,6 +100,7 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
         log_prob=rollout.log_prob_TWN, distribution=rollout.distribution, value=rollout.value_TWN, advantage=unknown,
         target=unknown, present=rollout.present_TWN, acting=rollout.acting_TWN, start=rollout.start_TW,
         warm=None, hold=None, memory=(), imitate=rollout.imitate_TWN, others=rollout.others,
+        counts=rollout.counts_TWNJ,
     )  # fmt: skip
     batch = jax.tree.map(cut.rows, batch)
     if not cut.burn_in:

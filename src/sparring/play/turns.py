@@ -44,6 +44,7 @@ class Turn(NamedTuple):
     later_blind: Array
     """The same of what the step led to, where that was looked at."""
     others: Others | None = None
+    counts: Array | None = None
 
 
 class Happened(NamedTuple):
@@ -65,6 +66,8 @@ class Happened(NamedTuple):
     """Worlds in which nothing usable was seen after it, where that was looked at."""
     others: Others | None = None
     """What all other seats did, seen from each, where that is asked for."""
+    count_BWSJ: Array | tuple | None = None
+    """What the game has counted of each seat so far, where that is asked for."""
 
 
 def turn(
@@ -107,6 +110,7 @@ def turn(
         blind=world(sight.blind_BW),
         later_blind=world(happened.later_blind_BW),
         others=None if happened.others is None else jax.tree.map(seats, happened.others),
+        counts=None if happened.count_BWSJ is None else seats(jnp.asarray(happened.count_BWSJ)),
     )
 
 
@@ -137,4 +141,5 @@ def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
         shaping=turns.shaping,
         imitate_TWN=None if turns.able is None else turns.able & ~lost,
         others=turns.others,
+        counts_TWNJ=turns.counts,
     )
