@@ -3,8 +3,8 @@
     python benchmarks/outside_memory.py --minutes 30 --settle 5
     python benchmarks/outside_memory.py --minutes 2 --settle 0.5
 
-Prints the resident memory at the beginning and at the end of the time after the first minutes, the slope between, and how many
-steps were made.
+Prints the resident memory at the beginning and at the end of the time after the first minutes, the slope between, and
+how many steps were made.
 """
 
 import argparse

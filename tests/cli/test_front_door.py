@@ -285,7 +285,7 @@ def test_progress_tells_health_and_the_newest_evaluation():
 
 def test_progress_tells_how_far_the_learner_is_rated_above_its_anchor():
     lines = [{"return/red": 1.0, "rating/learner vs ace": rating} for rating in (100.0, 41.0)]
-    assert headline([*lines, {"return/red": 1.0}])[1:] == ["rated +70 against ace by games won"]
+    assert headline([*lines, {"return/red": 1.0}])[1:] == ["rated +70 against ace"]
     won = {"won/red": 0.5, "won/blue": 0.5, "return/red": 1.0, "rating/main vs past-0": -3.4}
     assert headline([won])[-1] == "rated -3 against past-0"
 

@@ -88,12 +88,14 @@ def test_agents_come_leave_and_are_cut(opened):
     assert rows[5]["count"][0].tolist() == [[7.0], [4.0], [4.0]], "the last that each was told"
 
 
-def test_an_info_that_is_asked_for_is_one_number():
+def test_an_info_that_is_asked_for_is_one_number(opened):
     with pytest.raises(GameError, match="infos=word: this field of the infos held 'calm', expected one number"):
-        Pool(Source("pettingzoo", CREW, infos="energy, word")).found
+        opened(CREW, infos="energy, word")
     with pytest.raises(GameError, match="infos names 17 numbers, at most 16 are recorded"):
-        Pool(Source("pettingzoo", CREW, infos=",".join("abcdefghijklmnopq"))).found
-    found = [number(value) for value in (True, np.int8(3), np.asarray([[2.5]]), 1e13, np.nan, 1j, "7", np.ones(2), None)]
+        opened(CREW, infos=",".join("abcdefghijklmnopq"))
+    found = [
+        number(value) for value in (True, np.int8(3), np.asarray([[2.5]]), 1e13, np.nan, 1j, "7", np.ones(2), None)
+    ]
     assert found == [1.0, 3.0, 2.5, None, None, None, None, None, None]
 
 

@@ -117,8 +117,8 @@ class Rollout(NamedTuple):
     others: Others | None = None
     """What the other seats did; None unless there are modules of one's own."""
     counts_TWNJ: Array | None = None
-    """What the game had counted of each seat after the step, in the order of `GameSpec.counts`: of environments outside,
-    the numbers of their infos. None where a game counts nothing, or there are no modules of one's own."""
+    """What the game had counted of each seat after the step, in the order of `GameSpec.counts`: of environments
+    outside, the numbers of their infos. None where a game counts nothing, or there are no modules of one's own."""
 
 
 class Film(NamedTuple):

@@ -44,7 +44,16 @@ def look_at(env: Any, source: Source) -> Found:
         score=score,  # pyright: ignore[reportArgumentType]
         longest=source.longest or (0 if games.in_turn else limit_of(env)) or LONGEST,  # in turns, one counts cycles
         infos=infos_of(source, games),
+        stake=stake_of(np.asarray(games.returns).reshape(-1, len(parts.agents)), side_of_agent),
     )
+
+
+def stake_of(return_GN: np.ndarray, side_of_agent: tuple[int, ...]) -> float:
+    """What is usually won or lost in a game (`GameSpec.stake`), from what agents earned in games that ended; 0 where
+    none did."""
+    return_G = return_GN[:, np.asarray(side_of_agent) == 0].mean(1)
+    decided = return_G[return_G != 0.0]
+    return float(np.sqrt(np.mean(decided**2))) if len(decided) else 0.0
 
 
 def infos_of(source: Source, games: "RandomGames") -> tuple[str, ...]:
@@ -80,6 +89,8 @@ def widest(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 class RandomGames:
     def __init__(self) -> None:
         self.rewards: list[list[float]] = []
+        self.returns: list[np.ndarray] = []
+        """Of the games that ended."""
         self.infos: set[str] = set()
         """Fields of the infos that are numbers; and one value of each field that is none."""
         self.words: dict[str, Any] = {}
@@ -90,7 +101,7 @@ def random_games(env: Any, parts: Parts) -> RandomGames:
     """What games of random legal choices paid and told."""
     found, random, until = RandomGames(), np.random.default_rng(0), time.monotonic() + SECONDS
     seen, infos = env.reset(seed=0)
-    found.in_turn = len(parts.agents) > 1
+    found.in_turn, begun = len(parts.agents) > 1, 0
     for played in range(STEPS):
         if time.monotonic() > until:
             break
@@ -108,6 +119,8 @@ def random_games(env: Any, parts: Parts) -> RandomGames:
         found.infos |= {name for name, value in fields if number(value) is not None}
         found.words |= {name: value for name, value in fields if number(value) is None}
         if not env.agents:
+            found.returns.append(np.sum(found.rewards[begun:], axis=0))
+            begun = len(found.rewards)
             seen, infos = env.reset(seed=played + 1)
     return found
 
