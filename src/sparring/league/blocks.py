@@ -63,7 +63,7 @@ class Meeting(NamedTuple):
     weakened: bool
     games: int
     won: float
-    drawn: int
+    drawn: float
     lost: float
     length_sum: int = 0
     return_sum: float = 0.0
@@ -75,8 +75,7 @@ class Meeting(NamedTuple):
 
     def counted(self, spec: GameSpec) -> Meeting:
         """As a league counts it; what was played has whole games."""
-        whole = self.games, int(self.won), self.drawn, int(self.lost)
-        return self._replace(**counted(spec, *whole, self.return_sum)._asdict())
+        return self._replace(**counted(spec, self.games, *self.score, self.return_sum)._asdict())
 
 
 @dataclass(frozen=True)

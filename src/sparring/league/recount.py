@@ -34,7 +34,7 @@ class Row(NamedTuple):
     player: int
     """As packed for arrays and files."""
     won: float
-    drawn: int
+    drawn: float
     lost: float
 
 

@@ -56,7 +56,7 @@ class Score(NamedTuple):
         return Score(self.lost, self.drawn, self.won).surely_above(1.0 - mark)
 
 
-def counted(spec: GameSpec, games: int, won: int, drawn: int, lost: int, earned: float) -> Score:
+def counted(spec: GameSpec, games: int, won: float, drawn: float, lost: float, earned: float) -> Score:
     """Completed games as a league counts them.
 
     Where nobody wins, all are draws to it. Where a zero-sum game is judged by return, half of the games without a draw

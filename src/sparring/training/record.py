@@ -136,9 +136,9 @@ def result_rows(built: Built, iteration: int, report: Report, faced: Sequence[Fa
         won = seating.spec.has_winners
         return [
             ResultRow(
-                iteration, row.seed, "train", row.side, row.learner, met.player.name, met.games, met.won * won,
-                met.drawn * won, met.lost * won, met.return_sum, met.return_square_sum, met.length_sum,
-                packed(met.player), met.weakened,
+                iteration, row.seed, "train", row.side, row.learner, met.player.name, met.games,
+                int(met.won) * won, int(met.drawn) * won, int(met.lost) * won, met.return_sum, met.return_square_sum,
+                met.length_sum, packed(met.player), met.weakened,
             )
             for row in faced
             for met in (row.meeting,)
