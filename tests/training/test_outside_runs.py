@@ -9,15 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import jax
+import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium", reason="the toys of these tests have spaces of Gymnasium")
 
 from sparring.cli.finish import where_time_went
 from sparring.core.errors import ConfigError, GameError
+from sparring.core.records import Observation
 from sparring.games import outside
 from sparring.games.outside import leases_in
 from sparring.games.registry import make
+from sparring.players.loaded import load
 from sparring.recipes.defaults import default_config
 from sparring.setup.build import build
 from sparring.setup.config import EvalConfig, RunConfig, WorkersConfig
@@ -29,6 +32,8 @@ from sparring.training.runs import resume, start
 from sparring.workers.leases import closed
 
 sys.path.append(str(Path(__file__).parent.parent / "workers"))
+import toy_environments
+
 DUEL = "pettingzoo:toy_environments:Duel"
 
 
@@ -82,6 +87,26 @@ def test_a_run_trains_and_is_resumed_whoever_is_killed(duel, tmp_path):
     assert resume(tmp_path / "run", total_steps=32 * 8).iteration == 8
     later = [line["games"] for line in run.metrics() if line["kind"] == "train"][6:]
     assert later == [4, 4], "games begin again, and none is left out"
+    check_in_a_loop_of_ones_own(tmp_path / "run")
+
+
+def check_in_a_loop_of_ones_own(path: Path) -> None:
+    """Asked agent by agent, the policy chooses what it chooses where workers show the same game."""
+    run, env = load(path), toy_environments.Duel()
+    choose, leases = run.agents(env), leases_in(run.game)
+    seen, infos = env.reset(seed=7)
+    shown = leases.look(np.asarray([[0, 7]], np.uint32), np.ones(1, bool))
+    order = [int(row[2:].argmax()) for row in shown["features"][0]]  # seats change places: who sits where
+    while env.agents:
+        actions = {agent: choose(agent, seen[agent], infos.get(agent)) for agent in env.agents}
+        found = run.act(Observation(*(shown[name][0] for name in ("features", "legal", "present", "acting"))))
+        assert [actions[f"player_{agent}"] for agent in order] == found.discrete_SD[:, 0].tolist()
+        seen, _, _, _, infos = env.step(actions)
+        shown = leases.step(np.asarray([[0, 7]], np.uint32), *(np.asarray(part)[None] for part in found))
+    with pytest.raises(ConfigError, match="There is no agent referee, the environment has player_0, player_1"):
+        choose("referee", seen["player_0"])
+    with pytest.raises(ConfigError, match="trained with the agents player_0, player_1, and this environment has early"):
+        run.agents(toy_environments.Crew())
 
 
 @pytest.mark.slow

@@ -108,8 +108,7 @@ class World:
                 self.fault(f"agent {agent} is in env.agents and sees nothing", "Return its observation.", agent)
             if row["acting"][seat]:
                 self.allow(legal[seat], index, agent, mask_of(seen.get(agent), info))
-            if self.found.marked > self.found.features:
-                features[seat, self.found.features + index] = 1.0
+            self.mark(features[seat], index)
 
     def read(self, row_F: np.ndarray, index: int, agent: Any, seen: Any) -> None:
         own = self.parts.readers[index]
@@ -119,6 +118,11 @@ class World:
             self.fault(f"agent {agent} sees something {error}", f"Correct observation_space({agent!r}).", agent)
         if not np.abs(row_F).max(initial=0.0) <= LARGEST:
             self.fault(f"agent {agent} sees a NaN, an infinity or a number beyond {LARGEST:g}", "Look there.", agent)
+
+    def mark(self, row_F: np.ndarray, index: int) -> None:
+        """Which agent sees it, where there are several."""
+        if self.found.marked > self.found.features:
+            row_F[self.found.features + index] = 1.0
 
     def allow(self, row_A: np.ndarray, index: int, agent: Any, mask: np.ndarray | None) -> None:
         heads = self.parts.writers[index].heads
