@@ -100,6 +100,8 @@ def test_the_help_of_train_names_the_recipes_and_shows_one_s_values_as_defaults(
     words = sparring("train", "--help").out.replace(",", " ").replace(".", " ").split()
     assert set(RECIPES) <= set(words)
     assert "(default: 256)" in sparring("train", "--recipe", "tag", "--help-all").out
+    assert "(default: 1)" in sparring("train", "kuhn", "--help", "anchor").out, "as the game and its preset have it"
+    assert "(default: 0)" in sparring("train", "kuhn", "--self-play", "naive", "--help", "anchor").out
 
 
 def test_a_misspelt_command_gets_the_nearest_name(sparring):

@@ -17,6 +17,7 @@ pytest.importorskip("gymnasium", reason="the toys of these tests have spaces of 
 from sparring.cli.finish import where_time_went
 from sparring.core.errors import ConfigError, GameError
 from sparring.core.records import Observation
+from sparring.evaluation.watch import watch
 from sparring.games import outside
 from sparring.games.outside import leases_in
 from sparring.games.registry import make
@@ -24,6 +25,7 @@ from sparring.players.loaded import load
 from sparring.recipes.defaults import default_config
 from sparring.setup.build import build
 from sparring.setup.config import EvalConfig, RunConfig, WorkersConfig
+from sparring.setup.evaluations import with_evaluations
 from sparring.setup.own_code import code_facts, trust
 from sparring.setup.program import compile_program
 from sparring.store.results import Results
@@ -103,6 +105,8 @@ def check_in_a_loop_of_ones_own(path: Path) -> None:
         assert [actions[f"player_{agent}"] for agent in order] == found.discrete_SD[:, 0].tolist()
         seen, _, _, _, infos = env.step(actions)
         shown = leases.step(np.asarray([[0, 7]], np.uint32), *(np.asarray(part)[None] for part in found))
+    with pytest.raises(GameError, match=r"Environments of other people draw themselves\. Make yours"):
+        watch(run.game, ("a", "b"), {}, seed=0)
     with pytest.raises(ConfigError, match="There is no agent referee, the environment has player_0, player_1"):
         choose("referee", seen["player_0"])
     with pytest.raises(ConfigError, match="trained with the agents player_0, player_1, and this environment has early"):
@@ -232,6 +236,14 @@ def test_what_needs_the_state_of_a_world_is_refused(duel, tiny):
 def test_workers_and_their_environments_say_how_many_worlds_there_are(duel):
     built = build(duel)
     assert built.config.play.worlds == 4 == built.plan.seating.worlds * built.plan.seating.blocks
+
+
+def test_a_tenth_of_the_steps_of_training_is_for_evaluations(duel):
+    """Games of 4 steps of 2 seats in 4 line-ups: 78 of each, four times. Where games have no limit, the fewest."""
+    short = replace(make(DUEL), spec=replace(make(DUEL).spec, longest=4))
+    for game, found in ((short, (78, 4)), (make(DUEL), (32, 0))):
+        tests = with_evaluations(game, replace(duel, total_steps=100_000, evaluation=EvalConfig())).evaluation
+        assert (tests.eval_games, tests.eval_times) == found
 
 
 def test_every_iteration_has_its_own_time(duel, tmp_path):

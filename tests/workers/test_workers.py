@@ -233,6 +233,8 @@ def test_what_an_environment_does_wrong_is_said_with_the_step_and_the_agent(open
 
 def test_an_environment_that_cannot_be_made_is_refused():
     for name, words in {
+        "gymnasium.vectr": "needs the module 'gymnasium.vectr', and gymnasium has none of that name. Did you mean "
+        "gymnasium.vector?",
         "no_such_package.env": "needs the module 'no_such_package', which is not here. pip install no_such_package",
         "toy_environments:Nothing": "The module 'toy_environments' has no Nothing",
         "toy_environments": "has no parallel_env nor env nor raw_env",

@@ -84,6 +84,11 @@ def watch_again(game: Game, start: State, action: Action, chance: Any) -> Watche
 
 
 def check(game: Game, most_steps: int | None) -> None:
+    if game.spec.outside:
+        raise GameError(
+            "Environments of other people draw themselves. Make yours with its render_mode, and let the policy play in "
+            "a loop of your own: choose = sparring.load(RUN).agents(env), see docs/guide/your-environment.md."
+        )
     if type(game).scene is Game.scene:
         raise GameError(
             f"{type(game).__name__} cannot be shown: it draws no scenes. Give it a method scene(state) -> Scene, as "

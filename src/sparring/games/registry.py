@@ -259,6 +259,12 @@ def _refusal(name: str) -> str:
     """The sentence for a name that is no game: near ones of its family, all of them, or the nearest of all games."""
     family, _, variant = name.partition(":")
     known = variants(family)
+    meant = get_close_matches(family, interfaces.OUTSIDE, n=1, cutoff=0.75)
+    if not known and meant:
+        example = f"{meant[0]}:{variant or interfaces.EXAMPLES[meant[0]]}"
+        return f"Unknown game {name!r}. " + (
+            f"Did you mean {example!r}?" if variant else f"Name one, such as {example!r}."
+        )
     if not known:
         near = get_close_matches(name, available(), n=1, cutoff=0.5)
         about = [] if near else [game for game in GAMES if name.lower() in common_line(game).lower()]
