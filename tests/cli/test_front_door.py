@@ -182,9 +182,7 @@ def test_a_fault_of_ours_says_so_in_one_line(sparring, monkeypatch):
     monkeypatch.setattr("sparring.cli.games.command", raising(ValueError("odd.")))
     said = sparring("games")
     assert said.code == FAILED
-    assert said.err == (
-        "sparring: ValueError: odd. This is a fault of sparring; run again with --debug to see where.\n"
-    )
+    assert said.err == ("sparring: ValueError: odd. This is a bug in sparring; run again with --debug to see where.\n")
 
 
 def test_too_little_memory_is_no_fault_of_ours():

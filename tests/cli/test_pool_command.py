@@ -188,7 +188,7 @@ def test_a_checkpoint_whose_members_have_names_of_paths_writes_nothing(mine, spa
     save_checkpoint(mine / "checkpoints", found.iteration, found.arrays, found.meta, keep=1)
     before = sorted(mine.parent.rglob("*"))
     for words in (["resume", mine, "--total-steps", 10 * PER_ITERATION], ["pool", mine]):
-        assert "is no name of a player" in sparring(*words).sentence()
+        assert "is not a name of a player" in sparring(*words).sentence()
     assert sorted(mine.parent.rglob("*")) == before
 
 

@@ -134,7 +134,7 @@ def returns(run: "RunDir", known: "LastKnown") -> dict[tuple[str, int], float]:
 
 def judged_by(spec: "GameSpec", *, mixed: bool) -> tuple[list[str], str]:
     """Columns of what games say of a member, and what must be known to read them."""
-    counted = "Not counted: games against itself, and of weights from before a new beginning."
+    counted = "Not counted: games against itself, and those from before its weights were reset."
     last = "weight" if mixed else "Elo"  # an oracle starts over and over, so its rating says nothing
     if spec.score == "outcome":
         return ["rate", "over all games", last], counted

@@ -73,7 +73,7 @@ class Watch:
         self.bar.update(
             self.task, description="training", total=moment.iterations, completed=moment.iteration, done=done
         )
-        every = max(1, (moment.iterations - self.start) // LINES)
+        every = max(1, -(-(moment.iterations - self.start) // LINES))
         if not self.quiet and not self.console.is_terminal and (first or (moment.iteration - self.start) % every == 0):
             print(f"iteration {done}{clock}  {note}", file=sys.stderr, flush=True)
 

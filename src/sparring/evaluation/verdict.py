@@ -1,5 +1,5 @@
-"""What a run learned, in words: better than at the start and than which bots, how much can be won of it, how sure that
-is, and what to try next. Figures in, sentences out; no JAX."""
+"""What a run learned, in words: better than at the start and than which bots, how much can be won from it, how sure
+that is, and what to try next. Figures in, sentences out; no JAX."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -56,7 +56,7 @@ class Findings:
     """Of the policy before training."""
     exact_half: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, Interval] = field(default_factory=dict)
-    """What trained responses won of its policies."""
+    """What trained responses won from its policies."""
     notices: Sequence[str] = ()
     """Kinds."""
 

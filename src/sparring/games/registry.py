@@ -178,7 +178,7 @@ def _made(name: str, options: dict[str, Any]) -> "Game":
         if name in GAMES:
             raise
         said, fault = f"{type(error).__name__}: {error}".rstrip("."), code.line_at_fault(error)
-        raise GameError(f"{name} made no game: {said}{fault and f', in {fault}'}. Mend it there.") from error
+        raise GameError(f"{name} made no game: {said}{fault and f', in {fault}'}. Correct it there.") from error
     if not isinstance(game, import_module("sparring.games.game").Game):
         raise GameError(f"{name} returned a {type(game).__name__}, expected a sparring.Game. Return one.")
     check_size(f"The longest game of {name!r}, in steps,", game.spec.longest)
@@ -245,7 +245,7 @@ def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
             return installed()[name].load(), ()
         except Exception as error:
             raise GameError(
-                f"The installed game {name!r} cannot be loaded: {error}. Mend or remove its package."
+                f"The installed game {name!r} cannot be loaded: {error}. Correct or remove its package."
             ) from error
     if is_own(name):
         return code.load(name), ()

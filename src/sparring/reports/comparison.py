@@ -52,11 +52,11 @@ MEASURES = (
     Measure(EXPLOITABILITY, "low", 3, "what the best answer to it wins, exactly; 0 is a Nash equilibrium.", least=0.0),
     Measure(POINTS, "high", 2, "share of the points against all bots of the game.", least=0.0, most=1.0),
     Measure(
-        EXPLOITED, "low", 3, "what trained responses won of it (sparring exploit): a lower bound of exploitability.",
+        EXPLOITED, "low", 3, "what trained responses won from it (sparring exploit): a lower bound of exploitability.",
     ),
     Measure(RATING, "high", 0, "Bradley-Terry on the Elo scale, random is 0; 100 more win 64 % of the points."),
     Measure(
-        WORST, "high", 2, "points against whom it did worst against of all there; the least of many is too low.",
+        WORST, "high", 2, "points against its worst opponent of all there; the lowest of many is biased low.",
         least=0.0, most=1.0,
     ),
     Measure(RETURN, "", 2, "mean return of a game among its own kind; more need not be better."),

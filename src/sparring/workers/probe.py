@@ -74,7 +74,7 @@ def check_shape(env: Any, source: Source) -> Parts:
     """Readers and writers, or what the environment lacks."""
     for name in ("possible_agents", "observation_space", "action_space", "reset", "step"):
         if not hasattr(env, name):
-            raise GameError(f"{source} has no {name}: it is no environment of the kind {source.kind}.")
+            raise GameError(f"{source} has no {name}: it is not an environment of the kind {source.kind}.")
     if not env.possible_agents:
         raise GameError(f"{source} has no agents: fill possible_agents before reset().")
     return Parts(env)
