@@ -53,7 +53,7 @@ class NewGame:
     """Write a commented game that keeps the contract, to be changed into your own, and a test beside it."""
 
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
-    """What it is called: a word of small letters, digits and _."""
+    """What it is called: lower-case letters, digits and _."""
     folder: Path = Path()
     """Where the files go."""
     json: bool = False
