@@ -46,6 +46,8 @@ class Batch(NamedTuple):
     choice: Choice | None = None
     """The choice that decided the step, where the critic judges choices; and the advantage of each own one."""
     merit: Array | None = None
+    counts: Array | None = None
+    """What the game counted of each seat, [M, sequence, N, J], where a module asks for it."""
 
 
 class Evaluation(NamedTuple):
@@ -105,6 +107,7 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
         target=unknown, present=rollout.present_TWN, acting=rollout.acting_TWN, start=rollout.start_TW,
         warm=None, hold=None, memory=(), imitate=rollout.imitate_TWN, others=rollout.others,
         choice=None if rollout.worth is None else rollout.worth.choice,
+        counts=rollout.counts_TWNJ,
     )  # fmt: skip
     batch = jax.tree.map(cut.rows, batch)
     if not cut.burn_in:

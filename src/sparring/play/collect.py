@@ -55,8 +55,8 @@ class Stage:
     imitating: bool = False
     sharers_SS: np.ndarray | None = None
     """Where rewards are shared: what the reward of each seat (second) counts in the mean that a seat (first) shares."""
-    with_others: bool = False
-    """Rollouts say what the other seats did."""
+    for_modules: bool = False
+    """Rollouts also say what the other seats did and what the game counted."""
 
 
 def begin(
@@ -99,7 +99,7 @@ def collect(
     replay_share: Array | float = 0.0,
     imitating: bool = False,
     sharers_SS: np.ndarray | None = None,
-    with_others: bool = False,
+    for_modules: bool = False,
 ) -> tuple[tuple[Rollout, ...], Cursor, Games]:
     """Play `steps` steps. Returns a rollout for each learning group (leaves [T, L, W, ...]), the cursor, the games.
 
@@ -117,7 +117,7 @@ def collect(
         draws(seating, drivers, key, steps), last=jnp.arange(steps) == steps - 1,
     )  # fmt: skip
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
-    stage = Stage(game, seating, drivers, bank, pairing, shaping, imitating, sharers_SS, with_others)
+    stage = Stage(game, seating, drivers, bank, pairing, shaping, imitating, sharers_SS, for_modules)
     one_step = partial(watched_step, stage)
 
     def play_sequence(carry: Watched, random: Any) -> tuple[Watched, Any]:
@@ -246,8 +246,11 @@ def play_step(
         paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
     done, sharers_SS = action if stage.imitating else None, stage.sharers_SS
     common_BWS = None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S)
-    others = what_others_did(action, sight, game.spec.seats) if stage.with_others else None
-    happened = Happened(cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others, choice)
+    others = what_others_did(action, sight, game.spec.seats) if stage.for_modules else None
+    counts = step.count_SJ if stage.for_modules and game.spec.counts else None
+    happened = Happened(
+        cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others, choice, counts
+    )
     turns = tuple(
         turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened)
         for i, later_value in zip(seating.learning, later_values, strict=True)

@@ -146,6 +146,9 @@ class Rollout(NamedTuple):
     """What the other seats did; None unless there are modules of one's own."""
     worth: Worth | None = None
     """None where the critic does not judge choices."""
+    counts_TWNJ: Array | None = None
+    """What the game had counted of each seat after the step, in the order of `GameSpec.counts`: of environments
+    outside, the numbers of their infos. None where a game counts nothing, or there are no modules of one's own."""
 
 
 class Film(NamedTuple):

@@ -45,6 +45,7 @@ class Turn(NamedTuple):
     """The same of what the step led to, where that was looked at."""
     others: Others | None = None
     worth: Worth | None = None
+    counts: Array | None = None
 
 
 class Happened(NamedTuple):
@@ -68,6 +69,8 @@ class Happened(NamedTuple):
     """What all other seats did, seen from each, where that is asked for."""
     choice: Choice | None = None
     """What decides the step for each seat; None where no critic judges choices."""
+    count_BWSJ: Array | tuple | None = None
+    """What the game has counted of each seat so far, where that is asked for."""
 
 
 def turn(
@@ -115,6 +118,7 @@ def turn(
         later_blind=world(happened.later_blind_BW),
         others=None if happened.others is None else jax.tree.map(seats, happened.others),
         worth=worth,
+        counts=None if happened.count_BWSJ is None else seats(jnp.asarray(happened.count_BWSJ)),
     )
 
 
@@ -146,4 +150,5 @@ def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
         imitate_TWN=None if turns.able is None else turns.able & ~lost,
         others=turns.others,
         worth=turns.worth,
+        counts_TWNJ=turns.counts,
     )
