@@ -13,6 +13,7 @@ Add --json FILE to keep the numbers, and --part 2/4 to do the second quarter of 
 import argparse
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -121,54 +122,72 @@ def seats(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def alarms(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Clean audits with another seed each, in turn over the clean games."""
+    """Clean audits with another seed each: how often each level accuses."""
     mine = part_of(range(arguments.audits), arguments.part)
-    count, accused = len(mine), dict.fromkeys(("L1", "L2", "L4", "L5", "L8", "loop", "L6"), 0)
-    games = {name: make() for name, make in CLEAN.items()}
-    plays: dict[str, Callable] = {}
+    kinds = {"loops": loop_alarms, "trainings": pipeline_alarms, "runs": trained_alarms, "games": game_alarms}
+    rows: dict[str, Any] = {}
+    for kind in arguments.kinds:
+        for level, hits in kinds[kind](mine, arguments).items():
+            rows[f"{kind}, {level}"] = {"accused": hits, "of": len(mine)}
+            print(f"{kind}, {level}: {rate_text(hits, len(mine))}", flush=True)
+    return rows
+
+
+def loop_alarms(mine: Sequence[int], _: argparse.Namespace) -> Counter[str]:
+    """Loops of other people, of three seeds each."""
+    accused = Counter({"L0": 0, "L3": 0, "L5": 0, "L6": 0, "L8": 0})
+    for seed in mine:
+        audit = audit_logs([loop(3 * seed + i) for i in range(3)])
+        accused.update(one.level for one in audit.findings if one.outcome == "FAIL")
+    return accused
+
+
+def pipeline_alarms(mine: Sequence[int], _: argparse.Namespace) -> Counter[str]:
+    """Training with a stand-in, from other weights and other chance each time."""
+    accused, pipe = Counter({"L4": 0, "L5": 0, "L8": 0}), pipeline.Pipeline.of(training_of("stag_hunt"), stag_hunt())
+    for seed in mine:
+        own = replace(pipe, built=replace(pipe.built, config=replace(pipe.built.config, seed=1000 + seed)))
+        own.__dict__.update({"_play": pipe._play, "_teach": pipe._teach})  # the same programs
+        for ask in (pipeline.equivariance, pipeline.parity, pipeline.booking):
+            finding = ask(own)
+            accused[finding.level] += finding.outcome == "FAIL"
+    return accused
+
+
+def game_alarms(mine: Sequence[int], arguments: argparse.Namespace) -> Counter[str]:
+    """The clean games in turn."""
+    accused, games = Counter({"L1": 0, "L2": 0}), {name: make() for name, make in CLEAN.items()}
     for number, seed in enumerate(mine):
-        name = list(games)[seed % len(games)]
-        game = games[name]
+        game = list(games.values())[seed % len(games)]
         found = exact.exact(game, seed=1000 + 20 * seed)
         accused["L1"] += found.finding.outcome == "FAIL"
         players, casts = players_of(game)
         casts = [cast for cast in casts if cast in found.fair]
-        plays[name] = returns.match_player(game, players, casts, batch=BATCH, seed=1000 + seed)
+        play = returns.match_player(game, players, casts, batch=BATCH, seed=1000 + seed)
         budget = returns.Budget(games=arguments.games, seconds=60.0, batch=BATCH)
-        accused["L2"] += min(returns.compare(game.spec, plays[name], budget).p_values) < returns.ALPHA
-        accused["loop"] += audit_logs([loop(3 * seed + i) for i in range(3)]).code == 4
+        accused["L2"] += min(returns.compare(game.spec, play, budget).p_values) < returns.ALPHA
         if number % 10 == 9:
-            print(f"{number + 1} audits: {accused}", flush=True)
-    pipe = pipeline.Pipeline.of(training_of("stag_hunt"), stag_hunt())
-    for seed in mine:
-        config = replace(pipe.built.config, seed=1000 + seed)
-        own = replace(pipe, built=replace(pipe.built, config=config))
-        own.__dict__.update({"_play": pipe._play, "_teach": pipe._teach})
-        for ask in (pipeline.equivariance, pipeline.parity, pipeline.booking):
-            finding = ask(own)
-            accused[finding.level] += finding.outcome == "FAIL"
-    print(f"trainings: {accused}", flush=True)
-    accused["L6"] = trained_alarms(count, first=1000 * int(arguments.part.partition("/")[0]))
-    for level, hits in accused.items():
-        print(f"{level}: {rate_text(hits, count)}", flush=True)
+            print(f"{number + 1} games: {dict(accused)}", flush=True)
     return accused
 
 
-def trained_alarms(count: int, first: int, seeds: int = 3) -> int:
+def trained_alarms(mine: Sequence[int], _: argparse.Namespace, seeds: int = 3) -> Counter[str]:
     """L6 on tiny trainings of snowdrift, `seeds` of them to an audit: seats are alike, so no order may repeat."""
     from sparring.store.run_dir import RunDir
     from sparring.training.runs import start
 
-    game = snowdrift(size=4, drifts=3, steps=12)
+    count, game = len(mine), snowdrift(size=4, drifts=3, steps=12)
     config = replace(
-        training_of("snowdrift"), play=PlayConfig(worlds=8, steps=12), seed=first, seeds=count * seeds,
+        training_of("snowdrift"), play=PlayConfig(worlds=8, steps=12), seed=1000 * (1 + mine[0]),
+        seeds=count * seeds,
         total_steps=4 * 8 * 12 * 20,
     )  # fmt: skip
     with TemporaryDirectory() as folder:
         start(config, Path(folder) / "run", game=game)
         table = trained.table_of(RunDir.open(Path(folder) / "run").metrics(), game.spec.seat_names)
     parts = table.reshape(count, seeds, -1)
-    return sum(trained.consistency(part, game.spec.seat_names).outcome == "FAIL" for part in parts)
+    found = [trained.consistency(part, game.spec.seat_names).outcome for part in parts]
+    return Counter({"L6": found.count("FAIL")})
 
 
 def power(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -204,6 +223,7 @@ def main() -> None:
     parser.add_argument("--audits", type=int, default=200)
     parser.add_argument("--games", type=int, default=2048, help="of each probe")
     parser.add_argument("--repeats", type=int, default=50)
+    parser.add_argument("--kinds", nargs="+", default=["loops", "trainings", "runs", "games"], help="of alarms")
     parser.add_argument("--part", default="1/1")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()

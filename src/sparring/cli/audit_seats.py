@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,10 +73,8 @@ class AuditSeats:
 
 
 def command(words: list[str]) -> int:
-    own, training = split(words, AuditSeats)
-    first = [word for word in training if not word.startswith("-")]
-    subjects = list(dict.fromkeys(word for word in leading(words)))
-    training = [word for word in training if word not in subjects] if first else training
+    subjects = leading(words)
+    own, training = split(words[len(subjects) :], AuditSeats)
     arguments = parse(AuditSeats, [*subjects, *own], command="audit seats", examples=EXAMPLES)
     again = f"sparring audit seats {shlex.join(words)}"
     if arguments.log:
@@ -99,12 +98,7 @@ def command(words: list[str]) -> int:
 
 def leading(words: list[str]) -> list[str]:
     """The words before the first flag: what is audited."""
-    found = []
-    for word in words:
-        if word.startswith("-"):
-            break
-        found.append(word)
-    return found
+    return list(takewhile(lambda word: not word.startswith("-"), words))
 
 
 def folder_of(arguments: AuditSeats) -> Path:
@@ -149,11 +143,10 @@ def asked_for(arguments: AuditSeats, training: list[str]) -> "Asked":
 def settings_for(arguments: AuditSeats, training: list[str]) -> RunConfig:
     """The settings that `sparring train GAME ... --share seat` would have, without opponents that change."""
     from sparring.cli.train import Train, admit_named, settled
+    from sparring.games import registry
 
     words = [arguments.what[0], *(["--options", *arguments.options] if arguments.options else []), *training]
     said = parse(Train, words, command="train")
-    from sparring.games import registry
-
     registry.admit(arguments.what[0])
     admit_named(said)
     config, _ = settled(said, named(words))

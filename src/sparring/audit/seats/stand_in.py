@@ -70,7 +70,8 @@ class StandIn(Game):
         reward_S = jnp.where(self.rules.as_seen, self.paid(state), chance.lot_S)
         over, never = after.played >= LENGTH, jnp.zeros((), bool)
         terms_SJ = jnp.zeros((spec.seats, len(spec.terms_of("reward"))))
-        return after, Step(reward_S, jnp.zeros(spec.seats, bool), over, never, jnp.zeros(spec.sides), terms_SJ)
+        nobody_S, count_SJ = jnp.zeros(spec.seats, bool), jnp.zeros((spec.seats, len(spec.counts)), jnp.int32)
+        return after, Step(reward_S, nobody_S, over, never, jnp.zeros(spec.sides), terms_SJ, count_SJ=count_SJ)
 
     def central(self, state: StandInState) -> Array:
         """Something for the critic to see, whatever the size."""
@@ -85,7 +86,6 @@ class StandIn(Game):
 def stand_in(spec: GameSpec) -> StandIn:
     shown = replace(
         spec, longest=LENGTH, shortest=LENGTH, in_turn=False, outside=False, zero_sum=False, score="return", causes=(),
-        counts=(),
     )  # fmt: skip
     return StandIn(shown, Pay(jnp.asarray(False), jnp.zeros(spec.seats), jnp.asarray(1.0)))
 
