@@ -209,14 +209,18 @@ def health(*names: str) -> None:
 PARTS = {"static": static, "trained": trained, "sound": sound, "chance": chance, "torch": torch, "health": health}
 
 
-def measure(parts: tuple[str, ...] = tuple(PARTS)) -> None:
+EFFECTS = ("static", "trained", "sound", "chance", "torch")
+
+
+def measure(*parts: str) -> None:
+    """Print the tables of some parts; `effects` is all but health."""
     from sparring.setup.own_code import trust
 
     trust(FAULTS, OWN / "leave.py")
-    for part in parts:
+    for part in (one for asked in parts for one in (EFFECTS if asked == "effects" else (asked,))):
         name, _, one = part.partition(":")
         PARTS[name](*([one] if one else []))
 
 
 if __name__ == "__main__":
-    measure(tuple(sys.argv[1:]) or tuple(PARTS))
+    measure(*(sys.argv[1:] or PARTS))
