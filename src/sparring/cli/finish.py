@@ -31,11 +31,11 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
     run = RunDir.open(path)
     summary = replace(summary, before=summary.before or untrained_scores(run))  # of a resumed run, from before
     files, choice, verdict = write_report(run), deployed(run), verdict_of(run)
+    for sentence in coincidences(path, sorted(path.parent.iterdir())):
+        note(f"{sentence}.")
     if as_json:
         print(json.dumps({**result(path, summary, files), "deploy": choice.plain(), "verdict": verdict.plain()}))
         return code
-    for sentence in coincidences(path, sorted(path.parent.iterdir())):
-        note(f"{sentence}.")
     console = Console()
     if summary.scores:
         console.print(score_table(summary.scores, run.read_manifest(), summary.before))
