@@ -65,7 +65,7 @@ def levels_of_game(game: Game, seed: int, *, games: int) -> dict[str, bool]:
         ("L2 all probes", casts),
     ):
         play = returns.match_player(game, players, own, batch=BATCH, seed=seed)
-        budget = returns.Budget(games=games, seconds=60.0, batch=BATCH)
+        budget = returns.Budget(games=games, seconds=600.0, batch=BATCH)
         outcomes[name] = min(returns.compare(game.spec, play, budget).p_values) < returns.ALPHA
     return outcomes
 
@@ -164,7 +164,7 @@ def game_alarms(mine: Sequence[int], arguments: argparse.Namespace) -> Counter[s
         players, casts = players_of(game)
         casts = [cast for cast in casts if cast in found.fair]
         play = returns.match_player(game, players, casts, batch=BATCH, seed=1000 + seed)
-        budget = returns.Budget(games=arguments.games, seconds=60.0, batch=BATCH)
+        budget = returns.Budget(games=arguments.games, seconds=600.0, batch=BATCH)
         accused["L2"] += min(returns.compare(game.spec, play, budget).p_values) < returns.ALPHA
         if number % 10 == 9:
             print(f"{number + 1} games: {dict(accused)}", flush=True)
@@ -202,7 +202,7 @@ def power(arguments: argparse.Namespace) -> dict[str, Any]:
         def play(seed: int, game: Game = game, players: Any = players, cast: tuple = cast) -> Callable:
             return returns.match_player(game, players, [cast], batch=BATCH, seed=seed)
 
-        pilot = returns.compare(game.spec, play(0), returns.Budget(games=BATCH * 8, seconds=60.0, batch=BATCH))
+        pilot = returns.compare(game.spec, play(0), returns.Budget(games=BATCH * 8, seconds=600.0, batch=BATCH))
         effect = returns.SEEN * pilot.size
         needed = max(
             returns.games_to_see(effect, one.spread, returns.ALPHA / len(pilot.tallies), returns.USUAL)
@@ -210,7 +210,7 @@ def power(arguments: argparse.Namespace) -> dict[str, Any]:
         )
         seen = 0
         for seed in range(arguments.repeats):
-            budget = returns.Budget(games=needed, seconds=120.0, batch=BATCH)
+            budget = returns.Budget(games=needed, seconds=600.0, batch=BATCH)
             seen += min(returns.compare(game.spec, play(7 + seed), budget).p_values) < returns.ALPHA
         rows[name] = {"probe": bot, "earns": pilot.size, "games": needed, "seen": seen, "of": arguments.repeats}
         print(f"{name}, {bot}: {needed:,} games; seen {rate_text(seen, arguments.repeats)}", flush=True)

@@ -45,12 +45,19 @@ def module_of(kind: str) -> ModuleType:
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Tell]:
-    """A bar on standard error where that is a terminal, a line for each thing that is begun where it is not."""
+    """A bar on standard error where that is a terminal, a line for every twentieth of the work where it is not."""
     console = Console(stderr=True)
     if quiet:
         yield untold
     elif not console.is_terminal:
-        yield lambda doing, share: print(f"{share:4.0%} {doing}", file=sys.stderr, flush=True)
+        told = [-1.0]
+
+        def tell(doing: str, share: float) -> None:
+            if share >= told[-1] + 0.05 or told[-1] < 0.0:
+                told.append(share)
+                print(f"{share:4.0%} {doing}", file=sys.stderr, flush=True)
+
+        yield tell
     else:
         with Progress(BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console) as bar:
             task = bar.add_task("", total=1.0)

@@ -23,6 +23,7 @@ from sparring.core.errors import ConfigError
 from sparring.games.game import Game
 from sparring.learn.config import COEFFICIENTS
 from sparring.learn.module import weights_of
+from sparring.players.loaded import load
 from sparring.setup.build import Built
 from sparring.setup.config import RunConfig
 from sparring.store.run_dir import RunDir
@@ -138,13 +139,21 @@ def coefficients(built: Built, game: Game) -> dict[str, dict[str, float]]:
 def exchanged(asked: Asked, game: Game, tell: Tell) -> tuple[Finding, tuple[Cast, ...] | None]:
     if game.spec.outside:
         return skipped("L1", exact.QUESTION, OUTSIDE), None
-    found = exact.exact(game, seed=asked.seed, tell=tell)
+    found = exact.exact(game, seed=asked.seed, learned=copies(asked, game), tell=tell)
     return found.finding, found.fair
+
+
+def copies(asked: Asked, game: Game) -> dict[str, Any]:
+    """The first learner of a run, to sit on all seats: it knows best what to quarrel about."""
+    if not asked.runs or game.spec.outside:
+        return {}
+    policy = load(asked.runs[0], game=game).newest
+    return {f"copies of {policy.names[0]}": policy.drivers[0]}
 
 
 def earned(asked: Asked, game: Game, fair: Sequence[Cast] | None, tell: Tell) -> tuple[Finding, list[Picture]]:
     """L2, with players that treat seats alike where that is known."""
-    players, casts = players_of(game)
+    players, casts = players_of(game, copies(asked, game) if fair else None)
     casts = [cast for cast in casts if fair is None or cast in fair]
     if not casts:
         return skipped("L2", returns.QUESTION, "no probe treats the seats that it sees alike."), []

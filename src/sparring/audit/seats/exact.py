@@ -3,8 +3,8 @@
 Nothing is estimated: one transition that breaks the rule is a fault, and it is told with its trace.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -46,9 +46,16 @@ class Exact(NamedTuple):
     """Probes whose players treat the seats they see alike: the only ones whose games can accuse a game."""
 
 
-def exact(game: Game, *, seed: int = 0, probes: Sequence[str] = (), tell: Tell = untold) -> Exact:
+def exact(
+    game: Game,
+    *,
+    seed: int = 0,
+    probes: Sequence[str] = (),
+    learned: Mapping[str, Any] | None = None,
+    tell: Tell = untold,
+) -> Exact:
     """L1 of a game whose states can be set; by all probes, or by those that are named."""
-    players, casts = players_of(game)
+    players, casts = players_of(game, learned)
     casts = [cast for cast in casts if not probes or cast_name(cast) in probes]
     orders, steps = orders_of(game.spec), min(STEPS, game.spec.longest)
     traces: list[Trace] = []

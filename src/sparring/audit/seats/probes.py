@@ -3,7 +3,7 @@
 Random play alone rarely lets two seats want one thing at once, and that is where favour hides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -59,8 +59,9 @@ def stubborn(spec: ActionSpec, number: int) -> Stubborn:
     return Stubborn(spec, jnp.asarray(random.normal(size=spec.entries), float), jnp.asarray(mean, float))
 
 
-def players_of(game: Game) -> tuple[dict[str, Any], list[Cast]]:
-    """Players by name, and who sits where in each probe: every bot of the game where it fits, and those of any game."""
+def players_of(game: Game, learned: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], list[Cast]]:
+    """Players by name, and who sits where in each probe: every bot of the game where it fits, those of any game, and
+    copies of each policy that was learned."""
     bots, sides = game.bots(), range(game.spec.sides)
     fitting = [bots.fitting(side)[:MOST_BOTS] for side in sides]
     casts: list[Cast] = [(RANDOM,) * game.spec.sides]
@@ -69,6 +70,9 @@ def players_of(game: Game) -> tuple[dict[str, Any], list[Cast]]:
     players: dict[str, Any] = {name: Scripted.make(game, name) for cast in casts for name in cast}
     for number in range(STUBBORN):
         players[name := f"stubborn {number + 1}"] = stubborn(game.spec.action, number)
+        casts.append((name,) * game.spec.sides)
+    for name, policy in (learned or {}).items():
+        players[name] = policy
         casts.append((name,) * game.spec.sides)
     return players, casts
 

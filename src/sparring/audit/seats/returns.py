@@ -120,8 +120,8 @@ def match_player(game: Game, players: Mapping[str, Any], casts: Sequence[Cast], 
 def compare(spec: GameSpec, play: PlayGames, budget: Budget, tell: Tell = untold) -> Played:
     """Play until a seat is shown to be favoured, until all differences are within the margin, or to the budget's end.
     The first batch sets the scales and is not tested."""
-    began, pairs = time.monotonic(), pairs_of(spec)
-    first = play(0)
+    pairs, first = pairs_of(spec), play(0)
+    began = time.monotonic()  # the first batch was compiled, too
     seats = sorted({seat for pair in pairs for seat in pair[0] + pair[1]})
     played = Played([], max(float(np.abs(return_GS[:, seats]).mean()) for return_GS in first.values()))
     for probe, return_GS in first.items():
