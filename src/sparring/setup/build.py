@@ -144,11 +144,13 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     if trains:
         check_memory(game, config)
     lineup = lined_up(game, config)
-    keep = (config.ppo.burn_in or config.ppo.sequence) if config.recurrent else config.play.steps
+    keep = (config.ppo.burn_in or config.sequence) if config.recurrent else config.play.steps
     if config.defeats.defeat_share and not config.recurrent:  # states before defeats are kept as often
         keep = next(steps for steps in range(FILMED, 0, -1) if config.play.steps % steps == 0)
     settings = settings_of_learners(config, lineup)
     ppo = every_term(config.ppo, settings)
+    if config.recurrent:  # a memory that training need not go through step by step is kept at every step
+        ppo = replace(ppo, sequence=config.sequence)
     check_actions(game, config.game, ppo, config.net)
     check_sharing(game.spec, config.game, ppo)
     shaping_weights(game.spec, config.shaping)

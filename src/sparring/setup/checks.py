@@ -190,8 +190,10 @@ def check_rows(config: RunConfig) -> None:
             f"Nearest that does: {nearest_divisor(steps, length)}."
         )
     burn_in = config.ppo.burn_in
-    if burn_in and not config.recurrent:
-        raise ConfigError(f"burn_in={burn_in} warms up a memory, found memory=none. Use gru or lstm, or leave it out.")
+    if burn_in and not config.net.by_sequences:
+        raise ConfigError(
+            f"burn_in={burn_in} warms up a memory, found none. Use --memory gru or lstm, or leave it out."
+        )
     if burn_in and length % burn_in:
         raise ConfigError(
             f"burn_in={burn_in} does not divide the sequence of {length} steps. "
