@@ -40,7 +40,7 @@ class Added(eqx.Module):
         down_IR = jnp.asarray(orthogonal(seed / "down", inputs, rank, 1.0)) if rank else None
         weight = filled(0.0, rows, size * outputs)
         if start and seed is not SHAPES:
-            # HyperFan-in (arXiv:2312.08399): a context of Z entries of variance 1 sums Z such numbers, V U rank of them.
+            # HyperFan-in (arXiv:2312.08399): a context of Z entries of variance 1 sums Z such numbers, V U that of R.
             deviation = start / (gate * size**0.5) * (inputs / rank if rank else 1.0) ** 0.5
             drawn = deviation * (seed / "head").generator().standard_normal((rows, size * outputs))
             weight = jnp.asarray(drawn.astype(np.float32))
