@@ -85,6 +85,11 @@ class NetConfig:
         return self.memory != "none" or self.hyper == "recurrent"
 
     @property
+    def by_rows(self) -> bool:
+        """Whether what is chosen follows from the present features of the seat alone, whichever seat it is."""
+        return self.memory == "none" and self.hyper == "none"
+
+    @property
     def remembers(self) -> bool:
         return self.by_sequences or (self.hyper != "none" and self.hyper_sees != "nothing" and self.hyper_history > 0)
 
@@ -153,5 +158,8 @@ def check_hyper(config: NetConfig) -> None:
         raise ConfigError(
             f"hyper_heads={config.hyper_heads} must divide hyper_size={config.hyper_size}. Choose another of the two."
         )
-    if config.hyper == "full" and config.hyper_cap:
-        raise ConfigError("hyper_cap is in lengths of learned weights, and hyper=full has none. Leave it out.")
+    if config.hyper == "full" and config.hyper_layers != "last" and config.trunk == "shared":
+        raise ConfigError(
+            "hyper=full leaves no learned layers for a critic that shares the actor's. Use --trunk separate, or "
+            "--hyper-layers last."
+        )

@@ -156,6 +156,7 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
     check_minibatches(config, lineup.seating)
+    check_seats(config, lineup.seating)
     check_blocks(game, config)
     check_meetings(game.spec, config)
     live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
@@ -230,6 +231,16 @@ def check_minibatches(config: RunConfig, seating: Seating) -> None:
                 f"minibatches={config.ppo.minibatches} does not divide the {rows} rows that a learner drives. "
                 f"Nearest that does: {nearest_divisor(rows, config.ppo.minibatches)}."
             )
+
+
+def check_seats(config: RunConfig, seating: Seating) -> None:
+    """Weights that depend on the seat alone, where every learner has one."""
+    alone = all(seating.seats_in(seating.groups[i]) == 1 for i in seating.learning)
+    if config.net.hyper != "none" and config.net.hyper_sees == "nothing" and alone:
+        raise ConfigError(
+            "hyper_sees=nothing generates weights from which seat of its side acts, and every learner of "
+            f"{config.game} drives one seat: they would never differ. Use --hyper-sees own, or --share side."
+        )
 
 
 def rosters_of(game: Game, config: RunConfig) -> dict[str, Any]:

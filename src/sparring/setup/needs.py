@@ -81,7 +81,7 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
     ("memory=gru or memory=lstm", lambda c: c.net.memory != "none", "memory_size"),
     ("memory=gru or memory=lstm (or hyper=recurrent)", lambda c: c.net.by_sequences, "sequence"),
     ("hyper=residual, hyper=recurrent or hyper=full", hyper, "hyper_layers hyper_id hyper_sees hyper_size hyper_gate"),
-    ("hyper=residual, hyper=recurrent or hyper=full", hyper, "hyper_critic hyper_rate hyper_max_grad_norm smooth"),
+    ("hyper=residual, hyper=recurrent or hyper=full", hyper, "hyper_critic hyper_rate hyper_max_grad_norm"),
     ("a hypernetwork (hyper) with hyper_sees=joint", lambda c: hyper(c) and c.net.hyper_sees == "joint", "execution"),
     ("a hypernetwork (hyper) that sees something", sees, "hyper_history"),
     (

@@ -8,6 +8,7 @@ DIR/trial-0007/   an ordinary run each
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -124,8 +125,10 @@ def sweep(
     maximise: bool,
     seed: int,
     train: Callable[[int, list[str]], float | None],
+    grid: bool = False,
 ) -> list[Trial]:
-    """Go on until so many trials have ended; all of them. `train` gets a number and the flags of a trial."""
+    """Go on until so many trials have ended; all of them. `train` gets a number and the flags of a trial. On a grid the
+    trials are its points, each once."""
     optuna = optuna_here()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
@@ -134,6 +137,8 @@ def sweep(
     )  # fmt: skip
     for left in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):  # by a process that was killed
         study.tell(left.number, state=optuna.trial.TrialState.FAIL)
+    for point in points(space) if grid else ():
+        study.enqueue_trial(point, skip_if_exists=True)
     while len(ended(study)) < trials:
         # A seed for each trial: one for all would propose the same again after a stop.
         study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials), n_startup_trials=min(10, trials // 2))
@@ -144,6 +149,15 @@ def sweep(
         trial.set_user_attr("ended", True)
         study.tell(trial, value, state=optuna.trial.TrialState.FAIL if value is None else None)
     return ended(study)
+
+
+def points(space: Sequence[Varied]) -> list[dict[str, str]]:
+    """Every combination of the choices, the last setting changing fastest."""
+    for one in space:
+        if not one.choices:
+            raise ConfigError(f"A grid needs choices, found a range of {one.name}. Write {one.name}=A,B,C")
+    names = [one.name for one in space]
+    return [dict(zip(names, values, strict=True)) for values in product(*(one.choices for one in space))]
 
 
 def ended(study: Any) -> list[Trial]:
