@@ -28,10 +28,11 @@ def loop_of(variant: str, worlds: int, steps: int) -> TrainingLoop:
 
 
 def program_bytes(loop: TrainingLoop) -> int:
-    """Of the compiled iteration, as the compiler counts."""
+    """Of the compiled iteration, as the compiler counts; from here on that program runs."""
     built = loop.built
     given = (built.game, loop.state, built.rosters, loop.orders, loop.knobs, loop.seeds_R, jnp.asarray(0))
-    found: Any = loop.program.lower(*given).compile().memory_analysis()
+    loop.program: Any = loop.program.lower(*given).compile()
+    found = loop.program.memory_analysis()
     return int(found.temp_size_in_bytes + found.output_size_in_bytes)
 
 

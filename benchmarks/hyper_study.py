@@ -7,7 +7,7 @@
 
 The measure that decides, named before any run: the return of a seat at equal steps, mean of the last tenth of training
 (in battles the share of games won). A variant is better or worse than MAPPO where Student's 95 % interval of the
-difference, seed by seed, leaves 0 out. Beside it, on one set of states that random play visited and that stays the
+difference, seed by seed, leaves 0 out. Beside it, on one set of states, those of the first rollout, which stays the
 same for the whole run: `kl`, the KL from the policy before an iteration to the one after it, and `drift`, how far the
 critic's values move in an iteration, in deviations of these values. Both are means over the run.
 """
@@ -95,9 +95,7 @@ def measured(config: RunConfig) -> dict[str, Any]:
 
     built = build(config)
     program, state, seeds_R = compile_program(built.plan), first_state(built), jnp.asarray(built.seeds_R)
-    rows = jax.jit(lambda state: fixed_states(built, state))(state)
-    look = jax.jit(said)
-    before, _ = look(state.learners, rows, None)
+    look, rows, before = jax.jit(said), None, None
     found: dict[str, list] = {"score": [], "kl": [], "drift": [], "seconds": []}
     for iteration in range(built.iterations):
         began = time.perf_counter()
@@ -107,11 +105,15 @@ def measured(config: RunConfig) -> dict[str, Any]:
         )
         jax.block_until_ready(state)
         found["seconds"].append(time.perf_counter() - began)
+        if rows is None:  # the first minibatch of the first iteration: what untrained policies saw
+            rows = report.suspects
+            before = jax.tree.map(lambda x: jnp.zeros(x.shape), jax.eval_shape(said, state.learners, rows, None)[0])
         before, (kl_R, drift_R) = look(state.learners, rows, before)
-        lines = metric_lines(built, iteration, jax.tree.map(np.asarray, report), ())
+        lines = metric_lines(built, iteration, jax.tree.map(np.asarray, report._replace(suspects=())), ())
         found["score"].append([score_of(line) for line in lines])
-        found["kl"].append(np.asarray(kl_R).tolist())
-        found["drift"].append(np.asarray(drift_R).tolist())
+        if iteration:
+            found["kl"].append(np.asarray(kl_R).tolist())
+            found["drift"].append(np.asarray(drift_R).tolist())
         for key in (key for key in lines[0] if "/hyper/" in key):
             found.setdefault(key, []).append([line[key] for line in lines])
     return found | {"steps": built.steps_per_iteration, "device": jax.devices()[0].device_kind}
@@ -123,29 +125,6 @@ def score_of(line: dict[str, Any]) -> float | None:
     won = [value for key, value in line.items() if key.startswith("won/")]
     returns = [value for key, value in line.items() if key.startswith("return/")]
     return won[0] if won else returns[0]
-
-
-def fixed_states(built: Any, state: Any) -> tuple:
-    """For each learning group the rows of one rollout of untrained policies, the same chance in every run."""
-    import jax
-    import jax.numpy as jnp
-
-    from sparring.learn.batch import to_rows
-    from sparring.learn.ppo import cut_of
-    from sparring.play.collect import collect
-    from sparring.setup.program import seat_players, under_rules
-
-    plan, knobs = built.plan, tuple(map(jnp.asarray, built.knobs(0)))
-
-    def of_seed(state: Any, orders: Any) -> tuple:
-        drivers = seat_players(plan, state.learners, state.pool, under_rules(built.rosters, built.game), orders, knobs)
-        rollouts, *_ = collect(
-            built.game, plan.seating, drivers, state.cursor, jax.random.key(9), steps=plan.steps, sequence=plan.keep,
-            pairing=orders.pairing,
-        )  # fmt: skip
-        return tuple(jax.vmap(lambda r: to_rows(r, cut_of(r, plan.ppo)), in_axes=1)(r) for r in rollouts)
-
-    return jax.vmap(of_seed)(state, built.standing)
 
 
 def said(learners: tuple, rows: tuple, before: Any) -> tuple[Any, Any]:

@@ -20,13 +20,16 @@ from sparring.learn.objective import judged
 from sparring.nets.hyper.generated import base_squared
 from sparring.play.rollout import where_first
 
-SHARED_OUT = ("policy", "entropy", "anchor", "smooth", "align_old", "past_kl")
-"""Terms of the loss that move the actor."""
+REGULARISERS = ("anchor", "smooth", "align_old", "past_kl")
+"""Terms of the loss that hold the policy back."""
+ACTING = ("actor", "trunk", "hyper")
+"""Groups of the weights that act."""
 
 
-def hyper_measures(learner: Learner, batch: Batch, knobs: Any, config: PPOConfig) -> dict[str, Array]:
-    """On the rows of one minibatch, with the weights after the iteration: before it, an old policy is no other."""
-    return {**sizes(learner, batch), **shares(learner, batch, knobs, config)}
+def hyper_measures(learner: Learner, batch: Batch, gradient: Array, knobs: Any, config: PPOConfig) -> dict[str, Array]:
+    """`gradient`: lengths of its gradient in all minibatches. The rest is measured on the rows of one of them, with the
+    weights after the iteration: before it, an old policy is no other."""
+    return {"gradient": gradient.mean(), **sizes(learner, batch), **shares(learner, batch, knobs, config)}
 
 
 def sizes(learner: Learner, batch: Batch) -> dict[str, Array]:
@@ -38,18 +41,15 @@ def sizes(learner: Learner, batch: Batch) -> dict[str, Array]:
     # The first step of each row: its memory is there.
     memory = where_first(batch.start[:, 0], blank, batch.memory)[0]
     acting_MN, start_M = batch.acting[:, 0], batch.start[:, 0]
-    now, before = actor.traits(batch.features[:, 0], memory)
-    shape = acting_MN.shape
+    shape, own = acting_MN.shape, 2 if hyper.recurrent else 1
     now, before = (
-        [jnp.broadcast_to(x, (*shape, *x.shape[x.ndim - own :])) for x in traits]
-        for own in ((2 if hyper.recurrent else 1),)
-        for traits in (now, before)
+        [jnp.broadcast_to(x, (*shape, *x.shape[x.ndim - own :])) for x in traits]  # those of seats alone have no rows
+        for traits in actor.traits(batch.features[:, 0], memory)
     )
-    weight_MN = acting_MN / jnp.maximum(acting_MN.sum(), 1)
 
     def mean(x: Array, axes: tuple[int, ...]) -> Array:
-        weight = weight_MN.reshape(*shape, *(1,) * (x.ndim - 2))
-        return (weight * x).sum(axes) / jnp.maximum(weight.sum(axes), 1e-9)
+        acts = acting_MN.reshape(*shape, *(1,) * own)
+        return jnp.where(acts, x, 0.0).sum(axes) / jnp.maximum(acts.sum(axes), 1)
 
     def length(traits: list[Array], mask_MN: Array) -> Array:
         return jnp.sqrt(masked_mean(hyper.mean_square(tuple(traits)), mask_MN)) / own_length
@@ -70,23 +70,19 @@ def sizes(learner: Learner, batch: Batch) -> dict[str, Array]:
 
 
 def shares(learner: Learner, batch: Batch, knobs: Any, config: PPOConfig) -> dict[str, Array]:
-    """The length of each term's gradient among the actor's weights and the hypernetwork's, of all lengths together."""
+    """The length of each regulariser's gradient, and of that of the policy's own loss with its entropy bonus, among the
+    weights that act: parts of all lengths together. Nothing where there is no regulariser."""
     trained, untrained = trainable(learner.model)
     own = () if learner.model.modules is None else (jax.random.key(0),)
 
     def terms(trained: Any) -> dict[str, Array]:
         found, _ = judged(trained, untrained, batch, knobs, learner.kl_weight, config, *own)
-        return {name: found[name] for name in SHARED_OUT if name in found}
+        return {"policy": found["policy"] + found["entropy"]} | {x: found[x] for x in REGULARISERS if x in found}
 
+    if len(jax.eval_shape(terms, trained)) == 1:
+        return {}
     values, pull = jax.vjp(terms, trained)
-    none, lengths = jax.tree.map(jnp.zeros_like, values), {}
-    table = labels(trained)
-    for name in values:
-        (gradient,) = pull(none | {name: jnp.ones(())})
-        moving = eqx.filter(gradient, jax.tree.map(lambda label: label in ("actor", "trunk", "hyper"), table))
-        lengths[name] = optax.global_norm(moving)
-        if name == "policy":
-            of_hyper = eqx.filter(gradient, jax.tree.map(lambda label: label == "hyper", table))
-            reach = optax.global_norm(of_hyper)
+    none, acts = jax.tree.map(jnp.zeros_like, values), jax.tree.map(lambda label: label in ACTING, labels(trained))
+    lengths = {name: optax.global_norm(eqx.filter(pull(none | {name: jnp.ones(())})[0], acts)) for name in values}
     total = jnp.maximum(sum(lengths.values()), 1e-12)
-    return {"gradient": reach, **{f"share/{name}": length / total for name, length in lengths.items()}}
+    return {f"share/{name}": length / total for name, length in lengths.items()}

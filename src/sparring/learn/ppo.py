@@ -117,7 +117,7 @@ def update(
         explained_variance=explained_variance(first.target_TWN, rollout.value_TWN, rollout.present_TWN),
         value_spread=standardise(batch.value, batch.present).std,
         dead_units=dead_units(hidden_RH, seen_R), feature_rank=feature_rank(hidden_RH, seen_R), own=own,
-        hyper=() if learner.model.actor.hyper is None else hyper_measures(learner, suspect, knobs, config),
+        hyper=hyper_measures(learner, suspect, taken.norms["hyper"], knobs, config) if "hyper" in taken.norms else (),
     )  # fmt: skip
     learner = learner._replace(model=with_statistics(learner.model, rollout))
     return followed(recalled(learner, played), knobs, config), stats, suspect
@@ -190,6 +190,7 @@ def means(taken: Taken) -> dict[str, Array]:
     losses = taken.losses._asdict()
     gap, _ = losses.pop("ratio_gap"), losses.pop("own")
     mean, std, flat = taken.advantage
-    found = {**losses, **taken.norms, "advantage_mean": mean, "advantage_std": std, "advantage_flat": flat}
+    norms = {name: norm for name, norm in taken.norms.items() if name != "hyper"}
+    found = {**losses, **norms, "advantage_mean": mean, "advantage_std": std, "advantage_flat": flat}
     found["skipped"] = 1.0 * taken.stopped
     return {name: x.mean() for name, x in found.items()} | {"first_ratio_gap": gap[0, 0]}
