@@ -31,8 +31,9 @@ def program_bytes(loop: TrainingLoop) -> int:
     """Of the compiled iteration, as the compiler counts; from here on that program runs."""
     built = loop.built
     given = (built.game, loop.state, built.rosters, loop.orders, loop.knobs, loop.seeds_R, jnp.asarray(0))
-    loop.program: Any = loop.program.lower(*given).compile()
-    found = loop.program.memory_analysis()
+    program: Any = loop.program
+    loop.program = compiled = program.lower(*given).compile()
+    found = compiled.memory_analysis()
     return int(found.temp_size_in_bytes + found.output_size_in_bytes)
 
 

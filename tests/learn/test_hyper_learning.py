@@ -51,11 +51,13 @@ def trained(built: Built, program: Callable, iterations: int) -> tuple[Any, list
 @pytest.fixture(scope="module")
 def moving(tiny, program):
     """Three iterations with every term on."""
-    return trained(*program(generated(tiny, **EVERYTHING)), 3)
+    built, run = program(generated(tiny, **EVERYTHING))
+    return trained(built, run, 3)
 
 
 def test_a_hypernetwork_that_is_held_still_leaves_plain_learning(tiny, program):
-    plain, _ = trained(*program(tiny), 3)
+    built, run = program(tiny)
+    plain, _ = trained(built, run, 3)
     built, run = program(generated(tiny))
     still = build(generated(tiny, hyper_rate=schedule(0.0)))
     frozen, told = trained(still, run, 3)
@@ -172,7 +174,7 @@ def test_a_hypernetwork_has_a_clip_of_its_own_and_never_shortens_the_steps_of_ot
     gradient = {"actor": jnp.array([3.0, 4.0]), "hyper": jnp.array([100.0, 0.0])}
     knobs = Knobs(*knobs_at(PPOConfig(), 0.0))._replace(max_grad_norm=1.0, hyper_max_grad_norm=0.5)
     rule = clipping(PPOConfig(), knobs, {name: name for name in gradient})
-    step, _ = rule.update(gradient, rule.init(gradient))
+    step: Any = rule.update(gradient, rule.init(gradient))[0]
     np.testing.assert_allclose(step["actor"], [0.6, 0.8], rtol=1e-6)
     np.testing.assert_allclose(optax.global_norm(step["hyper"]), 0.5, rtol=1e-6)
 

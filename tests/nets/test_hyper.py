@@ -12,11 +12,12 @@ import pytest
 from jax import lax
 
 from sparring.core.errors import ConfigError
+from sparring.core.records import Action
 from sparring.core.seeding import SHAPES, Seed
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.nets.actor_critic import ActorCritic
 from sparring.nets.config import NetConfig, check_net
-from sparring.nets.hyper.context import unit
+from sparring.nets.hyper.context import told, unit
 from sparring.nets.hyper.generated import Added, Gain, base_squared, squared, within
 from sparring.nets.hyper.hyper import Changed
 from toy_players import quick
@@ -89,7 +90,7 @@ def test_at_first_the_policy_is_the_plain_one_to_the_bit(form):
 @pytest.mark.parametrize("form", FULL)
 def test_weights_that_are_generated_in_full_begin_as_large_as_plain_ones(form):
     config = replace(NET, hidden=(32, 32), hyper="full", hyper_size=16, **FULL[form])
-    actor = ActorCritic.make(SEED, SPEC, config).actor
+    actor: Any = ActorCritic.make(SEED, SPEC, config).actor
     plain = ActorCritic.make(SEED, SPEC, replace(config, hyper="none")).actor
     z_RZ = unit(jnp.asarray(RNG.normal(size=(200, 16)), jnp.float32))
     for change, own, base in zip(actor.hyper.changes, actor.bases, plain.bases, strict=True):
@@ -108,7 +109,7 @@ def lengths(tree: Any) -> list[float]:
 @pytest.mark.parametrize("form", ["last", "low_rank", "recurrent"])
 def test_a_gradient_reaches_the_head_at_once_and_all_else_when_that_has_moved(form):
     """Of low rank, a second factor of 0 would leave both at 0 for ever."""
-    first = slopes(made(form).actor).hyper
+    first: Any = slopes(made(form).actor).hyper
     heads = [c.map_ZO if isinstance(c, Gain) else c.head.weight_IO for c in first.changes]
     assert min(lengths(heads)) > 0 and max(lengths(first.context)) == 0
     assert min(lengths(slopes(moved(form)).hyper)) > 0
@@ -197,6 +198,21 @@ def test_recurrent_changes_add_up_and_leak():
     np.testing.assert_allclose(now[-1], later.traits[-1], rtol=1e-5, atol=1e-6)
 
 
+def test_what_was_done_and_paid_is_told_to_whoever_wants_to_know():
+    """Of entry 2 of 4, and of 0.5: known in the next step, and not yet in this one."""
+    config = settings("last", hyper_recalls="rewards", hyper_history=2)
+    context = ActorCritic.make(SEED, SPEC, config).actor.hyper.context  # type: ignore[union-attr]
+    memory = context.later(FEATURES[0], context.initial(ROWS, 3))
+    assert not np.any(memory.steps_NKE[..., -1, 5:10]) and np.all(memory.steps_NKE[..., -1, 10] == 1)
+    done = Action(jnp.full((ROWS, 3, 1), 2), jnp.zeros((ROWS, 3, 0)))
+    memory = told(((), memory), SPEC.action, done, jnp.full((ROWS, 3), 0.5))[1]
+    memory = context.later(FEATURES[1], memory)
+    np.testing.assert_array_equal(memory.steps_NKE[0, 0, -1], [*FEATURES[1, 0, 0], 0, 0, 1, 0, 0.5, 1])
+    assert not np.any(memory.done_NX)
+    with pytest.raises(ConfigError, match="acts on the rewards that it was paid"):
+        told(memory, SPEC.action, done, None)
+
+
 def test_contexts_of_other_rows_are_refused_and_not_stretched():
     hyper: Any = made("last").actor.hyper
     changed = Changed(hyper, tuple(jnp.zeros((3, 8)) for _ in hyper.changes))
@@ -224,6 +240,8 @@ def test_a_critic_may_have_generated_weights_too():
         ("hyper_id", "learned", "last"),
         ("hyper_sees", "nothing", "last"),
         ("hyper_history", 2, "last"),
+        ("hyper_recalls", "actions", "last"),
+        ("hyper_recalls", "rewards", "last"),
         ("hyper_history", 0, "last"),
         ("hyper_encoder", "lstm", "last"),
         ("hyper_encoder", "transformer", "last"),
@@ -249,6 +267,7 @@ def test_every_setting_of_a_hypernetwork_changes_the_policy(name, value, form):
         ({"hyper_sees": "joint"}, "Say --execution centralised if they may, or use --hyper-sees own .* nothing"),
         ({"hyper_sees": "nothing", "hyper_id": "none"}, "there is nothing to generate weights from"),
         ({"hyper": "recurrent"}, "Use --hyper-layers low_rank"),
+        ({"hyper_recalls": "rewards", "memory": "gru"}, "no memory that is trained by sequences"),
         ({"hyper_layers": "all", "body": "simba", "hidden": (8, 8)}, "generates plain layers, found body=simba"),
         ({"hyper_encoder": "transformer", "hyper_size": 6}, "hyper_heads=4 must divide hyper_size=6"),
         ({"hyper": "full", "hyper_layers": "all", "trunk": "shared"}, "leaves no learned layers for a critic"),

@@ -36,7 +36,10 @@ HINTS = {
 BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"opponent": "flee"}, "side"),
     ({"memory": "gru"}, "memory_size sequence"),
-    ({"hyper": "residual"}, "hyper_layers hyper_id hyper_sees hyper_size hyper_gate hyper_critic hyper_history"),
+    (
+        {"hyper": "residual"},
+        "hyper_layers hyper_id hyper_sees hyper_size hyper_gate hyper_critic hyper_history hyper_recalls",
+    ),
     ({"hyper": "residual"}, "hyper_encoder hyper_cap hyper_rate hyper_max_grad_norm"),
     ({"hyper": "residual", "hyper_sees": "joint"}, "execution hyper_heads"),
     ({"hyper": "residual", "hyper_layers": "low_rank"}, "hyper_rank"),

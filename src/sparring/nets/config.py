@@ -60,6 +60,8 @@ class NetConfig:
     """What else they depend on: nothing, what the seat saw in its last steps, or what all seats of its side saw."""
     hyper_history: int = setting(3, least=0, most=64)
     """Steps that are seen, the present one among them; 0: the present one alone, without a memory."""
+    hyper_recalls: Literal["observations", "actions", "rewards"] = "observations"
+    """What is known of a step: what was seen in it, also the seat's own action before it, or also what that paid."""
     hyper_encoder: Literal["gru", "lstm", "transformer"] = "gru"
     """What makes one vector of those steps, where there are two or more."""
     hyper_size: int = setting(16, least=2, most=LARGEST)
@@ -152,6 +154,11 @@ def check_hyper(config: NetConfig) -> None:
         raise ConfigError(
             f"hyper_layers={config.hyper_layers} generates plain layers, found body={config.body}. Use --hyper-layers "
             "last, or --body mlp."
+        )
+    if config.hyper_recalls != "observations" and (config.by_sequences or not config.hyper_history):
+        raise ConfigError(
+            f"hyper_recalls={config.hyper_recalls} keeps what was done at every step: it needs hyper_history of 1 or "
+            "more, and no memory that is trained by sequences (memory=gru or lstm, hyper=recurrent). Use observations."
         )
     attends = config.hyper_sees == "joint" or (config.hyper_encoder == "transformer" and config.hyper_history > 1)
     if attends and config.hyper_size % config.hyper_heads:

@@ -23,6 +23,7 @@ from sparring.play.decide import (
     judge,
     look,
     refresh,
+    reminded,
     within_bounds,
 )
 from sparring.play.defeats import Archive, second_tries
@@ -232,7 +233,10 @@ def play_step(
     )
     state, step = jax.vmap(game.step)(cursor.state, played, chance)
     step = by_block(step, seating)
-    memory = tuple((later, values[i][1] if i in values else ()) for i, (_, later) in enumerate(driven))
+    memory = tuple(
+        (reminded(seating, group, driven[i][1], action, step.reward_S), values[i][1] if i in values else ())
+        for i, group in enumerate(seating.groups)
+    )
 
     later_values, blind_BW = judged_after(
         stage, state, memory, [values[i][0] for i in seating.learning], step.cut, last

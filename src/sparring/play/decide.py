@@ -11,6 +11,7 @@ from sparring.core.records import Action, Observation
 from sparring.core.spec import ActionSpec
 from sparring.games.game import Game, State
 from sparring.nets.distributions import Distribution
+from sparring.nets.hyper.context import recalls, told
 from sparring.play.faults import unusable
 from sparring.play.rollout import Driver, where_first
 from sparring.play.seating import Group, Seating
@@ -95,6 +96,14 @@ def blank_memory(seating: Seating, group: Group, driver: Driver, lot_PW: Array |
         return memory if lot_PW is None else memory._replace(lot_N=jnp.repeat(lot_PW[..., None], seats, -1)), ()
     shared_view = driver.critic.sees == "central" and seating.spec.central.kind != "seat"
     return driver.policy.initial(*batch, seats), driver.critic.initial(*batch, driver.critic.rows(seats, shared_view))
+
+
+def reminded(seating: Seating, group: Group, memory: Any, action: Action, reward_BWS: Array) -> Any:
+    """Memories of policies after a step; those that keep what was done in it and what it paid are told."""
+    if not recalls(memory):
+        return memory
+    own = Action(*(seating.per_seat(x, group) for x in action))
+    return told(memory, seating.spec.action, own, seating.per_seat(reward_BWS, group))
 
 
 def within_bounds(action: Action, spec: ActionSpec) -> Action:

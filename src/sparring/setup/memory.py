@@ -19,6 +19,7 @@ from sparring.evaluation.match import STRETCH
 from sparring.games.game import Game
 from sparring.learn.learner import new_learner
 from sparring.nets.actor_critic import ActorCritic
+from sparring.nets.hyper.context import told_size
 from sparring.nets.hyper.generated import Gain
 from sparring.play.starts import starts_needed
 from sparring.setup.config import RunConfig, has_bots, has_pool, has_selves
@@ -121,7 +122,8 @@ def turn_of(game: Game, config: RunConfig) -> int:
     views = spec.central.size if config.net.critic == "central" else 0
     memory = config.net.memory_size * 4 / config.ppo.sequence if config.net.memory != "none" else 0
     if config.net.hyper != "none" and config.recurrent:  # observations of the last steps; weights that add up
-        memory += config.net.hyper_history * (spec.features + 1) / config.sequence
+        beside = told_size(spec.action, config.net.hyper_recalls)
+        memory += config.net.hyper_history * (spec.features + beside + 1) / config.sequence
     return int(FLOAT * (spec.features + views + choice + memory + 10) + action.entries)
 
 

@@ -83,7 +83,7 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
     ("hyper=residual, hyper=recurrent or hyper=full", hyper, "hyper_layers hyper_id hyper_sees hyper_size hyper_gate"),
     ("hyper=residual, hyper=recurrent or hyper=full", hyper, "hyper_critic hyper_rate hyper_max_grad_norm"),
     ("a hypernetwork (hyper) with hyper_sees=joint", lambda c: hyper(c) and c.net.hyper_sees == "joint", "execution"),
-    ("a hypernetwork (hyper) that sees something", sees, "hyper_history"),
+    ("a hypernetwork (hyper) that sees something", sees, "hyper_history hyper_recalls"),
     (
         "a hypernetwork (hyper) that sees two steps or more",
         lambda c: sees(c) and c.net.hyper_history > 1,

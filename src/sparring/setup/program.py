@@ -189,7 +189,7 @@ def seat_players(
     for group in plan.seating.groups:
         if group.learns:
             learner, knobs_LH = next(live)
-            actor = learner.shadow if plan.ppo.behaviour == "shadow" else learner.model.actor
+            actor: Any = learner.shadow if plan.ppo.behaviour == "shadow" else learner.model.actor
             policy = behaviour(actor, knobs_of(knobs_LH.T), plan.ppo)
             drivers.append(Driver(policy, learner.model.judge, learner.player))
         else:

@@ -1,22 +1,63 @@
 """What weights are generated from: who acts, what it saw in its last steps, or what all of its side saw.
 
-The last steps are a memory of plain observations, [N, K, F + 1], the newest last and a 1 beside each that is real. So
-the context of the step before can be computed again in training from what is stored with the present one.
+The last steps are a memory of plain observations, [N, K, E], the newest last and a 1 at the end of each that is real.
+So the context of the step before can be computed again in training from what is stored with the present one.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
 
+from sparring.core.errors import ConfigError
+from sparring.core.records import Action
 from sparring.core.seeding import Seed
-from sparring.core.spec import Feature
+from sparring.core.spec import ActionSpec, Feature
 from sparring.nets.blocks import CELLS, Dense, LayerNorm, Residual, orthogonal
 from sparring.nets.config import NetConfig
 from sparring.nets.normalise import Normaliser
 from sparring.nets.trunk import Grids
+
+
+class Recall(NamedTuple):
+    """A memory that also keeps what was done and what it paid: `told` fills it in after a step is played."""
+
+    steps_NKE: Array
+    done_NX: Array
+    """Of the last step: the choices, one of so many for each head, the continuous values, the reward if wanted."""
+
+
+def recalls(memory: Any) -> bool:
+    """Whether a policy with such a memory is to be told what it did."""
+    nodes = jax.tree.leaves(memory, is_leaf=lambda node: isinstance(node, Recall))
+    return any(isinstance(node, Recall) for node in nodes)
+
+
+def told(memory: Any, spec: ActionSpec, action: Action, reward_N: Array | None) -> Any:
+    """The memory of a policy after a step, with what was done in it; that of most policies as it is."""
+
+    def of(node: Any) -> Any:
+        if not isinstance(node, Recall):
+            return node
+        chosen = [jax.nn.one_hot(action.discrete_SD[..., d], size) for d, size in enumerate(spec.heads)]
+        parts = [*chosen, action.continuous_SC]
+        if node.done_NX.shape[-1] > spec.entries + spec.dimensions:
+            if reward_N is None:
+                raise ConfigError(
+                    "This player acts on the rewards that it was paid (hyper_recalls=rewards), which nobody tells it "
+                    "here. Play it in a match or a tournament, or train one with hyper_recalls=actions."
+                )
+            parts.append(reward_N[..., None])
+        return node._replace(done_NX=jnp.concatenate(parts, axis=-1))
+
+    return jax.tree.map(of, memory, is_leaf=lambda node: isinstance(node, Recall))
+
+
+def told_size(spec: ActionSpec, recalls: str) -> int:
+    """Numbers beside an observation."""
+    return 0 if recalls == "observations" else spec.entries + spec.dimensions + (recalls == "rewards")
 
 
 class Attention(eqx.Module):
@@ -78,11 +119,15 @@ class Context(eqx.Module):
     """Steps that are remembered; 0: the present one is seen, and none remembered."""
     seats: int = eqx.field(static=True)
     """The most that a side has, where each has an identity; 0: they have none."""
+    inputs: int = eqx.field(static=True)
+    """F."""
+    beside: int = eqx.field(static=True)
+    """Numbers beside an observation that say what was done."""
 
     @classmethod
     def make(
         cls, seed: Seed, inputs: int, config: NetConfig, *, seats: int = 0, layout: tuple[Feature, ...] = (),
-        of_actor: bool = True, previous: int = 0,
+        of_actor: bool = True, previous: int = 0, beside: int = 0,
     ) -> "Context":  # fmt: skip
         """The context of an actor is as the settings say; that of a critic is what it sees at the moment."""
         size, sees = config.hyper_size, config.hyper_sees if of_actor else "own"
@@ -93,7 +138,7 @@ class Context(eqx.Module):
         if sees != "nothing":
             if config.convolutions and layout:
                 grids = Grids.make(seed / "grids", layout, config.convolutions, config.activation)
-            encoder = Dense.make(seed / "encoder", inputs if grids is None else grids.outputs, size)
+            encoder = Dense.make(seed / "encoder", (inputs if grids is None else grids.outputs) + beside, size)
         if history > 1 and config.hyper_encoder == "transformer":
             over_time = Transformer.make(seed / "over_time", size, history, config.hyper_heads)
         elif history > 1:
@@ -110,24 +155,32 @@ class Context(eqx.Module):
             sees=sees,
             history=history,
             seats=seats,
+            inputs=inputs,
+            beside=beside,
         )
 
-    def initial(self, inputs: int, *batch: int) -> Any:
-        return jnp.zeros((*batch, self.history, inputs + 1)) if self.history else ()
+    def initial(self, *batch: int) -> Any:
+        if not self.history:
+            return ()
+        steps = jnp.zeros((*batch, self.history, self.inputs + self.beside + 1))
+        return Recall(steps, jnp.zeros((*batch, self.beside))) if self.beside else steps
 
-    def later(self, features_NF: Array, past_NKE: Any) -> Any:
+    def later(self, features_NF: Array, past: Any) -> Any:
         """The memory with the present observation in it."""
         if not self.history:
             return ()
-        now = jnp.concatenate([features_NF, jnp.ones((*features_NF.shape[:-1], 1))], axis=-1)
-        return jnp.concatenate([past_NKE[..., 1:, :], now[..., None, :]], axis=-2)
+        steps, done = past if self.beside else (past, None)
+        parts = [features_NF, *(() if done is None else (done,)), jnp.ones((*features_NF.shape[:-1], 1))]
+        now = jnp.concatenate(parts, axis=-1)[..., None, :]
+        steps = jnp.concatenate([steps[..., 1:, :], now], axis=-2)
+        return steps if done is None else Recall(steps, jnp.zeros_like(done))
 
-    def of(self, features_NF: Array, past_NKE: Any, normaliser: Normaliser | None, previous: Array | None) -> Array:
+    def of(self, features_NF: Array, past: Any, normaliser: Normaliser | None, previous: Array | None) -> Array:
         """z [..., N, Z] of constant length: [N, Z] where only the seat counts. Of a memory only its steps are seen,
         else the features."""
         parts = []
         if self.encoder is not None:
-            parts.append(self.seen(features_NF, past_NKE, normaliser))
+            parts.append(self.seen(features_NF, past, normaliser))
         if self.previous is not None and previous is not None:
             parts.append(jnp.tanh(self.previous(previous)))
         if self.seats:
@@ -136,17 +189,18 @@ class Context(eqx.Module):
             parts.append(jnp.broadcast_to(rows, (*(parts[0].shape[:-2] if parts else ()), *rows.shape)))
         return unit(self.joined(jnp.concatenate(parts, axis=-1)))
 
-    def seen(self, features_NF: Array, past_NKE: Any, normaliser: Normaliser | None) -> Array:
+    def seen(self, features_NF: Array, past: Any, normaliser: Normaliser | None) -> Array:
         """What was seen, [..., N, Z]: by each seat, or by all of them for all of them."""
         if self.history:
-            features, real = past_NKE[..., :-1], past_NKE[..., -1:]
+            steps = past.steps_NKE if self.beside else past
         else:
-            features, real = features_NF[..., None, :], jnp.ones((*features_NF.shape[:-1], 1, 1))
-        encoded = real * self.encoded(features, normaliser)
+            steps = jnp.concatenate([features_NF, jnp.ones((*features_NF.shape[:-1], 1))], axis=-1)[..., None, :]
+        real = steps[..., -1:]
+        encoded = real * self.encoded(steps[..., :-1], normaliser)
         if isinstance(self.over_time, Transformer):
             encoded = self.over_time(encoded, real[..., 0] > 0)
         elif self.over_time is not None:
-            memory = self.over_time.initial(*encoded.shape[:-2])
+            memory, last = self.over_time.initial(*encoded.shape[:-2]), encoded[..., -1, :]
             for step in range(self.history):
                 memory, last = self.over_time(memory, encoded[..., step, :])
             encoded = last
@@ -156,13 +210,15 @@ class Context(eqx.Module):
             return encoded
         return jnp.broadcast_to(self.over_seats(encoded).mean(-2, keepdims=True), encoded.shape)
 
-    def encoded(self, features: Array, normaliser: Normaliser | None) -> Array:
+    def encoded(self, steps: Array, normaliser: Normaliser | None) -> Array:
+        """Of observations, with what was done beside each."""
+        features, done = steps[..., : self.inputs], steps[..., self.inputs :]
         if normaliser is not None:
             features = normaliser(features)
         if self.grids is not None:
             features = self.grids(features)
         assert self.encoder is not None
-        return jnp.tanh(self.encoder(features))
+        return jnp.tanh(self.encoder(jnp.concatenate([features, done], axis=-1) if self.beside else features))
 
 
 def unit(x: Array) -> Array:

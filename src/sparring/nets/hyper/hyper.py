@@ -16,7 +16,7 @@ from sparring.core.seeding import Seed
 from sparring.core.spec import GameSpec
 from sparring.nets.blocks import Dense
 from sparring.nets.config import NetConfig
-from sparring.nets.hyper.context import Context
+from sparring.nets.hyper.context import Context, told_size
 from sparring.nets.hyper.generated import Added, Change, Gain, squared, within
 from sparring.nets.normalise import Normaliser
 
@@ -41,7 +41,6 @@ class Hyper(eqx.Module):
     leak: float = eqx.field(static=True)
     cap: float = eqx.field(static=True)
     """Longest change of a layer, in lengths of its own weights; 0: any."""
-    inputs: int = eqx.field(static=True)
 
     @classmethod
     def make(
@@ -57,12 +56,13 @@ class Hyper(eqx.Module):
             seed / "context", inputs, config, seats=max(map(len, spec.seats_of_side)),
             layout=spec.layout if of_actor or config.critic == "local" else (), of_actor=of_actor,
             previous=sum(change.count for change in changes) if recurrent and config.hyper_previous else 0,
+            beside=told_size(spec.action, config.hyper_recalls) if of_actor else 0,
         )  # fmt: skip
-        return cls(context, changes, recurrent, config.hyper_leak, config.hyper_cap, inputs)
+        return cls(context, changes, recurrent, config.hyper_leak, config.hyper_cap)
 
     def initial(self, *batch: int) -> Any:
         sums = tuple(jnp.zeros((*batch, *change.shape)) for change in self.changes) if self.recurrent else ()
-        return self.context.initial(self.inputs, *batch), sums
+        return self.context.initial(*batch), sums
 
     def __call__(
         self, features_NF: Array, memory: Any, bases: Sequence[Any], normaliser: Normaliser | None
