@@ -24,7 +24,9 @@ from sparring.setup.beginning import first_state
 from sparring.setup.build import Built, build
 from sparring.setup.config import EvalConfig, RunConfig, SeatsConfig
 from sparring.setup.memory import available_bytes, estimate
+from sparring.setup.named_arrays import from_arrays, to_arrays
 from sparring.training.notices import hyper_remarks
+from sparring.training.warm_start import read_model
 
 schedule = Schedule.parse
 EVERYTHING: dict[str, Any] = {
@@ -222,3 +224,21 @@ def test_a_hypernetwork_that_does_nothing_or_too_much_is_told():
     assert kinds(2, replace(ppo, hyper_rate=schedule(0.0)), 0.0, 0.0) == []
     assert kinds(100, ppo, 0.1, 1e-4) == ["hyper_ignored"] and kinds(99, ppo, 0.1, 1e-4) == []
     assert kinds(5, ppo, 1.5, 1.0) == ["hyper_large"]
+
+
+def test_a_plain_policy_becomes_the_base_of_generated_ones(tiny):
+    """What a plain run learned is taken over to the bit; the hypernetwork that it has not begins at 0."""
+    spec, config = build(tiny).game.spec, generated(tiny)
+    plain = ActorCritic.make(Seed.of(3), spec, tiny.net)
+    fresh: Any = ActorCritic.make(Seed.of(4), spec, config.net)
+    there = {f"model.{name}": array for name, array in to_arrays(plain).items()}
+
+    def read(tree: Any, place: str) -> Any:
+        return from_arrays(tree, there, source="a run", rename=lambda name: f"{place}.{name}")
+
+    found = read_model(fresh, there, read)
+    np.testing.assert_array_equal(found.actor.head.weight_IO, plain.actor.head.weight_IO)
+    context: Any = found.actor.hyper
+    np.testing.assert_array_equal(context.context.joined.weight_IO, fresh.actor.hyper.context.joined.weight_IO)
+    there |= {f"model.{name}": array + 1 for name, array in to_arrays(fresh).items() if "hyper" in name}
+    np.testing.assert_array_equal(read_model(fresh, there, read).actor.hyper.changes[0].gate, 2.0)

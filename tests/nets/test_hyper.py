@@ -174,6 +174,13 @@ def test_a_seat_acts_on_what_others_see_only_where_execution_is_centralised(form
     assert bool((before == after).all()) == apart
 
 
+def test_one_set_of_weights_serves_a_side_that_has_no_identities():
+    hyper: Any = ActorCritic.make(SEED, SPEC, settings("joint", hyper_id="none")).actor.hyper
+    z = quick(lambda x: hyper.context.of(x, hyper.context.later(x, hyper.initial(ROWS, 3)[0]), None, None))(FEATURES[0])
+    np.testing.assert_allclose(z, np.broadcast_to(z[:, :1], z.shape), atol=1e-6)
+    assert float(jnp.abs(z[0] - z[1]).max()) > 1e-3
+
+
 def test_only_the_last_steps_matter_and_which_seat_it_is():
     """Three of them are seen: the first of four is forgotten."""
     actor = moved("last")

@@ -137,9 +137,10 @@ def sweep(
     )  # fmt: skip
     for left in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):  # by a process that was killed
         study.tell(left.number, state=optuna.trial.TrialState.FAIL)
-    for point in points(space) if grid else ():
-        study.enqueue_trial(point, skip_if_exists=True)
     while len(ended(study)) < trials:
+        if grid:  # the first point that no trial has ended with: one that was stopped is tried again
+            done = [dict(one.settings) for one in ended(study)]
+            study.enqueue_trial(next(point for point in points(space) if point not in done))
         # A seed for each trial: one for all would propose the same again after a stop.
         study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials), n_startup_trials=min(10, trials // 2))
         trial = study.ask()
