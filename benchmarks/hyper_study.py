@@ -83,8 +83,9 @@ def config_of(game: str, variant: str, steps: int, seeds: int) -> RunConfig:
     return replace(changed, seeds=seeds, evaluation=EvalConfig(eval_games=0))
 
 
-def measured(config: RunConfig) -> dict[str, Any]:
-    """One run of all seeds: by iteration and seed the score, the KL, the drift, and what the hypernetwork did."""
+def measured(config: RunConfig, limit: float) -> dict[str, Any]:
+    """One run of all seeds, ended early after `limit` seconds: by iteration and seed the score, the KL, the drift, and
+    what the hypernetwork did."""
     import jax
     import jax.numpy as jnp
 
@@ -93,7 +94,7 @@ def measured(config: RunConfig) -> dict[str, Any]:
     from sparring.setup.program import compile_program
     from sparring.training.record import metric_lines
 
-    built = build(config)
+    built, end = build(config), time.perf_counter() + limit
     program, state, seeds_R = compile_program(built.plan), first_state(built), jnp.asarray(built.seeds_R)
     look, rows, before = jax.jit(said), None, None
     found: dict[str, list] = {"score": [], "kl": [], "drift": [], "seconds": []}
@@ -116,6 +117,8 @@ def measured(config: RunConfig) -> dict[str, Any]:
             found["drift"].append(np.asarray(drift_R).tolist())
         for key in (key for key in lines[0] if "/hyper/" in key):
             found.setdefault(key, []).append([line[key] for line in lines])
+        if time.perf_counter() > end:
+            break
     return found | {"steps": built.steps_per_iteration, "device": jax.devices()[0].device_kind}
 
 
@@ -156,51 +159,54 @@ def cell(out: Path, game: str, variant: str) -> Path:
     return out / f"{game}--{variant}.json"
 
 
-def run(out: Path, games: list[str], variants: list[str], seeds: int, steps: int) -> None:
+def run(out: Path, games: list[str], variants: list[str], seeds: int, steps: int, limit: float) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for game in games:
         for variant in variants:
             if cell(out, game, variant).exists():
                 continue
             began = time.perf_counter()
-            found = measured(config_of(game, variant, steps, seeds))
+            found = measured(config_of(game, variant, steps, seeds), limit)
             cell(out, game, variant).write_text(json.dumps(found))
             took = time.perf_counter() - began
             print(f"{game:10} {variant:12} {final(found).mean():9.3f}  {took:6.0f} s", flush=True)
 
 
-def final(found: dict[str, Any], share: float = 0.1) -> np.ndarray:
-    """Of each seed the mean score of the last tenth of the run."""
-    score = np.asarray([[np.nan if x is None else x for x in row] for row in found["score"]], float)
-    return np.nanmean(score[-max(1, round(share * len(score))) :], axis=0)
+def final(found: dict[str, Any], iterations: int | None = None) -> np.ndarray:
+    """Of each seed the mean score of the last tenth of the run, or of its first so many iterations."""
+    score = np.asarray([[np.nan if x is None else x for x in row] for row in found["score"]], float)[:iterations]
+    return np.nanmean(score[-max(1, round(0.1 * len(score))) :], axis=0)
 
 
 def table(out: Path) -> str:
+    """At equal steps: as many iterations as all variants of a game have. At equal time: as many as a variant trains
+    while MAPPO trains these."""
     lines = []
     for game in GAMES:
         cells = {v: json.loads(cell(out, game, v).read_text()) for v in VARIANTS if cell(out, game, v).exists()}
         if "mappo" not in cells:
             continue
-        base, seeds = final(cells["mappo"]), len(final(cells["mappo"]))
-        lines += [f"{game}, {seeds} seeds, {len(cells['mappo']['score']) * cells['mappo']['steps']:,} steps", ""]
-        lines.append("| variant | score | difference to MAPPO | | KL an update | drift | size | ms an iteration |")
-        lines.append("|---|---|---|---|---|---|---|---|")
-        lines += [row(name, found, base) for name, found in cells.items()] + [""]
+        base = cells["mappo"]
+        count = min(len(found["score"]) for found in cells.values())
+        lines += [f"{game}, {final(base).size} seeds, {count * base['steps']:,} steps, {base['device']}", ""]
+        lines.append("| variant | score | difference to MAPPO | | at equal time | KL an update | drift | size | ms |")
+        lines.append("|---|---|---|---|---|---|---|---|---|")
+        lines += [row(name, found, base, count) for name, found in cells.items()] + [""]
     return "\n".join(lines)
 
 
-def row(name: str, found: dict[str, Any], base: np.ndarray) -> str:
-    own = mean_interval(final(found))
-    gap = mean_interval(final(found) - base)
+def row(name: str, found: dict[str, Any], base: dict[str, Any], count: int) -> str:
+    own, gap = mean_interval(final(found, count)), mean_interval(final(found, count) - final(base, count))
     verdict = "" if name == "mappo" else "better" if gap.low > 0 else "worse" if gap.high < 0 else "no difference shown"
     shown = "" if name == "mappo" else f"{gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
-    size = [np.mean(found[key][-10:]) for key in found if key.endswith("hyper/size")]
-    kl, drift = (np.mean(found[key]) for key in ("kl", "drift"))
+    seconds, base_seconds = (np.median(one["seconds"][1:]) for one in (found, base))
+    in_time = final(found, max(1, min(count, round(count * base_seconds / seconds)))).mean()
+    size = [np.mean(found[key][:count][-10:]) for key in found if key.endswith("hyper/size")]
+    kl, drift = (np.mean(found[key][:count]) for key in ("kl", "drift"))
     sized = f"{size[0]:.3f}" if size else ""
-    milliseconds = 1e3 * np.median(found["seconds"][1:])
     return (
-        f"| {name} | {own.mean:.3f} [{own.low:.3f}, {own.high:.3f}] | {shown} | {verdict} | {kl:.2e} | {drift:.3f} | "
-        f"{sized} | {milliseconds:.1f} |"
+        f"| {name} | {own.mean:.3f} [{own.low:.3f}, {own.high:.3f}] | {shown} | {verdict} | {in_time:.3f} | {kl:.2e} | "
+        f"{drift:.3f} | {sized} | {1e3 * seconds:.0f} |"
     )
 
 
@@ -236,6 +242,7 @@ def main() -> None:
     parser.add_argument("--games", nargs="+", choices=GAMES)
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--steps", type=int, default=4_000_000)
+    parser.add_argument("--limit", type=float, default=1e9, help="seconds after which a run ends early")
     given = parser.parse_args()
     if given.what == "draw":
         draw(given.out)
@@ -244,7 +251,7 @@ def main() -> None:
     else:
         confirming = given.what == "confirm"
         games = given.games or (list(GAMES) if confirming else ["spread"])
-        run(given.out, games, given.variants, given.seeds or (10 if confirming else 3), given.steps)
+        run(given.out, games, given.variants, given.seeds or (10 if confirming else 3), given.steps, given.limit)
 
 
 if __name__ == "__main__":
