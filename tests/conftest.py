@@ -26,13 +26,22 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(PROGRAMS))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-# Tests run a program a few times: unoptimised, it compiles in a quarter of the time. Low bits of numbers differ, so a
-# run that must repeat itself bit for bit does so once more as the compiler optimises by itself: OPTIMISED=1.
-QUICK = ["--xla_backend_optimization_level=0"]
+# Tests run a program a few times: unoptimised, and not split into parts that are compiled side by side, it compiles in
+# a quarter of the time. Low bits of numbers differ, so a run that must repeat itself bit for bit does so once more as
+# the compiler optimises by itself: OPTIMISED=1.
+QUICK = [
+    "--xla_backend_optimization_level=0",
+    "--xla_cpu_parallel_codegen_split_count=1",
+    "--xla_llvm_disable_expensive_passes=true",
+]
 if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):  # later compilers end a process that names this one
     QUICK.append("--xla_cpu_use_fusion_emitters=false")
 own_flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if flag not in QUICK]
 os.environ["XLA_FLAGS"] = " ".join([*own_flags, *([] if os.environ.get("OPTIMISED") else QUICK)])
+
+
+# Nothing here outlives a power cut, and waiting for the disk some ten thousand times takes longer than many tests.
+os.fsync = lambda _: None
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,5 +1,6 @@
 """Random legal play of a game, recorded, so that its contract and its audits can be checked on what happened."""
 
+import os
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -23,9 +24,11 @@ Result = TypeVar("Result")
 
 def quick_jit(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """jit for a program that runs a few times: it compiles quicker and runs slower. Not level 0, at which some
-    compilers round a number by its place in an array: seats that are exactly alike would then seem to differ."""
+    compilers round a number by its place in an array: seats that are exactly alike would then seem to differ. Who names
+    a level in XLA_FLAGS has it."""
+    level = "xla_backend_optimization_level"
     jit: Any = eqx.filter_jit
-    return jit(function, compiler_options={"xla_backend_optimization_level": 1})
+    return jit(function, compiler_options={} if level in os.environ.get("XLA_FLAGS", "") else {level: 1})
 
 
 class Noise(NamedTuple):

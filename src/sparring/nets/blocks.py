@@ -37,11 +37,11 @@ def orthogonal(seed: Seed, rows: int, columns: int, gain: float) -> np.ndarray |
 
 
 def filled(value: float, *shape: int) -> Array:
-    """Made by NumPy: each shape that JAX fills is a program of its own to compile. One that is large is left to JAX,
-    which makes nothing where only shapes are asked for."""
+    """Made by NumPy and put: each shape that JAX fills, or takes by jnp.asarray, is a program of its own to compile. A
+    large one is left to JAX, which makes nothing where only shapes are asked for."""
     if prod(shape) > 2**20:
         return jnp.full(shape, value, jnp.float32)
-    return jnp.asarray(np.full(shape, value, np.float32))
+    return jax.device_put(np.full(shape, value, np.float32))
 
 
 @jax.custom_vjp
@@ -74,7 +74,7 @@ class Dense(eqx.Module):
 
     @classmethod
     def make(cls, seed: Seed, inputs: int, outputs: int, gain: float = 2**0.5) -> "Dense":
-        return cls(jnp.asarray(orthogonal(seed, inputs, outputs, gain)), filled(0.0, outputs))
+        return cls(jax.device_put(orthogonal(seed, inputs, outputs, gain)), filled(0.0, outputs))
 
     def __call__(self, x: Array) -> Array:
         rows_RO = product(x.reshape(-1, x.shape[-1]), self.weight_IO)
@@ -194,7 +194,7 @@ class LSTM(eqx.Module):
 def gates(seed: Seed, inputs: int, size: int, count: int) -> Dense:
     """The matrices of several gates side by side, each orthogonal on its own."""
     blocks = [orthogonal(seed / gate, inputs, size, 1.0) for gate in range(count)]
-    joined = jnp.concatenate(blocks, axis=1) if seed is SHAPES else jnp.asarray(np.concatenate(blocks, axis=1))
+    joined = jnp.concatenate(blocks, axis=1) if seed is SHAPES else jax.device_put(np.concatenate(blocks, axis=1))
     return Dense(joined, filled(0.0, count * size))
 
 

@@ -11,6 +11,7 @@ from jax import Array
 Policies = TypeVar("Policies")
 
 
+@jax.jit  # as one program: by itself every leaf would be one
 def stack(policies: Sequence[Policies]) -> Policies:
     """Policies of one shape as one policy with a leading row axis."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *policies)

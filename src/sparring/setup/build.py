@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -37,6 +36,7 @@ from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
 from sparring.setup.own_code import with_own_parts
 from sparring.setup.program import Orders, Plan
+from sparring.setup.rows import taken
 
 FILMED = 8
 """Most steps from one state that is kept for defeats to the next."""
@@ -77,7 +77,7 @@ class Built:
         config, blocks = self.config, self.plan.seating.blocks
 
         def filled(value: float, kind: Any, *shape: int) -> Array:
-            return jnp.asarray(np.full((config.seeds, *shape), value, kind))
+            return jax.device_put(np.full((config.seeds, *shape), value, kind))
 
         def rows(value: float, kind: Any) -> tuple[Array, ...]:
             return tuple(filled(value, kind, group.players) for group in groups)
@@ -353,9 +353,9 @@ def actors(built: Built, learners: tuple[Learner, ...]) -> dict[str, Any]:
     found = {}
     for group, names in zip(learners, built.lineup.learners, strict=True):
         for row, name in enumerate(names):
-            found[name] = jax.tree.map(lambda x, row=row: x[row], group.model.actor)
+            found[name] = taken(group.model.actor, row)
             if group.shadow is not None:
-                found[shadow_name(name)] = jax.tree.map(lambda x, row=row: x[row], group.shadow)
+                found[shadow_name(name)] = taken(group.shadow, row)
     return found
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from sparring.core.errors import RunError
@@ -33,7 +32,7 @@ def from_arrays(
                 f"{name} of {source} is {found.dtype}{list(found.shape)}, expected {leaf.dtype}{list(leaf.shape)}. "
                 "Use the same game and network settings as the run it comes from."
             )
-        return jnp.asarray(found)
+        return jax.device_put(found)  # jnp.asarray would compile a program for every shape
 
     return jax.tree_util.tree_map_with_path(fill, skeleton)
 

@@ -15,11 +15,12 @@ from sparring.learn.learner import Learner, while_games_go_on
 from sparring.setup.program import TrainState
 
 
+@jax.jit  # as one program: by itself every leaf would be one
 def taken(stack: Any, *place: Any) -> Any:
-    """One row, or for a slice one row of every seed."""
     return jax.tree.map(lambda rows: rows[place], stack)
 
 
+@jax.jit
 def put(stack: Any, one: Any, *place: Any) -> Any:
     """The stack with something from elsewhere in one row."""
     return jax.tree.map(lambda rows, row: rows.at[place].set(jnp.asarray(row)), stack, one)
@@ -55,10 +56,14 @@ def descended(learners: Learner, seed: Array, parent_M: Array) -> Learner:
 def with_blank_memory(state: TrainState, group: int, seed: int, learners: Sequence[int]) -> TrainState:
     """Learners with other weights remember nothing of the games they are in: a memory means something only to the
     weights that made it. `group` is their place in the seating; a blank memory is all zeros."""
-    rows = jnp.asarray(learners)
     memory = list(state.cursor.memory)
-    memory[group] = jax.tree.map(lambda x: x.at[seed, rows].set(jnp.zeros((), x.dtype)), memory[group])
+    memory[group] = blanked(memory[group], seed, jnp.asarray(learners))
     return state._replace(cursor=state.cursor._replace(memory=tuple(memory)))
+
+
+@jax.jit
+def blanked(memory: Any, seed: Array, learners: Array) -> Any:
+    return jax.tree.map(lambda x: x.at[seed, learners].set(jnp.zeros((), x.dtype)), memory)
 
 
 def in_front(state: TrainState, leaders: Sequence[int]) -> TrainState:

@@ -17,6 +17,7 @@ from sparring.setup.beginning import first_learners, first_models
 from sparring.setup.build import Built, actors, shadow_name
 from sparring.setup.line_up import MOST_LINEUPS
 from sparring.setup.program import TrainState
+from sparring.setup.rows import taken
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def all_teams(choices: list[list[str]], *, with_bots_alone: bool) -> list[tuple[
 
 
 def players_of_seed(built: Built, state: TrainState, r: int) -> dict[str, Any]:
-    return actors(built, jax.tree.map(lambda x: x[r], state.learners))
+    return actors(built, taken(state.learners, r))
 
 
 def skeleton_players(built: Built) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -40,7 +39,7 @@ from sparring.play.scripted import RANDOM, Scripted
 from sparring.setup.build import Built
 from sparring.setup.named_arrays import to_arrays
 from sparring.setup.program import TrainState
-from sparring.setup.rows import descended, with_blank_memory
+from sparring.setup.rows import descended, taken, with_blank_memory
 
 
 @dataclass
@@ -99,7 +98,7 @@ class Population:
         (learners,) = state.learners
         for r, seed in enumerate(self.built.seeds_R):
             own = Seed.of(int(seed)) / "population" / iteration
-            fitness = self.fitness(jax.tree.map(lambda x, r=r: x[r], learners), (own / "games").word())
+            fitness = self.fitness(taken(learners, r), (own / "games").word())
             parent_M = select(fitness, config, (own / "select").generator())
             after_MH = explore(self.factors[r], parent_M, config, (own / "explore").generator())
             found = ranked(fitness, self.factors[r], config.pbt_knobs)
@@ -116,9 +115,7 @@ class Population:
     def fitness(self, learners: Learner, seed: int) -> Fitness:
         """Points, or returns of zero-sum games, against each other or against bots; else the mean return."""
         game, config, names = self.built.game, self.built.config.population, self.built.lineup.names[: self.members]
-        members = {
-            name: jax.tree.map(lambda x, row=row: x[row], learners.model.actor) for row, name in enumerate(names)
-        }
+        members = {name: taken(learners.model.actor, row) for row, name in enumerate(names)}
         diverged = [row for row, name in enumerate(names) if not finite(members[name])]
         sound = {name: actor for row, (name, actor) in enumerate(members.items()) if row not in diverged}
         if not in_pairs(game.spec):

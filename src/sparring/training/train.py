@@ -132,7 +132,7 @@ class Training:
             untrained, _ = self.evaluate(examine, UNTRAINED)
         for iteration in range(start, self.built.iterations):
             orders = self.before(iteration, control)
-            knobs = jax.tree.map(jnp.asarray, self.population.knobs(iteration))
+            knobs = jax.device_put(self.population.knobs(iteration))
             program, rosters = programs.of(self.built.plan), self.built.rosters
             self.time_what_ended()
             self.state, report = program(

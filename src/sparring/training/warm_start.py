@@ -78,7 +78,7 @@ def with_player(group: Any, row: int, checkpoint: Checkpoint, player: str, warm:
     or a past self is a policy alone: the critic that goes with it is its learner's newest."""
     if warm.keep_optimiser and player not in learners_of(checkpoint):
         raise ConfigError(f"{player} is no learner and has no optimiser to go on with. Leave --keep-optimiser out.")
-    own, seeds = taken(group, slice(None), row), len(seeds_of(checkpoint))
+    own, seeds = jax.vmap(lambda learners: taken(learners, row))(group), len(seeds_of(checkpoint))
     each = [learner_arrays(checkpoint, player, r % seeds) for r in range(own.updates.shape[0])]
     there = {name: np.stack([arrays[name] for arrays in each]) for name in each[0]}
 
@@ -104,7 +104,7 @@ def with_player(group: Any, row: int, checkpoint: Checkpoint, player: str, warm:
         chosen = chosen._replace(
             optimiser=read(own.optimiser, "optimiser"), updates=jnp.asarray(there["updates"], own.updates.dtype)
         )
-    return put(group, chosen, slice(None), row)
+    return jax.vmap(lambda learners, new: put(learners, new, row))(group, chosen)
 
 
 def read_model(model: Any, there: Any, read: Any) -> Any:
