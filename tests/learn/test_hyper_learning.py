@@ -105,8 +105,10 @@ def test_the_change_of_weights_is_the_mean_square_of_all_that_is_generated(tiny)
     shaken = jax.tree.map(lambda x: np.float32(np.asarray(x) + rng.normal(size=x.shape)), actor.hyper)
     actor = eqx.tree_at(lambda a: a.hyper, actor, shaken)
     features = jnp.asarray(rng.normal(size=(2, spec.seats, spec.features)), jnp.float32)
+    first, _ = actor.traits(features, actor.initial(2, spec.seats))
     _, memory = actor(features, jnp.ones((2, spec.seats, spec.action.entries), bool), actor.initial(2, spec.seats))
     now, before = actor.traits(features + 1, memory)
+    np.testing.assert_allclose(before[-1], first[-1], atol=1e-6)  # what was generated then
     changed = zip(shaken.changes, now, before, strict=True)
     moved = [np.asarray(c.weights(a) - c.weights(b)).reshape(2, spec.seats, -1) for c, a, b in changed]
     expected = (np.concatenate(moved, axis=-1) ** 2).mean(-1)
