@@ -131,7 +131,7 @@ def hidden_of(config: RunConfig) -> int:
     """Hidden features of actor and critic, those inside of residual blocks and cells too."""
     net = config.net
     wide = 5 if net.body == "simba" else 1
-    cell = 8 * net.memory_size if config.recurrent else 0
+    cell = 8 * net.memory_size if net.memory != "none" else 0
     return sum(net.hidden) * wide + sum(net.critic_hidden or net.hidden) * wide + 2 * cell
 
 
