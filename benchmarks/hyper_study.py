@@ -46,6 +46,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "past_kl": NET | {"past_kl": 0.05},
     "hyper": NET | {"smooth": 0.1} | ANCHOR,
     "mappo_align": ANCHOR,
+    "mappo_1e-3": {"learning_rate": 1e-3},
+    "mappo_2e-3": {"learning_rate": 2e-3},
 }
 """Settings by name, on top of the recipe of a game."""
 
@@ -210,11 +212,11 @@ def row(name: str, found: dict[str, Any], base: dict[str, Any], count: int) -> s
     )
 
 
-def draw(out: Path) -> None:
+def draw(out: Path, variants: list[str]) -> None:
     from matplotlib import pyplot
 
     for game in GAMES:
-        cells = {v: json.loads(cell(out, game, v).read_text()) for v in VARIANTS if cell(out, game, v).exists()}
+        cells = {v: json.loads(cell(out, game, v).read_text()) for v in variants if cell(out, game, v).exists()}
         if not cells:
             continue
         figure, axes = pyplot.subplots(1, 2, figsize=(11, 4))
@@ -245,7 +247,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=1e9, help="seconds after which a run ends early")
     given = parser.parse_args()
     if given.what == "draw":
-        draw(given.out)
+        draw(given.out, given.variants)
     elif given.what == "table":
         print(table(given.out))
     else:

@@ -283,3 +283,10 @@ def test_every_setting_of_a_hypernetwork_changes_the_policy(name, value, form):
 def test_what_cannot_learn_or_be_executed_is_refused(changes, words):
     with pytest.raises(ConfigError, match=words):
         check_net(replace(NET, **changes))
+
+
+def test_weights_of_seats_that_are_made_once_are_the_ones_of_every_step():
+    actor = moved("seat")
+    rested = actor.for_seats(3)
+    assert rested.hyper.made is not None and moved("last").for_seats(3).hyper.made is None
+    np.testing.assert_allclose(scores(rested, FEATURES), scores(actor, FEATURES), atol=1e-6)

@@ -79,6 +79,12 @@ class Actor(eqx.Module):
         hidden, own = self.trunk(features_NF, own, changed=changed)
         return hidden, changed, (own, past)
 
+    def for_seats(self, seats: int) -> "Actor":
+        """The same policy for many steps: what a hypernetwork makes for each seat alone is made now."""
+        if self.hyper is None:
+            return self
+        return eqx.tree_at(lambda actor: actor.hyper, self, self.hyper.by_seat(seats, self.bases))
+
     @property
     def bases(self) -> list[Any]:
         """The layers that a hypernetwork changes."""

@@ -24,6 +24,7 @@ from sparring.play.decide import (
     look,
     refresh,
     reminded,
+    settled,
     within_bounds,
 )
 from sparring.play.defeats import Archive, second_tries
@@ -110,6 +111,7 @@ def collect(
     With an archive, a share of games starts before earlier defeats, and the games come with a film.
     """
     sequence = sequence or steps
+    drivers = [settled(seating, *pair) for pair in zip(seating.groups, drivers, strict=True)]
     if pairing is not None:
         cursor = shifted(seating, cursor, pairing)
     worlds = seating.blocks * seating.worlds

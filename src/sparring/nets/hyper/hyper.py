@@ -41,6 +41,8 @@ class Hyper(eqx.Module):
     leak: float = eqx.field(static=True)
     cap: float = eqx.field(static=True)
     """Longest change of a layer, in lengths of its own weights; 0: any."""
+    made: Traits | None = None
+    """Weights of each seat that were made beforehand; they stand for all steps."""
 
     @classmethod
     def make(
@@ -68,6 +70,8 @@ class Hyper(eqx.Module):
         self, features_NF: Array, memory: Any, bases: Sequence[Any], normaliser: Normaliser | None
     ) -> tuple["Changed", Any]:
         """How the layers `bases` are changed now, and the memory after it."""
+        if self.made is not None:
+            return Changed(self, self.made), memory
         past, sums = memory
         past = self.context.later(features_NF, past)
         traits = self.contexts(features_NF, past, sums, bases, normaliser)
@@ -75,6 +79,14 @@ class Hyper(eqx.Module):
             new = [change.weights(z) for change, z in zip(self.changes, traits, strict=True)]
             traits = sums = tuple(self.leak * old + one for old, one in zip(sums, new, strict=True))
         return Changed(self, traits), (past, sums)
+
+    def by_seat(self, seats: int, bases: Sequence[Any]) -> "Hyper":
+        """Where only the seat counts: with the weights of so many seats made once and for all."""
+        if self.recurrent or self.context.encoder is not None:
+            return self
+        contexts = self.contexts(jnp.zeros((seats, 1)), (), (), bases, None)
+        made = tuple(change.weights(z) for change, z in zip(self.changes, contexts, strict=True))
+        return eqx.tree_at(lambda hyper: hyper.made, self, made, is_leaf=lambda node: node is None)
 
     def contexts(
         self, features_NF: Array, past: Any, sums: Traits, bases: Sequence[Any], normaliser: Normaliser | None
@@ -119,7 +131,7 @@ class Changed(NamedTuple):
 
     def __call__(self, number: int, x: Array, y: Array) -> Array:
         change, own = self.hyper.changes[number], self.traits[number]
-        if self.hyper.recurrent:
+        if self.hyper.recurrent or self.hyper.made is not None:
             return change.with_weights(x, y, own)
         if self.hyper.context.encoder is None:  # seats alone: their weights are made once for all rows
             return change.with_weights(x, y, change.weights(own))
