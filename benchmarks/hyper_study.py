@@ -9,7 +9,7 @@ The measure that decides, named before any run: the return of a seat at equal st
 (in battles the share of games won). A variant is better or worse than MAPPO where Student's 95 % interval of the
 difference, seed by seed, leaves 0 out. Beside it, on one set of states, those of the first rollout, which stays the
 same for the whole run: `kl`, the KL from the policy before an iteration to the one after it, and `drift`, how far the
-critic's values move in an iteration, in deviations of these values. Both are means over the run.
+critic's values move in an iteration, in deviations of these values. Both are means over the run, in those of MAPPO.
 """
 
 import argparse
@@ -204,12 +204,20 @@ def row(name: str, found: dict[str, Any], base: dict[str, Any], count: int) -> s
     seconds, base_seconds = (np.median(one["seconds"][1:]) for one in (found, base))
     in_time = final(found, max(1, min(count, round(count * base_seconds / seconds)))).mean()
     size = [np.mean(found[key][:count][-10:]) for key in found if key.endswith("hyper/size")]
-    kl, drift = (np.mean(found[key][:count]) for key in ("kl", "drift"))
+    kl, drift = (shown_ratio(found[key][:count], base[key][:count]) for key in ("kl", "drift"))
     sized = f"{size[0]:.3f}" if size else ""
     return (
-        f"| {name} | {own.mean:.3f} [{own.low:.3f}, {own.high:.3f}] | {shown} | {verdict} | {in_time:.3f} | {kl:.2e} | "
-        f"{drift:.3f} | {sized} | {1e3 * seconds:.0f} |"
+        f"| {name} | {own.mean:.3f} [{own.low:.3f}, {own.high:.3f}] | {shown} | {verdict} | {in_time:.3f} | {kl} | "
+        f"{drift} | {sized} | {1e3 * seconds:.0f} |"
     )
+
+
+def shown_ratio(own: list, base: list) -> str:
+    """The mean over the run in MAPPO's, seed by seed; where it is MAPPO itself, the mean."""
+    if own == base:
+        return f"{np.mean(base):.2g}"
+    ratio = mean_interval(np.mean(own, axis=0) / np.mean(base, axis=0))
+    return f"{ratio.mean:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
 
 
 def draw(out: Path, variants: list[str]) -> None:
