@@ -10,7 +10,7 @@ from jax import Array, lax
 from sparring.core.records import Action
 from sparring.nets.actor_critic import Critic
 from sparring.nets.distributions import Distribution
-from sparring.play.rollout import Others, Rollout, where_first
+from sparring.play.rollout import Choice, Others, Rollout, where_first
 
 
 class Batch(NamedTuple):
@@ -43,6 +43,11 @@ class Batch(NamedTuple):
     """Steps of another player to imitate."""
     others: Others | None = None
     """What the other seats did, where a module asks for it."""
+    choice: Choice | None = None
+    """The choice that decided the step, where the critic judges choices; and the advantage of each own one."""
+    merit: Array | None = None
+    counts: Array | None = None
+    """What the game counted of each seat, [M, sequence, N, J], where a module asks for it."""
 
 
 class Evaluation(NamedTuple):
@@ -55,6 +60,9 @@ class Evaluation(NamedTuple):
     value: Array
     anchor_kl: Array | None
     """KL of the policy evaluated and the anchor, exact."""
+    log_p: Array | None = None
+    """[..., A]: of every entry, and the critic's value of it, where it judges choices."""
+    worth: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,8 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
         log_prob=rollout.log_prob_TWN, distribution=rollout.distribution, value=rollout.value_TWN, advantage=unknown,
         target=unknown, present=rollout.present_TWN, acting=rollout.acting_TWN, start=rollout.start_TW,
         warm=None, hold=None, memory=(), imitate=rollout.imitate_TWN, others=rollout.others,
+        choice=None if rollout.worth is None else rollout.worth.choice,
+        counts=rollout.counts_TWNJ,
     )  # fmt: skip
     batch = jax.tree.map(cut.rows, batch)
     if not cut.burn_in:
@@ -121,7 +131,11 @@ def unroll(policy: Any, critic: Critic, batch: Batch) -> Evaluation:
         blank = jax.tree.map(jnp.zeros_like, memory)
         actor_memory, critic_memory = where_first(row.start, blank, memory)
         distribution, actor_memory = policy(row.features, row.legal, actor_memory)
-        value, critic_memory = critic(row.features if row.views is None else row.views, critic_memory)
+        told = () if row.choice is None or row.choice.told is None else (row.choice.told,)
+        value, critic_memory = critic(row.features if row.views is None else row.views, critic_memory, *told)
+        log_p = worth = None
+        if row.choice is not None:
+            log_p, value, worth = distribution.log_p_A, value[..., 0], value[..., 1:]
         value = jnp.broadcast_to(value, row.log_prob.shape)
         log_prob, entropy = distribution.log_prob(row.action), distribution.entropy()
         later = (actor_memory, critic_memory)
@@ -131,7 +145,7 @@ def unroll(policy: Any, critic: Critic, batch: Batch) -> Evaluation:
             later = where_first(row.warm, lax.stop_gradient(later), later)
             later = where_first(row.hold, memory, later)
         anchor_kl = None if row.anchor is None else distribution.kl(row.anchor)
-        return later, Evaluation(log_prob, entropy, row.distribution.kl(distribution), value, anchor_kl)
+        return later, Evaluation(log_prob, entropy, row.distribution.kl(distribution), value, anchor_kl, log_p, worth)
 
     if not jax.tree.leaves(batch.memory):  # no step needs the one before it
         return at_step(batch.memory, batch)[1]
