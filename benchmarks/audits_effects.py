@@ -36,7 +36,7 @@ TRAINED = {
     "captured constant": ("modules", "captured", "DISCONNECTED"),
     "half of it unused": ("modules", "half_used", "DISCONNECTED"),
     "both factors zero": ("modules", "both_zero", "DISCONNECTED"),
-    "dead layer of a network": ("body", "skipping", "DISCONNECTED"),
+    "dead layer of a network": ("body", "skipping", ("DISCONNECTED", "DEAD (observed)")),
 }
 SOUND = {
     "loss": ("losses", "flat=0.1", "CONNECTED"),
@@ -68,7 +68,7 @@ def treated(plain, kind: str, text: str):
     return replace(plain, ppo=replace(plain.ppo, **{kind: (f"{FAULTS}:{text}",)}))
 
 
-def row(what: str, game: str, audit, wanted: str, began: float) -> bool:
+def row(what: str, game: str, audit, wanted: str | tuple[str, ...], began: float) -> bool:
     hit = audit.verdict.startswith(wanted) and (wanted != "CONNECTED" or audit.verdict == "CONNECTED")
     seconds = time.monotonic() - began
     print(f"{'ok  ' if hit else 'MISS'} {what:<26} {game:<28} {audit.verdict[:60]:<60} {seconds:5.1f} s", flush=True)

@@ -219,11 +219,11 @@ class Measured:
         if parted.none and waiting:
             text = f"Nothing differed in {parted.updates} updates, but it may be waiting."
             return "CONNECTED-NO-EFFECT (so far)", OPEN, text
+        parts = stages.listed(list(faults))
         if parted.none:
             text = f"Programs differ, and games, losses and weights parted {parted.where} in {parted.updates} updates."
-            return "DEAD (observed)", FAULT, text
+            return "DEAD (observed)", FAULT, f"{text} Not wired: {parts}." if faults else text
         if faults:
-            parts = stages.listed(list(dict.fromkeys(faults)))
             reason = next(iter(faults.values()))
             return f"DISCONNECTED({parts})", FAULT, f"It runs, but {next(iter(faults))} {reason}."
         text = f"It changes training: {parted.where}. What that is worth, --full measures over seeds."
