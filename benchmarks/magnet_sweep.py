@@ -22,7 +22,7 @@ import numpy as np
 from sparring.core.schedules import Schedule
 from sparring.learn.config import PPOConfig, knobs_at
 from sparring.recipes.defaults import default_config
-from sparring.recipes.self_play import MAGNET_MEMORY, Pace, memory
+from sparring.recipes.self_play import Pace, memory
 from sparring.setup.beginning import first_state
 from sparring.setup.build import Built, build
 from sparring.setup.program import compile_program
@@ -39,8 +39,9 @@ def combinations(axes: dict[str, list[Any]]) -> list[dict[str, Any]]:
 def varied(built: Built, values: dict[str, Any]) -> PPOConfig:
     pace = Pace(built.steps_per_iteration, built.iterations)
     changed = {name: Schedule.parse(value) for name, value in values.items() if name != "memory"}
-    half_life = memory(pace, float(values.get("memory", MAGNET_MEMORY)))
-    return replace(built.config.ppo, shadow_half_life=half_life, **changed)
+    if "memory" in values:
+        changed["shadow_half_life"] = memory(pace, float(values["memory"]))
+    return replace(built.config.ppo, **changed)
 
 
 class Look(NamedTuple):

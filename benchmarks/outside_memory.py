@@ -3,7 +3,8 @@
     python benchmarks/outside_memory.py --minutes 30 --settle 5
     python benchmarks/outside_memory.py --minutes 2 --settle 0.5
 
-Prints the resident memory at the beginning and at the end of the time after the first minutes, and the slope between.
+Prints the resident memory at the beginning and at the end of the time after the first minutes, the slope between, and
+how many steps were made.
 """
 
 import argparse
@@ -32,11 +33,15 @@ def main() -> None:
     parser.add_argument("--settle", type=float, default=5.0, help="minutes at the beginning that do not count")
     args = parser.parse_args()
     config = default_config(args.game, total_steps=2_000_000_000, num_workers=8, envs_per_worker=2, eval_games=0)
-    leases, began = leases_in(build(config).game), time.monotonic()
+    built, began = build(config), time.monotonic()
+    leases = leases_in(built.game)
     assert leases is not None
     seen: list[tuple[float, float, float]] = []
+    iterations = 0
 
     def look(_: object) -> None:
+        nonlocal iterations
+        iterations += 1
         minutes = (time.monotonic() - began) / 60
         if minutes > args.settle and (not seen or minutes > seen[-1][0] + args.minutes / 200):
             workers = sum(resident(worker.process.pid) for worker in leases.pool.workers)
@@ -49,6 +54,7 @@ def main() -> None:
     for name, memory in (("8 workers together", workers), ("trainer", trainer)):
         slope = np.polyfit(minutes, memory, 1)[0]
         print(f"{name}: {memory[0]:.1f} to {memory[-1]:.1f} MiB, {slope:+.2f} MiB a minute", flush=True)
+    print(f"{iterations} iterations, {iterations * built.steps_per_iteration:,} steps", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,19 +3,19 @@
     python benchmarks/skirmish_maps.py                              # all maps: random play and the bots
     python benchmarks/skirmish_maps.py --maps 3m 8m --battles 500
     python benchmarks/skirmish_maps.py --engaged                    # who fights, step by step, on four maps
-    python benchmarks/skirmish_maps.py --train --steps 2000000      # also a short MAPPO run on each map
+    python benchmarks/skirmish_maps.py --learned runs/maps          # also a short MAPPO run on each map, kept there
+    python benchmarks/skirmish_maps.py --learned runs/maps --no-bots --maps 3m   # one of them; several at once on a GPU
 
 Against the script. Win rates are of this stand-in, classes and figures of SMAC those of StarCraft: two environments,
 compared by order alone. Kendall's tau-b is between SMAC's class (easy, hard, super-hard) and how often the best of the
-bots loses here; with --train, also how often what was learned loses, at the end and on average over the run (which
-tells apart the maps that all are won in the end).
+bots loses here; with --learned, also how often the learner loses, in the last tenth of its battles and over the whole
+run (which tells apart the maps that all are won in the end). Runs that are in the folder already are read, however far
+they came; the others are trained first.
 """
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import equinox as eqx
@@ -42,7 +42,7 @@ ORDER = (EASY, HARD, SUPER)
 CROWDS = ("8m", "25m", "27m_vs_30m", "corridor")
 RANDOM = "random"
 LEARNED = "learned"
-WHILE_LEARNING = "while learning"
+WHILE = "while learning"
 PLAYERS = (RANDOM, "attack_nearest", "focus_fire", "kite")
 
 
@@ -134,11 +134,9 @@ def tau(difficulty: list[float], classes: list[str]) -> float:
     return float(kendalltau(difficulty, [ORDER.index(name) for name in classes]).statistic)
 
 
-def learned(name: str, steps: int, worlds: int, games: int, seed: int) -> dict[str, tuple[int, int]]:
-    """Battles won, and battles, after and during a run of MAPPO of `steps` steps of the game, with the settings of the
-    recipes. During the run every iteration counts alike, as one battle of a thousand."""
+def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
+    """A run of MAPPO of `steps` steps of the game, with the settings of the recipes."""
     from sparring.recipes.skirmish import fast_3m
-    from sparring.store.run_dir import RunDir
     from sparring.training.runs import start
 
     base = fast_3m()
@@ -148,14 +146,21 @@ def learned(name: str, steps: int, worlds: int, games: int, seed: int) -> dict[s
         total_steps=steps * len(MAPS[name].kinds(0)),
         seed=seed,
         play=replace(base.play, worlds=worlds),
-        evaluation=replace(base.evaluation, eval_every=0, eval_games=games),
+        evaluation=replace(base.evaluation, eval_every=0, eval_games=64),
     )
-    with TemporaryDirectory() as folder:
-        summary = start(config, Path(folder) / "run")
-        lines = RunDir.open(Path(folder) / "run").metrics()
+    start(config, run)
+
+
+def learned(name: str, run: Path, steps: int) -> dict[str, tuple[int, int]]:
+    """Battles won, and battles, in the last tenth of a run's iterations and in all of them, of its first `steps` steps.
+    All iterations count alike, as a thousand battles in all: later ones have more battles."""
+    from sparring.store.run_dir import RunDir
+
+    most = steps * len(MAPS[name].kinds(0))
+    lines = [line for line in RunDir.open(run).metrics() if line["kind"] == "train" and line["steps"] <= most]
     shares = [value or 0.0 for line in lines for key, value in line.items() if key.startswith("won/")]
-    score = next(score for score in summary.scores if score.team == "learned")
-    return {LEARNED: (score.wins, score.games), WHILE_LEARNING: (round(1000 * float(np.mean(shares))), 1000)}
+    last = shares[-max(len(shares) // 10, 1) :]
+    return {column: (round(1000 * float(np.mean(part))), 1000) for column, part in ((LEARNED, last), (WHILE, shares))}
 
 
 def cell(tally: tuple[int, int]) -> str:
@@ -174,33 +179,41 @@ def show_engaged(names: list[str], battles: int, seed: int, steps: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--maps", nargs="+", choices=tuple(MAPS), metavar="MAP")
-    parser.add_argument("--battles", type=int, default=200, help="of each player on each map")
+    parser.add_argument("--maps", nargs="+", choices=tuple(MAPS), metavar="MAP", default=list(CLASSES))
+    parser.add_argument("--battles", type=int, default=200, help="of each bot on each map")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--engaged", action="store_true", help="who fights, step by step, instead of the table")
-    parser.add_argument("--train", action="store_true", help="also a short run of MAPPO on each map")
-    parser.add_argument("--steps", type=int, default=1_000_000, help="of the game, in such a run")
-    parser.add_argument("--worlds", type=int, default=256, help="in such a run")
-    parser.add_argument("--json", type=Path, help="where figures are kept")
+    parser.add_argument("--no-bots", action="store_true", help="without random play and the bots")
+    parser.add_argument("--learned", type=Path, metavar="FOLDER", help="of short runs of MAPPO, one for each map")
+    parser.add_argument("--steps", type=int, default=3_000_000, help="of the game, in such a run")
+    parser.add_argument("--worlds", type=int, default=512, help="in such a run")
     args = parser.parse_args()
     if args.engaged:
-        show_engaged(args.maps or list(CROWDS), args.battles, args.seed, 24)
+        show_engaged(args.maps if args.maps != list(CLASSES) else list(CROWDS), args.battles, args.seed, 24)
         return
-    names, found = args.maps or list(CLASSES), {}
-    columns = (*PLAYERS, LEARNED, WHILE_LEARNING) if args.train else PLAYERS
+    bots = () if args.no_bots else PLAYERS
+    columns = (*bots, *((LEARNED, WHILE) if args.learned else ()))
     print(f"{'map':17}{'class':11}" + "".join(f"{player:>18}" for player in columns))
-    for name in names:
-        found[name] = rates(name, args.battles, args.seed)
-        if args.train:
-            found[name] |= learned(name, args.steps, args.worlds, args.battles, args.seed)
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for name in args.maps:
+        found[name] = {} if args.no_bots else rates(name, args.battles, args.seed)
+        if args.learned:
+            if not (args.learned / name).exists():
+                train(name, args.learned / name, args.steps, args.worlds, args.seed)
+            found[name] |= learned(name, args.learned / name, args.steps)
         print(f"{name:17}{CLASSES[name]:11}" + "".join(f"{cell(found[name][p]):>18}" for p in columns), flush=True)
-        if args.json:
-            args.json.write_text(json.dumps(found))
-    classes = [CLASSES[name] for name in names]
+    show_order(found, columns)
+
+
+def show_order(found: dict[str, dict[str, tuple[int, int]]], columns: tuple[str, ...]) -> None:
+    classes = [CLASSES[name] for name in found]
     if len(set(classes)) < 2:
         return
-    for label, players in (("the best bot", PLAYERS[1:]), *((player, (player,)) for player in columns[1:])):
-        loses = [1 - max(won / games for won, games in (found[name][p] for p in players)) for name in names]
+    judges = {player: (player,) for player in columns if player != RANDOM}
+    if RANDOM in columns:
+        judges = {"the best bot": PLAYERS[1:], **judges}
+    for label, players in judges.items():
+        loses = [1 - max(won / games for won, games in (row[p] for p in players)) for row in found.values()]
         print(f"Kendall's tau-b of class and losses of {label}: {tau(loses, classes):.2f}")
 
 

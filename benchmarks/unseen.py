@@ -21,7 +21,7 @@ from sparring.setup.config import RunConfig
 GAMES = {"phantom_tic_tac_toe": (), "dark_hex": ("variant=abrupt",)}
 COMMON = {
     "self_play": "naive", "decay": 0.95, "discount": 0.99, "epsilon": 0.0, "critic": "local", "entropy": 0.05,
-    "normalise_advantage": "minibatch",
+    "normalise_advantage": "minibatch", "advantage": "gae",
 }  # fmt: skip
 FIXED = {"loss": "clip_kl", "kl_min": 0.0, "kl_max": 1e6}
 SWEEP = {
@@ -44,9 +44,9 @@ SWEEP = {
 }  # fmt: skip
 
 
-def config_of(game: str, settings: str, *, steps: int, seeds: int) -> RunConfig:
+def config_of(game: str, settings: str, *, steps: int, seeds: int, seed: int = 0) -> RunConfig:
     own = {} if settings == "ours" else {**COMMON, **SWEEP[game, settings]}
-    return default_config(game, options=GAMES[game], total_steps=steps, seeds=seeds, **own)
+    return default_config(game, options=GAMES[game], total_steps=steps, seeds=seeds, seed=seed, **own)
 
 
 def main() -> None:
@@ -55,12 +55,14 @@ def main() -> None:
     parser.add_argument("--settings", nargs="+", choices=("ours", "ppo", "mmd"), default=("ours", "ppo", "mmd"))
     parser.add_argument("--steps", type=int, default=10_000_000)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0, help="the first of them")
     parser.add_argument("--json", type=Path, help="a file to which lines are added")
     arguments = parser.parse_args()
     device = jax.devices()[0].device_kind
     for game in arguments.games:
         for settings in arguments.settings:
-            found = exact(config_of(game, settings, steps=arguments.steps, seeds=arguments.seeds))
+            chosen = {"steps": arguments.steps, "seeds": arguments.seeds, "seed": arguments.seed}
+            found = exact(config_of(game, settings, **chosen))
             newest = f"newest {np.mean(found.newest):.3f} ({', '.join(f'{x:.3f}' for x in found.newest)})"
             average = f", average {np.mean(found.average):.3f}" if found.average else ""
             clock = f"{found.compile_seconds:.0f} + {found.seconds:.0f} s for {arguments.seeds} seeds on {device}"

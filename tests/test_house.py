@@ -173,10 +173,10 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 BUDGETS = {
-    "core": 1_450, "statistics": 350, "ratings": 1_050, "games": 12_750, "nets": 1_500, "league": 3_650, "play": 1_950,
-    "store": 1_650, "learn": 2_100, "evaluation": 1_950, "setup": 2_200, "players": 1_800, "training": 2_650,
+    "core": 1_450, "statistics": 350, "ratings": 1_050, "games": 12_800, "nets": 1_600, "league": 3_650, "play": 2_050,
+    "store": 1_650, "learn": 2_150, "evaluation": 1_950, "setup": 2_250, "players": 1_900, "training": 2_650,
     "studies": 950, "reports": 2_400, "recipes": 950, "cli": 3_650, "bridges": 1_000,
-    "environments": 450, "workers": 1_550,
+    "environments": 450, "workers": 1_590,
 }  # fmt: skip
 """Lines of source that a room may have. One that outgrows them is a sign to look for the idea that is missing there."""
 

@@ -69,6 +69,7 @@ class Reader(eqx.Module):
 
     weight: Array
     sees: str = eqx.field(static=True)
+    choices: bool = eqx.field(static=True, default=False)
 
     def initial(self, *batch: int) -> Array:
         return jnp.zeros(batch)

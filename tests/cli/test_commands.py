@@ -111,6 +111,7 @@ def test_several_seeds_train_together_and_are_told_apart(sparring, train_words, 
 
 def test_a_finished_run_can_be_trained_on(sparring, own_run):
     told = json.loads(sparring("resume", own_run, "--total-steps", 12 * 160, "--json").out)
+    assert [score["team"] for score in told["untrained"]] == [score["team"] for score in told["scores"]], "from before"
     assert (told["iteration"], told["finished"]) == (12, True)
     assert load_toml(RunConfig, own_run / "config.toml").total_steps == 12 * 160
     iterations = [line["iteration"] for line in RunDir.open(own_run).metrics() if line["kind"] == "train"]

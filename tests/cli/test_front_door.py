@@ -100,6 +100,8 @@ def test_the_help_of_train_names_the_recipes_and_shows_one_s_values_as_defaults(
     words = sparring("train", "--help").out.replace(",", " ").replace(".", " ").split()
     assert set(RECIPES) <= set(words)
     assert "(default: 256)" in sparring("train", "--recipe", "tag", "--help-all").out
+    assert "(default: 1)" in sparring("train", "kuhn", "--help", "anchor").out, "as the game and its preset have it"
+    assert "(default: 0)" in sparring("train", "kuhn", "--self-play", "naive", "--help", "anchor").out
 
 
 def test_a_misspelt_command_gets_the_nearest_name(sparring):
@@ -180,9 +182,7 @@ def test_a_fault_of_ours_says_so_in_one_line(sparring, monkeypatch):
     monkeypatch.setattr("sparring.cli.games.command", raising(ValueError("odd.")))
     said = sparring("games")
     assert said.code == FAILED
-    assert said.err == (
-        "sparring: ValueError: odd. This is a fault of sparring; run again with --debug to see where.\n"
-    )
+    assert said.err == ("sparring: ValueError: odd. This is a bug in sparring; run again with --debug to see where.\n")
 
 
 def test_too_little_memory_is_no_fault_of_ours():
@@ -285,7 +285,7 @@ def test_progress_tells_health_and_the_newest_evaluation():
 
 def test_progress_tells_how_far_the_learner_is_rated_above_its_anchor():
     lines = [{"return/red": 1.0, "rating/learner vs ace": rating} for rating in (100.0, 41.0)]
-    assert headline([*lines, {"return/red": 1.0}])[1:] == ["rated +70 against ace by games won"]
+    assert headline([*lines, {"return/red": 1.0}])[1:] == ["rated +70 against ace"]
     won = {"won/red": 0.5, "won/blue": 0.5, "return/red": 1.0, "rating/main vs past-0": -3.4}
     assert headline([won])[-1] == "rated -3 against past-0"
 

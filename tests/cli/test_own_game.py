@@ -74,7 +74,7 @@ def test_a_new_game_never_takes_a_name_or_a_file_that_is_there(sparring, place):
     assert Path("dash.py").read_text() == before
     for name in ("json", "rules", "jnp"):
         assert "Choose another." in sparring("new-game", name).sentence()
-    assert "small letters" in sparring("new-game", "My Game").sentence()
+    assert "lower-case letters" in sparring("new-game", "My Game").sentence()
     told = json.loads(sparring("new-game", "other_one", "--folder", "deeper/still", "--json").out)
     assert told["game"] == "deeper/still/other_one.py:other_one"
     assert "class OtherOneGame(Game):" in Path(told["file"]).read_text()
@@ -243,7 +243,7 @@ def test_a_game_that_fails_while_it_plays_is_told_with_its_line(sparring, tmp_pa
     path.write_text(path.read_text().replace("played = state.played + 1", "played = state.laps + 1"))
     line = 1 + path.read_text().splitlines().index("        played = state.laps + 1")
     said = sparring("train", "fall.py:fall", *SHAPE.split())
-    assert said.code == 70 and f"'laps', in line {line} of fall.py. Mend it there" in said.err
+    assert said.code == 70 and f"'laps', in line {line} of fall.py. Correct it there" in said.err
     assert f"line {line} of fall.py" in sparring("games", "fall.py:fall").err
 
 

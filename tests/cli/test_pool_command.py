@@ -188,7 +188,7 @@ def test_a_checkpoint_whose_members_have_names_of_paths_writes_nothing(mine, spa
     save_checkpoint(mine / "checkpoints", found.iteration, found.arrays, found.meta, keep=1)
     before = sorted(mine.parent.rglob("*"))
     for words in (["resume", mine, "--total-steps", 10 * PER_ITERATION], ["pool", mine]):
-        assert "is no name of a player" in sparring(*words).sentence()
+        assert "is not a name of a player" in sparring(*words).sentence()
     assert sorted(mine.parent.rglob("*")) == before
 
 
@@ -259,7 +259,9 @@ def test_more_guests_than_there_is_room_for_are_refused(pooled, trained, sparrin
 
 def test_where_a_game_is_judged_by_return_the_table_says_what_rates_count():
     poker, told = judged_by(make("kuhn").spec, mixed=False)
-    assert poker == ["return", "games won", "over all games", "Elo"]
-    assert "judged by return" in told and "Elo, however much was won" in told
+    assert poker == ["return", "rate", "over all games", "Elo"]
+    assert "judged by return" in told and "one half plus the return divided by 2.92, and Elo follows" in told
+    unknown, told = judged_by(replace(make("kuhn").spec, stake=0.0), mixed=False)
+    assert unknown == ["return", "games won", "over all games", "Elo"] and "the game names no stake" in told
     duel, told = judged_by(make("dogfight").spec, mixed=True)
     assert duel == ["rate", "over all games", "weight"] and "return" not in told

@@ -304,12 +304,10 @@ def test_notices_of_a_stretch_and_of_the_last_evaluation_are_printed_and_reporte
     monkeypatch.setattr("sparring.training.trends.COLLAPSED", 10.0)
     monkeypatch.setattr("sparring.training.recorder.gain_notices", no_gain)
     said = sparring(*train_words)
-    assert (
-        said.err.count("learner: the policy hardly tries anything any more") == 1
-    )  # at the first quarter, and no more
+    assert said.err.count("learner: the policy hardly explores any more") == 1  # at the first quarter, and no more
     assert said.out.count("notice   Nothing was gained.") == 1
     page = (tmp_path / "runs" / "new" / "report.html").read_text()
-    assert "hardly tries anything" in page and "Nothing was gained." in page
+    assert "hardly explores" in page and "Nothing was gained." in page
 
 
 def test_names_are_folded_and_never_cut_where_a_table_has_little_room(own_run):

@@ -29,7 +29,7 @@ OUT = [
 @pytest.mark.parametrize("name", OUT)
 def test_what_could_lead_out_of_a_folder_is_no_name(name):
     assert not is_file_name(name)
-    with pytest.raises(ValueError, match="is no name of a player"):
+    with pytest.raises(ValueError, match="is not a name of a player"):
         checked_name(name)
 
 

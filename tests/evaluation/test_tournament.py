@@ -273,7 +273,7 @@ class Stranger:
 @pytest.mark.parametrize(
     ("player", "told"),
     [
-        (Stranger(), "is no pytree of arrays: Stranger"),
+        (Stranger(), "is not a pytree of arrays: Stranger"),
         ({"weights": jnp.zeros(3)}, "cannot act for a side of this game"),
         (Always.make(stag_hunt(), 0), "does not give a Distribution of this game's actions"),
         (Always(jnp.zeros(()), jnp.ones(()), ActionSpec(heads=(1, 2))), "does not give a Distribution of this game's"),

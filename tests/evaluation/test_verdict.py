@@ -54,7 +54,9 @@ def test_where_nobody_is_fought_bots_are_tried_in_the_same_place():
     scores = [earned(LEARNED, 1.0), earned("random", 0.0), earned("good", 3.0), earned("same", 1.1)]
     said = verdict(Findings(run="r", facts=TEAM, scores=scores, before=[earned(LEARNED, 2.0)]))
     assert said.gain == "worse"
-    assert said.learned == ("Worse than before training. Better than random; worse than good; undecided beside same.")
+    assert said.learned == (
+        "Worse than before training. Better than random; worse than good; not clearly different from same."
+    )
     assert "--bots" not in said.next
 
 
@@ -66,7 +68,7 @@ def test_unlike_sides_each_have_a_sentence_and_only_places_that_were_tried_with_
     ]  # fmt: skip
     said = verdict(Findings(run="r", facts=facts, scores=scores)).learned
     assert "hunter, with each bot tried in the same place: better than chase." in said
-    assert "prey, with each bot tried in the same place: better than no bot for sure, worse than flee." in said
+    assert "prey, with each bot tried in the same place: not clearly better than any bot, worse than flee." in said
 
 
 def test_an_exact_figure_stands_beside_the_start_and_the_best_bot_and_decides_on_the_gain():

@@ -39,6 +39,10 @@ def test_listing_games_loads_none_of_them_and_no_jax() -> None:
 
 
 def test_an_unknown_game_is_answered_with_the_nearest() -> None:
+    with pytest.raises(GameError, match=r"game 'petingzoo:mpe2.tag'\. Did you mean 'pettingzoo:mpe2.tag'\?"):
+        registry.make("petingzoo:mpe2.tag")
+    with pytest.raises(GameError, match=r"Unknown game 'gymnasium'\. Name one, such as 'gymnasium:CartPole-v1'\."):
+        registry.make("gymnasium")
     with pytest.raises(GameError, match=r"Unknown game 'particles:spred'\. Did you mean 'particles:spread'"):
         registry.make("particles:spred")
 

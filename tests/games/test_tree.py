@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sparring.core.errors import GameError
-from sparring.games import answers, matrix, tree
+from sparring.games import answers, matrix, registry, tree
 from sparring.games.contract import check_game
 from sparring.games.kuhn import Kuhn, KuhnState, kuhn
 from sparring.games.matrix import MatrixGame, MatrixState
@@ -156,3 +156,16 @@ def test_the_contract_misses_an_opening_that_is_not_listed() -> None:
 
     with pytest.raises(GameError, match="Openings: expected every start among those of openings"):
         check_game(doctored(openings=openings), worlds=8, games=1, eager=False)
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc"])
+def test_the_stake_of_a_game_is_what_random_play_wins_or_loses_in_it(name):
+    """The root mean square over all ends of the game but draws. Who is first changes nothing of it."""
+    game = registry.make(name, positions="fixed")
+    known = tree.tree_of(game)
+    uniform = [tree.plan_of(sets, sets.legal_IA / sets.legal_IA.sum(1, keepdims=True)) for sets in known.sets]
+    reach_E = np.prod([plan[places] for plan, places in zip(uniform, known.sequence_SE, strict=True)], axis=0)
+    chance_E = known.weight_E * reach_E
+    decided_E = np.where(known.reward_SE[0] != 0.0, chance_E, 0.0)
+    usual = np.sqrt(decided_E @ known.reward_SE[0] ** 2 / decided_E.sum())
+    assert game.spec.rated_by_return and game.spec.stake == pytest.approx(usual, abs=0.005)

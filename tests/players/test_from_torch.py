@@ -151,5 +151,5 @@ def test_a_file_of_pytorch_is_read_as_data_alone(tmp_path):
     expected = torch.softmax(net(torch.tensor(x)), -1).detach().numpy()
     np.testing.assert_allclose(np.exp(np.asarray(distribution.log_p_A)), expected, atol=1e-5)
     torch.save(net, tmp_path / "mine.pt")
-    with pytest.raises(RunError, match="no state_dict that is data alone"):
+    with pytest.raises(RunError, match="not a state_dict of plain data"):
         entrant(str(tmp_path / "mine.pt"), GAME, RPS)

@@ -95,5 +95,5 @@ def test_what_cannot_be_asked_is_told_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="nobody"):
         open_spiel_probabilities(tmp_path / "nobody", np.zeros((1, 11)))
     other = untrained(tmp_path / "other", "matrix:rock_paper_scissors")
-    with pytest.raises(GameError, match="matrix:rock_paper_scissors is no game of OpenSpiel's"):
+    with pytest.raises(GameError, match="matrix:rock_paper_scissors is not a game that OpenSpiel has"):
         open_spiel_probabilities(other, np.zeros((1, 1)))

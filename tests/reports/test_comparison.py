@@ -18,6 +18,7 @@ from sparring.reports.comparison import (
     judgement,
     measures,
     strength_table,
+    sure_pairs,
     two_sided,
     verdicts,
 )
@@ -101,6 +102,7 @@ def test_the_judgement_says_what_is_sure_and_what_is_not():
         "pool is surely better than naive in exploitability.",
         "pool.shadow is surely better than naive in exploitability, and surely worse than naive in worst.",
         "3 seeds show no sure difference between naive and [b]league.",
+        "Among the others, by worst: pool is surely better than pool.shadow.",
     ]
     first, second, third, fourth = mixed().candidates
     assert judgement(replace(mixed(), candidates=(third, second, first, fourth)))[0].startswith(
@@ -113,6 +115,21 @@ def test_the_judgement_says_what_is_sure_and_what_is_not():
     ]
     even = of("rating", naive=(1.0, 2.0), pool=(1.0, 3.0), league=(0.0, 2.0))
     assert judgement(even) == ["2 seeds show no sure difference between naive and pool and league."]
+
+
+def test_those_after_the_first_are_compared_with_each_other_too():
+    """Three pairs: 0.0213 x 3 is above 0.05, and the clear one is told whatever the first of the list is."""
+    naive, perhaps, low, clear = (0.0, 9.0, 2.0), (3.0, 4.0, 5.0), (0.0, 1.0, 2.0), (13.0, 14.0, 15.0)
+    found = of("rating", naive=naive, low=low, clear=clear, perhaps=perhaps)
+    (measure,) = measures(found)
+    assert sure_pairs(found, measure) == {"clear": ["low", "perhaps"], "perhaps": ["low"]}, (
+        "0.0213 is the last of three"
+    )
+    assert (
+        "Among the others, by rating: clear is surely better than low and perhaps; perhaps is" in judgement(found)[-1]
+    )
+    less = of("exploitability", naive=naive, low=low, clear=clear)
+    assert sure_pairs(less, measures(less)[0]) == {"low": ["clear"]}
 
 
 def test_one_seed_or_one_candidate_judges_nobody():
@@ -168,7 +185,8 @@ def test_a_sides_own_figures_are_columns_of_their_own():
 
 
 def test_the_picture_is_drawn_also_with_one_seed_and_without_costs():
-    assert comparison_picture(mixed()).startswith(b"\x89PNG")
+    wide = int.from_bytes(comparison_picture(mixed())[16:20], "big")
+    assert 800 < wide < 1700, "a page holds it, however many measures there are"
     assert comparison_picture(of("rating", naive=(1.0,), pool=(2.0,))).startswith(b"\x89PNG")
 
 

@@ -95,7 +95,7 @@ def edited(file: Path, line: int, **changes: object) -> None:
         (1, {"lines": [{"start": [0, 0], "end": [1, 1]}]}, "found [2, 3]"),
         (1, {"walls": [{"low": [0, 0], "high": [1, 1, 1]}]}, "corners of two coordinates, found [2, 3]"),
         (1, {"walls": [{"low": [0, 0]}]}, "line 2: walls[0].high is missing"),
-        (2, {"bodies": [{"name": "a", "at": [1, 2, float("nan")]}]}, "line 3 is no JSON object"),
+        (2, {"bodies": [{"name": "a", "at": [1, 2, float("nan")]}]}, "line 3 is not a JSON object"),
     ],
 )
 def test_a_damaged_or_foreign_file_is_refused_with_what_is_wrong(file, line, changes, told):
@@ -109,7 +109,7 @@ def test_a_damaged_or_foreign_file_is_refused_with_what_is_wrong(file, line, cha
     ("content", "told"),
     [
         (b"", "is not a replay"),
-        (b"\x89PNG\xff\xfe", "it is no text"),
+        (b"\x89PNG\xff\xfe", "it is not text"),
         (b"[1, 2]\n", "is not a replay"),
         (b"[" * 100_000, "is not a replay"),
     ],
@@ -127,7 +127,7 @@ def test_a_file_that_was_cut_short_is_refused(file):
         with pytest.raises(RunError, match=r"is not whole|is damaged"):
             read_replay(file)
     file.write_bytes(whole.replace(b"3.0]", b"1e999]"))
-    with pytest.raises(RunError, match="line 2 is no JSON object"):
+    with pytest.raises(RunError, match="line 2 is not a JSON object"):
         read_replay(file)
 
 

@@ -46,7 +46,7 @@ OPTIONS = {
     "burn_in": ("gru", 1),
     "recompute_old": ("plain", True),
     "loss": ("plain", "kl", "clip_kl", "spo"),
-    "advantage": ("plain", "vtrace"),
+    "advantage": ("plain", "vtrace", "expected"),
     "time_limit": ("short", "end"),
     "critic_target": ("plain", "monte_carlo"),
     "recompute": ("plain", "epoch"),
@@ -210,7 +210,8 @@ RUN: dict[str, dict] = {
         "normalise_advantage": "none",
     },
     "beaten": {
-        **BASES["beaten"], "imitation": 1.0, "losses": OPTIONS["losses"][1], "modules": OPTIONS["modules"][1],
+        **BASES["beaten"], "imitation": 1.0, "advantage": "expected", "losses": OPTIONS["losses"][1],
+        "modules": OPTIONS["modules"][1],
     },
     "grid": {"game": "probe:grid", "convolutions": [2]},
     "hyper": {
@@ -301,6 +302,15 @@ def test_every_coefficient_is_tried():
         ({"temperature": 0.0}, "temperature must be above 0"),
         ({"advantage_noise": 1.5}, "advantage_noise must be in"),
         ({"advantage_noise": 0.1, "normalise_advantage": "minibatch"}, "advantage_noise is a share"),
+        (
+            {"advantage": "expected", "normalise_advantage": "side"},
+            "advantage=expected scales all choices by one number",
+        ),
+        ({"advantage": "expected", "continuous": True}, "advantage=expected judges every entry of one discrete head"),
+        (
+            {"advantage": "expected", "critic": "central", "game": "skirmish:3m"},
+            "advantage=expected needs a view for each seat",
+        ),
         ({"kl_min": 0.1}, "kl_min must not exceed kl_max"),
         ({"kl_weight": 0.0}, "kl_weight must be above 0"),
         ({"burn_in": 1}, "burn_in=1 warms up a memory"),

@@ -312,7 +312,7 @@ def test_others_are_seen_in_seat_order(tiny):
     drivers = seat_players(built.plan, state.learners, None, built.rosters, orders, knobs)
     rollouts, _, _ = collect(
         built.game, built.plan.seating, drivers, state.cursor, stream(jax.random.key(0), "play"), steps=4,
-        with_others=True,
+        for_modules=True,
     )  # fmt: skip
     (rollout,) = rollouts
     own, other = rollout.action.discrete_SD, rollout.others.discrete  # [T, L, W of both lanes, N, D], [..., O, D]

@@ -116,7 +116,8 @@ def test_where_nobody_wins_metrics_tell_what_the_learner_earned_with_each_kind()
     assert opponent_metrics(rows, replace(kuhn, score="outcome")) == {
         "games/past": 4, "points/past": 0.75, "games/self": 4
     }  # fmt: skip
-    # A contest judged by return: points are games won, however much in them, so what was earned stands beside them.
-    assert opponent_metrics(rows, kuhn) == {
-        "games/past": 4, "points/past": 0.75, "earned/past": 2.0, "games/self": 4
+    # A contest judged by return: points follow what was earned, 8 in four games at a stake of 8, whoever won more.
+    assert opponent_metrics(rows, replace(kuhn, stake=8.0)) == {
+        "games/past": 4, "points/past": 0.625, "earned/past": 2.0, "games/self": 4
     }  # fmt: skip
+    assert opponent_metrics(rows, replace(kuhn, stake=0.0))["points/past"] == 0.75, "games won, where it has no stake"

@@ -34,7 +34,7 @@ def test_a_range_or_choices_become_flags(text, ends, words):
         ("entropy=a..b", "must give two numbers"),
         ("epochs=1..2.5", "epochs is a whole number"),
         ("activation=tanh..relu", "must give two numbers"),
-        ("activation=1..2", "activation is no number"),
+        ("activation=1..2", "activation is not a number"),
         ("activation=tanh", "two choices or more"),
         ("layer_norm=yes,no", "layer_norm is true or false"),
     ],

@@ -9,18 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import jax
+import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium", reason="the toys of these tests have spaces of Gymnasium")
 
 from sparring.cli.finish import where_time_went
 from sparring.core.errors import ConfigError, GameError
+from sparring.core.records import Observation
+from sparring.evaluation.watch import watch
 from sparring.games import outside
 from sparring.games.outside import leases_in
 from sparring.games.registry import make
+from sparring.players.loaded import load
 from sparring.recipes.defaults import default_config
 from sparring.setup.build import build
 from sparring.setup.config import EvalConfig, RunConfig, WorkersConfig
+from sparring.setup.evaluations import with_evaluations
 from sparring.setup.own_code import code_facts, trust
 from sparring.setup.program import compile_program
 from sparring.store.results import Results
@@ -29,6 +34,8 @@ from sparring.training.runs import resume, start
 from sparring.workers.leases import closed
 
 sys.path.append(str(Path(__file__).parent.parent / "workers"))
+import toy_environments
+
 DUEL = "pettingzoo:toy_environments:Duel"
 
 
@@ -82,6 +89,28 @@ def test_a_run_trains_and_is_resumed_whoever_is_killed(duel, tmp_path):
     assert resume(tmp_path / "run", total_steps=32 * 8).iteration == 8
     later = [line["games"] for line in run.metrics() if line["kind"] == "train"][6:]
     assert later == [4, 4], "games begin again, and none is left out"
+    check_in_a_loop_of_ones_own(tmp_path / "run")
+
+
+def check_in_a_loop_of_ones_own(path: Path) -> None:
+    """Asked agent by agent, the policy chooses what it chooses where workers show the same game."""
+    run, env = load(path), toy_environments.Duel()
+    choose, leases = run.agents(env), leases_in(run.game)
+    seen, infos = env.reset(seed=7)
+    shown = leases.look(np.asarray([[0, 7]], np.uint32), np.ones(1, bool))
+    order = [int(row[2:].argmax()) for row in shown["features"][0]]  # seats change places: who sits where
+    while env.agents:
+        actions = {agent: choose(agent, seen[agent], infos.get(agent)) for agent in env.agents}
+        found = run.act(Observation(*(shown[name][0] for name in ("features", "legal", "present", "acting"))))
+        assert [actions[f"player_{agent}"] for agent in order] == found.discrete_SD[:, 0].tolist()
+        seen, _, _, _, infos = env.step(actions)
+        shown = leases.step(np.asarray([[0, 7]], np.uint32), *(np.asarray(part)[None] for part in found))
+    with pytest.raises(GameError, match=r"Environments of other people draw themselves\. Make yours"):
+        watch(run.game, ("a", "b"), {}, seed=0)
+    with pytest.raises(ConfigError, match="There is no agent referee, the environment has player_0, player_1"):
+        choose("referee", seen["player_0"])
+    with pytest.raises(ConfigError, match="trained with the agents player_0, player_1, and this environment has early"):
+        run.agents(toy_environments.Crew())
 
 
 @pytest.mark.slow
@@ -140,6 +169,44 @@ def test_an_accelerator_gets_copies_and_seeds_side_by_side_play_the_same_games(d
     assert returns(tmp_path / "gpu") == here and len(here) == 2 * 6
 
 
+READING = """
+import jax.numpy as jnp
+from sparring import Module
+
+class Reading(Module):
+    def buffers(self, worlds, seats):
+        return jnp.zeros(4)
+
+    def begin(self, buffers, rollout, key):
+        return rollout.counts_TWNJ[..., 0].mean((1, 2)), rollout
+
+    def loss(self, model, batch, found, key):
+        return batch.counts[..., 0].mean()
+
+    def measures(self, buffers):
+        return {f"step_{t}": buffers[t] for t in range(4)}
+
+def reading(seed, spec):
+    assert spec.counts == ("clock",)
+    return Reading()
+"""
+
+
+def test_numbers_in_the_infos_reach_rollouts_batches_and_metrics(duel, tmp_path):
+    """Both seats learn: on average 1.5 clocks. In step 2 there is no number, so the last one stays."""
+    path = tmp_path / "reading.py"
+    path.write_text(READING)
+    trust(path)
+    ppo = replace(duel.ppo, modules=(f"{path}:reading",))
+    clocked = replace(duel, game=f"{DUEL[:-4]}Clocked", total_steps=32, ppo=ppo, evaluation=EvalConfig(eval_games=0))
+    start(clocked, tmp_path / "run")
+    (line,) = (line for line in RunDir.open(tmp_path / "run").metrics() if line["kind"] == "train")
+    assert [line[f"learner/own/reading/step_{t}"] for t in range(4)] == [1.5, 1.5, 4.5, 6.0]
+    assert line["learner/own/reading/loss"] == pytest.approx(13.5 / 4)
+    assert [value for key, value in line.items() if key.startswith("count/clock")] == [6.0]
+    closed(make(clocked.game).source)
+
+
 def test_what_an_environment_does_wrong_ends_the_run_with_a_sentence(duel, tmp_path):
     broken = replace(duel, options=("fault=nan",))
     with pytest.raises(GameError, match=r"toy_environments:Duel: In step 3 of a game agent player_1 sees a NaN"):
@@ -169,6 +236,14 @@ def test_what_needs_the_state_of_a_world_is_refused(duel, tiny):
 def test_workers_and_their_environments_say_how_many_worlds_there_are(duel):
     built = build(duel)
     assert built.config.play.worlds == 4 == built.plan.seating.worlds * built.plan.seating.blocks
+
+
+def test_a_tenth_of_the_steps_of_training_is_for_evaluations(duel):
+    """Games of 4 steps of 2 seats in 4 line-ups: 78 of each, four times. Where games have no limit, the fewest."""
+    short = replace(make(DUEL), spec=replace(make(DUEL).spec, longest=4))
+    for game, found in ((short, (78, 4)), (make(DUEL), (32, 0))):
+        tests = with_evaluations(game, replace(duel, total_steps=100_000, evaluation=EvalConfig())).evaluation
+        assert (tests.eval_games, tests.eval_times) == found
 
 
 def test_every_iteration_has_its_own_time(duel, tmp_path):

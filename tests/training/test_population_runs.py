@@ -180,7 +180,7 @@ def test_each_sets_first_factors_also_where_a_value_is_the_runs_own_and_other_sh
     np.testing.assert_allclose(first("learning_rate", "3e-3,3e-3"), [1.0, 1.0])
     np.testing.assert_allclose(first("discount", "0.99,0.98"), [1.0, 0.5])  # half the horizon
     for knob, values in (("learning_rate", "3e-3,3e-3 -> 0"), ("discount", "0.99,1")):
-        with pytest.raises(ConfigError, match="no multiple of the run's"):
+        with pytest.raises(ConfigError, match="not a multiple of the run's"):
             first(knob, values)
 
 

@@ -18,6 +18,7 @@ from sparring.workers.leases import Leases
 from sparring.workers.pool import Pool
 from sparring.workers.probe import sides_of
 from sparring.workers.source import Source
+from sparring.workers.world import number
 
 DUEL, CREW = "toy_environments:Duel", "toy_environments:Crew"
 
@@ -85,6 +86,17 @@ def test_agents_come_leave_and_are_cut(opened):
     assert rows[2]["features"][0, 1].tolist() == [0, 0, 0, 1, 0, 1, 0], "step 3 of four values, and who it is"
     assert rows[2]["features"][0, 2, 0] == pytest.approx(153 / 255)
     assert rows[5]["count"][0].tolist() == [[7.0], [4.0], [4.0]], "the last that each was told"
+
+
+def test_an_info_that_is_asked_for_is_one_number(opened):
+    with pytest.raises(GameError, match="infos=word: this field of the infos held 'calm', expected one number"):
+        opened(CREW, infos="energy, word")
+    with pytest.raises(GameError, match="infos names 17 numbers, at most 16 are recorded"):
+        opened(CREW, infos=",".join("abcdefghijklmnopq"))
+    found = [
+        number(value) for value in (True, np.int8(3), np.asarray([[2.5]]), 1e13, np.nan, 1j, "7", np.ones(2), None)
+    ]
+    assert found == [1.0, 3.0, 2.5, None, None, None, None, None, None]
 
 
 def test_a_game_without_an_end_is_cut(opened):
@@ -221,6 +233,8 @@ def test_what_an_environment_does_wrong_is_said_with_the_step_and_the_agent(open
 
 def test_an_environment_that_cannot_be_made_is_refused():
     for name, words in {
+        "gymnasium.vectr": "needs the module 'gymnasium.vectr', and gymnasium has none of that name. Did you mean "
+        "gymnasium.vector?",
         "no_such_package.env": "needs the module 'no_such_package', which is not here. pip install no_such_package",
         "toy_environments:Nothing": "The module 'toy_environments' has no Nothing",
         "toy_environments": "has no parallel_env nor env nor raw_env",

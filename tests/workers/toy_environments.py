@@ -113,6 +113,15 @@ class Duel:
             os._exit(9)
 
 
+class Clocked(Duel):
+    """Infos say how many steps were played: 1, nothing that is a number, 3, 4 for player_0; twice that for player_1."""
+
+    def step(self, actions: dict) -> tuple[dict, dict, dict, dict, dict]:
+        said = [np.asarray([1.0]), float("nan"), np.int64(3), 4][self.now]
+        infos = {agent: {"clock": said * (place + 1)} for place, agent in enumerate(self.possible_agents)}
+        return *super().step(actions)[:4], infos
+
+
 class Handover:
     """RLlib's shape: "left" and "right" take turns to add their choice to a sum; who makes it 3 or more is paid. Agent
     "judge" speaks once at the end. Spaces by agent, as a dictionary; "__all__" ends the game."""

@@ -56,7 +56,7 @@ def read_weights(path: Path) -> Weights:
     try:
         return dict(read_arrays(content))
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path} is no file of weights ({error}). Restore the file from a copy.") from error
+        raise RunError(f"{path} is not a file of weights ({error}). Restore the file from a copy.") from error
 
 
 def write_state(folder: Path, state: Mapping[str, Any]) -> None:

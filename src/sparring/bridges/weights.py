@@ -67,7 +67,7 @@ def _array(name: str, value: Any) -> np.ndarray:
         )
     if array.dtype.kind == "f" and np.isnan(array).any():
         raise ConfigError(
-            f"The policy has weights that are no numbers (NaN in {name!r}): learning has diverged. Go back to a "
+            f"The policy has weights that are not numbers (NaN in {name!r}): learning has diverged. Go back to a "
             "checkpoint from before; shadow and pool are as they were."
         )
     return np.array(array, order="C", copy=True)

@@ -317,11 +317,11 @@ def read(path: Path) -> dict[str, Any] | None:
 def check_file(path: Path, found: Any) -> None:
     """ValueError where a file of a comparison is not as one writes it."""
     if not isinstance(found, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     if path.name == PLAN:
         for name in ("words", "regimes"):
             if not isinstance(texts := found.get(name), list) or not all(isinstance(text, str) for text in texts):
-                raise ValueError(f"{name} is no list of texts")
+                raise ValueError(f"{name} is not a list of texts")
         return
     for regime, cost in found.items():
         if not isinstance(cost, dict) or set(cost) != {"seconds", "peak_mib"}:

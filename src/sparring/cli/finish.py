@@ -1,6 +1,7 @@
 """How a training command ends: a table, a picture, a report, and what to do next."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from rich.console import Console
 
 from sparring.cli.main import STOPPED
 from sparring.core.code import naming
-from sparring.evaluation.stored import deployed, verdict_of
+from sparring.evaluation.stored import deployed, untrained_scores, verdict_of
 from sparring.reports.page import ReportFiles, write_report
 from sparring.reports.tables import score_table, scores_json
 from sparring.store.run_dir import RunDir
@@ -26,6 +27,7 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
     """Tell how it ended; the exit code."""
     code = 0 if summary.finished else STOPPED
     run = RunDir.open(path)
+    summary = replace(summary, before=summary.before or untrained_scores(run))  # of a resumed run, from before
     files, choice, verdict = write_report(run), deployed(run), verdict_of(run)
     if as_json:
         print(json.dumps({**result(path, summary, files), "deploy": choice.plain(), "verdict": verdict.plain()}))

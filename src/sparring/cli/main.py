@@ -12,23 +12,23 @@ from sparring.core.errors import ConfigError, SparringError, unknown
 
 COMMANDS = {
     "train": "train by self-play, or against a bot",
-    "resume": "go on with a run from its newest checkpoint",
-    "runs": "list runs with what they learned, or tell what one learned",
+    "resume": "continue a run from its newest checkpoint",
+    "runs": "list runs with what they learned, or describe one",
     "metrics": "look at what a run recorded, in the terminal",
     "eval": "play complete games with a run's learners and print the table",
-    "exploit": "say how much can be won of a run's policy, exactly or by training against it",
+    "exploit": "say how much can be won from a run's policy, exactly or by training against it",
     "tournament": "let runs, packages and bots meet each other, and rank them",
-    "compare": "train several regimes with one budget, let all meet, and say which helps",
-    "sweep": "search for settings: many trainings, each with what those before suggest (Optuna)",
+    "compare": "train several kinds of self-play with one budget, let all meet, and say which helps",
+    "sweep": "search for good settings: many trainings, each guided by those before (Optuna)",
     "pool": "list whom a run's learner meets, add guests, remove members",
     "shares": "show or set how often a run's learner meets whom",
     "defeats": "list the defeats that a run tries again, and draw one as a GIF",
     "replay": "play one game with a run's learners and draw it as a GIF",
-    "export": "write a player for programs without Sparring: safetensors and a card, PyTorch, ONNX",
-    "games": "list the games, or describe one; of one of your own, check the contract",
+    "export": "write a policy for programs without Sparring: safetensors, PyTorch, ONNX",
+    "games": "list the games, or describe one; check a game of your own",
     "new-game": "write a commented game to start from, with a test",
     "bench": "measure steps per second: the game alone, and training",
-    "doctor": "tell what this installation has and whether it works; check the records of a run",
+    "doctor": "check the installation, and the records of a run",
 }
 """Each is a function `command(arguments)` of the module of its name, which may return an exit code: nothing heavy is
 loaded to print this list."""
@@ -66,15 +66,15 @@ def sentence(error: Exception) -> tuple[str, int]:
         return str(error), error.exit_code
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
         return (
-            "The device has not enough memory for this. Use fewer --worlds, --steps, --seeds or --eval-games.",
+            "The device does not have enough memory for this. Use fewer --worlds, --steps, --seeds or --eval-games.",
             FAILED,
         )
     if isinstance(error, OSError):
         return f"The system refused: {error}.", FAILED
     text = f"{type(error).__name__}: {error}".rstrip(".")
     if fault := line_at_fault(error):
-        return f"{text.partition(chr(10))[0]}, in {fault}. Mend it there; --debug shows how it came about.", FAILED
-    return f"{text}. This is a fault of sparring; run again with --debug to see where.", FAILED
+        return f"{text.partition(chr(10))[0]}, in {fault}. Correct it there; --debug shows how it came about.", FAILED
+    return f"{text}. This is a bug in sparring; run again with --debug to see where.", FAILED
 
 
 def run(arguments: list[str]) -> int:

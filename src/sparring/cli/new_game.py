@@ -53,7 +53,7 @@ class NewGame:
     """Write a commented game that keeps the contract, to be changed into your own, and a test beside it."""
 
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
-    """What it is called: a word of small letters, digits and _."""
+    """What it is called: lower-case letters, digits and _."""
     folder: Path = Path()
     """Where the files go."""
     json: bool = False
@@ -64,14 +64,14 @@ def command(words: list[str]) -> None:
     arguments = parse(NewGame, words, command="new-game", examples=EXAMPLES)
     name = arguments.name
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,60}", name) or iskeyword(name):
-        raise ConfigError(f"A game is called by a word of small letters, digits and _, found {name!r}. Try my_game.")
+        raise ConfigError(f"The name of a game has lower-case letters, digits and _, found {name!r}. Try my_game.")
     game, test = arguments.folder / f"{name}.py", arguments.folder / f"test_{name}.py"
     for path in (game, test):
         if path.exists():
             raise RunError(f"There is a file {path} already, and it is left as it is. Choose another name or --folder.")
     template = files("sparring.games").joinpath("template.py").read_text(encoding="utf-8")
     if find_spec(name) is not None or name in words_of(template) - {OLD}:
-        raise ConfigError(f"{name} is the name of a module, or of a part of a game, already. Choose another.")
+        raise ConfigError(f"{name} is already the name of a module or of a part of a game. Choose another.")
     for path, text in ((game, template.replace("FILE", str(game))), (test, TEST)):
         write(path, renamed(text, name))
     if arguments.json:

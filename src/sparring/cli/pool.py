@@ -133,18 +133,19 @@ def returns(run: "RunDir", known: "LastKnown") -> dict[tuple[str, int], float]:
 
 
 def judged_by(spec: "GameSpec", *, mixed: bool) -> tuple[list[str], str]:
-    """Columns of what games say of a member, and what must be known to read them. Leagues count games won; where the
-    game is judged by returns, the one that wins fewer may earn more."""
-    counted = "Not counted: games against itself, and of weights from before a new beginning."
+    """Columns of what games say of a member, and what must be known to read them."""
+    counted = "Not counted: games against itself, and those from before its weights were reset."
     last = "weight" if mixed else "Elo"  # an oracle starts over and over, so its rating says nothing
     if spec.score == "outcome":
         return ["rate", "over all games", last], counted
     if not spec.has_winners:
         return ["return"], counted
-    said = (
-        "This game is judged by return: what the learner earned in a game. Leagues count games won, and so does Elo, "
-    )
-    return ["return", "games won", "over all games", last], f"{said}however much was won in them. {counted}"
+    said = "This game is judged by return: what the learner earned in a game."
+    if not spec.rated_by_return:
+        won = f"Rates and Elo count games won, however much was won in them, since the game names no stake. {counted}"
+        return ["return", "games won", "over all games", last], f"{said} {won}"
+    rated = f"A rate is one half plus the return divided by {2.0 * spec.stake:g}, and Elo follows rates. {counted}"
+    return ["return", "rate", "over all games", last], f"{said} {rated}"
 
 
 def table(run: "RunDir", known: "LastKnown") -> Table:

@@ -101,10 +101,11 @@ class Train:
 
 
 def command(words: list[str]) -> int:
+    given = named(words) - {"help", "help_all"}
     arguments = parse(
-        Train, words, command="train", shown=lambda said: Train(run=ready_made(said)), usual=USUAL, examples=EXAMPLES
-    )
-    given = named(words)
+        Train, words, command="train", shown=lambda said: Train(run=settled(said, given)[0]), usual=USUAL,
+        examples=EXAMPLES,
+    )  # fmt: skip
     check_needs(arguments, NEEDS)
     if arguments.name and not is_file_name(arguments.name):
         raise ConfigError(

@@ -73,7 +73,7 @@ class Watch:
         self.bar.update(
             self.task, description="training", total=moment.iterations, completed=moment.iteration, done=done
         )
-        every = max(1, (moment.iterations - self.start) // LINES)
+        every = max(1, -(-(moment.iterations - self.start) // LINES))
         if not self.quiet and not self.console.is_terminal and (first or (moment.iteration - self.start) % every == 0):
             print(f"iteration {done}{clock}  {note}", file=sys.stderr, flush=True)
 
@@ -162,11 +162,10 @@ def newest_evaluation(lines: Lines) -> str:
 
 
 def rating(lines: Lines) -> str:
-    """How far the first learner is rated above its anchor, where there is one: by games won, in every game."""
+    """How far the first learner is rated above its anchor, where there is one."""
     key = next((key for key in lines[0] if key.startswith("rating/")), "")
-    by = "" if any(key.startswith("won/") for key in lines[0]) else " by games won"
     figure = mean(lines, [key]) if key else None
-    return "" if figure is None else f"rated {figure:+.0f} against {key.partition(' vs ')[2]}{by}"
+    return "" if figure is None else f"rated {figure:+.0f} against {key.partition(' vs ')[2]}"
 
 
 def health(lines: Lines) -> str:

@@ -58,7 +58,9 @@ def reference(text: str) -> Reference | None:
     if found is None:
         return None
     if len(text) > LONGEST:
-        raise ConfigError(f"A name of code has at most {LONGEST} signs, found {len(text)}. Start from a folder nearer.")
+        raise ConfigError(
+            f"A name of code has at most {LONGEST} characters, found {len(text)}. Start in a folder nearer to it."
+        )
     return Reference(found["source"], found["name"])
 
 
@@ -224,4 +226,4 @@ def _installed_module(name: str) -> ModuleType:
 def _broken(source: str, fault: str, error: Exception) -> ConfigError:
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     said = f"{type(error).__name__}: {text.partition(chr(10))[0]}".rstrip(".")
-    return ConfigError(f"{source} cannot be loaded: {said}{fault and f', in {fault}'}. Mend it there.")
+    return ConfigError(f"{source} cannot be loaded: {said}{fault and f', in {fault}'}. Correct it there.")

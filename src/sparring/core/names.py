@@ -14,5 +14,5 @@ def is_file_name(name: Any) -> TypeGuard[str]:
 def checked_name(name: Any) -> str:
     """The name of a player out of a file; ValueError where it could not have been given by a run."""
     if not is_file_name(name):
-        raise ValueError(f"{str(name)[:80]!r} is no name of a player (letters, digits and .+@#()- within)")
+        raise ValueError(f"{str(name)[:80]!r} is not a name of a player (letters, digits and .+@#()- within)")
     return name

@@ -112,6 +112,9 @@ class GameSpec:
     zero_sum: bool = False
     score: Literal["outcome", "return"] = "return"
     """What a game is judged by: win, draw or loss, or the sum of rewards."""
+    stake: float = 0.0
+    """Of a zero-sum game that is judged by return: what is usually won or lost in it, as the root mean square of the
+    returns of random play, draws left out. Rates, ratings and samplers then go by return; 0: they go by games won."""
     seat_names: tuple[str, ...] = field(default=())
     causes: tuple[str, ...] = ()
     """Why a side's game can end, such as gun, ground, timeout; `Step.cause_K` counts in this list."""
@@ -156,6 +159,11 @@ class GameSpec:
         """Whether rates of winning mean anything: games are judged by their outcome, or one side gains what the other
         loses. Elsewhere, as in a stag hunt, the one that earns more than the other may earn little."""
         return self.score == "outcome" or self.zero_sum
+
+    @property
+    def rated_by_return(self) -> bool:
+        """Whether leagues count what was earned in a game rather than games won."""
+        return self.zero_sum and self.score == "return" and self.sides == 2 and self.stake > 0.0
 
     @property
     def features(self) -> int:

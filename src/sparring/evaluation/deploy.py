@@ -75,8 +75,8 @@ def by_bounds(bounds: Mapping[str, Interval]) -> Deployment | None:
     best = min(bounds, key=lambda team: bounds[team].high)
     if any(bounds[best].high >= bound.low for team, bound in bounds.items() if team != best):
         return None
-    rest = ", ".join(f"{text(bound)} of {WORDS[team]}" for team, bound in bounds.items() if team != best)
-    return Deployment(best, f"responses of one budget won {text(bounds[best])} of it and {rest}")
+    rest = ", ".join(f"{text(bound)} from {WORDS[team]}" for team, bound in bounds.items() if team != best)
+    return Deployment(best, f"responses of one budget won {text(bounds[best])} from it and {rest}")
 
 
 def by_games(evidence: Evidence) -> Deployment:

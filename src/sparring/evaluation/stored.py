@@ -19,6 +19,12 @@ def last_scores(rows: Sequence[ResultRow], manifest: Mapping[str, Any]) -> list[
     return scores_at(rows, newest, manifest) if newest != UNTRAINED else []
 
 
+def untrained_scores(run: RunDir) -> list[SideScore]:
+    """The scores of the evaluation before training; none where there was none."""
+    rows = read_results(run.results_path, "eval") if run.results_path.exists() else []
+    return scores_at(rows, UNTRAINED, run.read_manifest())
+
+
 def scores_at(rows: Sequence[ResultRow], iteration: int, manifest: Mapping[str, Any]) -> list[SideScore]:
     """The scores of the evaluation after an iteration; none where there was none."""
     groups: dict[tuple, list[ResultRow]] = defaultdict(list)
@@ -78,7 +84,7 @@ def from_sums(total: float, squares: float, count: int) -> Moments:
 
 
 def deployed(run: RunDir) -> Deployment:
-    """Which of its policies a run recommends, by its last evaluation and by what was won of them since."""
+    """Which of its policies a run recommends, by its last evaluation and by what was won from them since."""
     manifest, lines = run.read_manifest(), run.metrics()
     scores = last_scores(read_results(run.results_path, "eval"), manifest) if run.results_path.exists() else []
     return deployment(Evidence(tuple(scores), exact_of(lines), bounds_of(run.exploits()), bool(manifest.get("alike"))))
@@ -95,7 +101,7 @@ def exact_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ...]]
 
 
 def bounds_of(exploits: Sequence[Mapping[str, Any]]) -> dict[str, Interval]:
-    """What responses of one budget won of each team in its newest state, the mean over seeds."""
+    """What responses of one budget won from each team in its newest state, the mean over seeds."""
     trained = [line for line in newest(exploits).values() if line["by"] == "response" and line.get("low") is not None]
     last = max((line["iteration"] for line in trained), default=None)
     found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)

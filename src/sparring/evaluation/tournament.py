@@ -287,7 +287,7 @@ def ready(name: str, policy: Any, spec: GameSpec) -> Any:
         policy = jax.tree.map(jnp.asarray, policy)
     except TypeError:
         raise ConfigError(
-            f"The player {name!r} is no pytree of arrays: {type(policy).__name__}. Make it an equinox.Module, or "
+            f"The player {name!r} is not a pytree of arrays: {type(policy).__name__}. Make it an equinox.Module, or "
             "register it with jax.tree_util."
         ) from None
     seats = len(spec.seats_of_side[0])

@@ -1,5 +1,5 @@
-"""What a run learned, in words: better than at the start and than which bots, how much can be won of it, how sure that
-is, and what to try next. Figures in, sentences out; no JAX."""
+"""What a run learned, in words: better than at the start and than which bots, how much can be won from it, how sure
+that is, and what to try next. Figures in, sentences out; no JAX."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -56,7 +56,7 @@ class Findings:
     """Of the policy before training."""
     exact_half: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, Interval] = field(default_factory=dict)
-    """What trained responses won of its policies."""
+    """What trained responses won from its policies."""
     notices: Sequence[str] = ()
     """Kinds."""
 
@@ -228,10 +228,14 @@ def bots_sentence(place: Standing) -> str:
     """Which bots it is above and below, and which it cannot be told from."""
     if not place.leads:
         return ""
-    over, under, beside = ("beats", "loses to", "against") if place.duel else ("better than", "worse than", "beside")
-    parts = [f"{over} {listed(place.above)}" if place.above else f"{over} no bot for sure"]
+    over, under, beside, nobody = (
+        ("beats", "loses to", "undecided against", "does not clearly beat any bot")
+        if place.duel
+        else ("better than", "worse than", "not clearly different from", "not clearly better than any bot")
+    )
+    parts = [f"{over} {listed(place.above)}" if place.above else nobody]
     parts += [f"{under} {listed(place.below)}"] * bool(place.below)
-    parts += [f"undecided {beside} {listed(place.open)}"] * bool(place.open)
+    parts += [f"{beside} {listed(place.open)}"] * bool(place.open)
     text = "; ".join(parts) if place.open else ", ".join(parts)
     if place.side:
         return f"{place.side}, with each bot tried in the same place: {text}."

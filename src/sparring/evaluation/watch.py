@@ -84,10 +84,16 @@ def watch_again(game: Game, start: State, action: Action, chance: Any) -> Watche
 
 
 def check(game: Game, most_steps: int | None) -> None:
+    if game.spec.outside:
+        raise GameError(
+            "Environments of other people draw themselves. Make yours with its render_mode, and let the policy play in "
+            "a loop of your own: choose = sparring.load(RUN).agents(env), see docs/guide/your-environment.md."
+        )
     if type(game).scene is Game.scene:
         raise GameError(
-            f"{type(game).__name__} cannot be shown: it draws no scenes. Give it a method scene(state) -> Scene, as "
-            "games/particles/tag.py has."
+            f"{type(game).__name__} cannot be shown: it draws no scenes. A game of your own needs a method "
+            "scene(state) -> Scene, as games/particles/tag.py has; of ours, boards, particles, dogfight, skirmish and "
+            "the social games can be watched."
         )
     if most_steps is not None and most_steps < 1:
         raise ConfigError(f"most_steps must be at least 1, found {most_steps}.")

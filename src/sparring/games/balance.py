@@ -14,10 +14,14 @@ SMALL: Suits = (
     ("self_play", "magnet"),
     ("steps", 8),
     ("discount", 1.0),
+    ("advantage", "expected"),
     ("learning_rate", "8e-3 -> 0 cosine"),
     ("entropy", "0.05 -> 0"),
 )
 """A few situations, met again and again: short rollouts, many updates."""
+AT_ONCE: Suits = (*SMALL, ("shadow_half_life", "5 -> 15"))
+"""Moves made at once: given what the other did, the critic knows what each move would have paid. With so little luck a
+magnet may follow soon."""
 HIDDEN: Suits = (
     ("self_play", "magnet"),
     ("total_steps", 20_000_000),
@@ -25,6 +29,7 @@ HIDDEN: Suits = (
     ("steps", 16),
     ("discount", 1.0),
     ("decay", 1.0),
+    ("advantage", "expected"),
     ("epochs", 2),
     ("entropy", "0.1 -> 0.05"),
     ("epsilon", 0.05),

@@ -22,6 +22,14 @@ OUTSIDE = {
 }
 """Environments of other people: the word before the first colon to "module:function". The rest of the name is given to
 the function before its options; options that its signature does not name are the environment's own."""
+EXAMPLES = {
+    "gymnasium": "CartPole-v1",
+    "jaxmarl": "MPE_simple_spread_v3",
+    "pettingzoo": "mpe2.simple_spread_v3",
+    "pgx": "connect_four",
+    "rllib": "MODULE:CLASS",
+    "smac": "MODULE:CLASS",
+}
 HARMLESS = ("gymnasium", "mpe2", "pettingzoo", "smac", "smacv2")
 """Packages of environments: whoever installed one lets it run. Other modules must be named by somebody."""
 

@@ -113,6 +113,7 @@ def kuhn(positions: Positions = "random") -> Kuhn:
         zero_sum=True,
         in_turn=True,
         score="return",
+        stake=1.46,
         suits=(*SMALL, ("critic", "central"), ("anchor", 1.0), ("learning_rate", "2e-3 -> 0")),
     )
     return Kuhn(spec, KuhnRules(jnp.asarray(1.0, float), jnp.asarray(1.0, float)))

@@ -19,7 +19,7 @@ from jax import Array
 from sparring.core.errors import ConfigError, GameError
 from sparring.core.records import Action, Observation, Step
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
-from sparring.games.balance import SMALL
+from sparring.games.balance import AT_ONCE
 from sparring.games.game import Bots, Chance, Game, permute_seats
 
 Probabilities = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
@@ -161,7 +161,7 @@ def matrix_game(
         exchangeable=tuple(group for group in groups if len(group) > 1),
         zero_sum=zero_sum,
         score="outcome" if zero_sum else "return",
-        suits=SMALL if zero_sum and seats == 2 else (),
+        suits=AT_ONCE if zero_sum and seats == 2 else (),
     )
     width = spec.action.entries
     padded = np.pad(payoff, [(0, 0), *((0, width - size) for size in payoff.shape[1:])])

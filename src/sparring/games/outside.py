@@ -189,7 +189,7 @@ def outside(source: Source) -> Outside:
     spec = GameSpec(
         seats=found.seats, side_of_seat=found.side_of_agent, action=action_of(found),
         layout=(Feature("seen", (found.features,)), *marks), central=Central("seat", found.seats * found.marked),
-        longest=found.longest, in_turn=found.in_turn, zero_sum=found.zero_sum, score=found.score,
+        longest=found.longest, in_turn=found.in_turn, zero_sum=found.zero_sum, score=found.score, stake=found.stake,
         seat_names=found.agents, counts=found.infos, outside=True, **alike,
     )  # fmt: skip
     return Outside(spec=spec, source=source)

@@ -178,7 +178,7 @@ def _made(name: str, options: dict[str, Any]) -> "Game":
         if name in GAMES:
             raise
         said, fault = f"{type(error).__name__}: {error}".rstrip("."), code.line_at_fault(error)
-        raise GameError(f"{name} made no game: {said}{fault and f', in {fault}'}. Mend it there.") from error
+        raise GameError(f"{name} made no game: {said}{fault and f', in {fault}'}. Correct it there.") from error
     if not isinstance(game, import_module("sparring.games.game").Game):
         raise GameError(f"{name} returned a {type(game).__name__}, expected a sparring.Game. Return one.")
     check_size(f"The longest game of {name!r}, in steps,", game.spec.longest)
@@ -245,7 +245,7 @@ def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
             return installed()[name].load(), ()
         except Exception as error:
             raise GameError(
-                f"The installed game {name!r} cannot be loaded: {error}. Mend or remove its package."
+                f"The installed game {name!r} cannot be loaded: {error}. Correct or remove its package."
             ) from error
     if is_own(name):
         return code.load(name), ()
@@ -259,6 +259,12 @@ def _refusal(name: str) -> str:
     """The sentence for a name that is no game: near ones of its family, all of them, or the nearest of all games."""
     family, _, variant = name.partition(":")
     known = variants(family)
+    meant = get_close_matches(family, interfaces.OUTSIDE, n=1, cutoff=0.75)
+    if not known and meant:
+        example = f"{meant[0]}:{variant or interfaces.EXAMPLES[meant[0]]}"
+        return f"Unknown game {name!r}. " + (
+            f"Did you mean {example!r}?" if variant else f"Name one, such as {example!r}."
+        )
     if not known:
         near = get_close_matches(name, available(), n=1, cutoff=0.5)
         about = [] if near else [game for game in GAMES if name.lower() in common_line(game).lower()]

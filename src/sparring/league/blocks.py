@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sparring.core.errors import RunError
+from sparring.core.spec import GameSpec
 from sparring.league.player import Player
+from sparring.league.score import Score, counted
 
 LATE = 2
 """Iterations after which results are read."""
@@ -60,12 +62,20 @@ class Meeting(NamedTuple):
     """The one of the draw that gave the block this player."""
     weakened: bool
     games: int
-    won: int
-    drawn: int
-    lost: int
+    won: float
+    drawn: float
+    lost: float
     length_sum: int = 0
     return_sum: float = 0.0
     return_square_sum: float = 0.0
+
+    @property
+    def score(self) -> Score:
+        return Score(self.won, self.drawn, self.lost)
+
+    def counted(self, spec: GameSpec) -> Meeting:
+        """As a league counts it; what was played has whole games."""
+        return self._replace(**counted(spec, self.games, *self.score, self.return_sum)._asdict())
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,7 @@ class Played:
         if len(self.drained_B) != blocks:
             raise RunError(f"Results cover all {blocks} blocks, found {len(self.drained_B)}. Check the seating.")
         for row in self.meetings:
-            if row.games != row.won + row.drawn + row.lost or min(row[4:8]) < 0:
+            if row.games != sum(row.score) or min(row.games, row.drawn) < 0 or (row.won and not row.games):
                 raise RunError(f"Games must be the sum of won, drawn and lost, found {row}. Check the tally.")
 
 

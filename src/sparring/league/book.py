@@ -69,7 +69,7 @@ class Roll:
 class Book:
     roll: Roll
     count_LM3: np.ndarray
-    """Games won, drawn and lost."""
+    """Games won, drawn and lost, as `counted` counts them."""
     fading_LM3: np.ndarray
     """The same, old games counting less: learners change, so old games say less about them."""
     quality_LM: np.ndarray
@@ -88,7 +88,7 @@ class Book:
         count, learners = len(players), sum(player.kind == "learner" for player in players)
         square = np.full((count, count) if births else (0, 0), UNKNOWN)
         counts = np.zeros((learners, count, 3))
-        return cls(Roll(tuple(players)), counts.astype(int), counts, counts[..., 0], np.zeros(count), square)
+        return cls(Roll(tuple(players)), counts, counts.copy(), counts[..., 0].copy(), np.zeros(count), square)
 
     @property
     def learners(self) -> int:

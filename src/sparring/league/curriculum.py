@@ -81,9 +81,9 @@ def level_drawn(level: int, chance: float) -> int:
 class Retries:
     reach: int
     """Steps before the defeat."""
-    won: int = 0
-    drawn: int = 0
-    lost: int = 0
+    won: float = 0
+    drawn: float = 0
+    lost: float = 0
 
     def after(self, won: int, drawn: int, lost: int, config: DefeatsConfig, farthest: int) -> Retries:
         """With more second tries: a sure success doubles the reach, up to the farthest that is kept."""

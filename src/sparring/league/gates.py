@@ -76,8 +76,10 @@ def _by_rate(config: GateConfig, score: Score) -> Verdict:
 
 
 def _by_sprt(config: GateConfig, score: Score) -> Verdict:
-    test = sprt(score.won, score.lost, null=config.gate_null, alternative=config.gate_rate)
-    games = f"{score.won} won, {score.lost} lost, {score.drawn} drawn"
+    decided = score.games - score.drawn
+    won = min(max(score.won, 0.0), decided)
+    test = sprt(won, decided - won, null=config.gate_null, alternative=config.gate_rate)
+    games = f"{won:g} won, {decided - won:g} lost, {score.drawn:g} drawn"
     ratio = f"log-likelihood ratio {test.ratio:.2f} in [{test.lower:.2f}, {test.upper:.2f}]"
     if test.verdict != "go on":
         better = test.verdict == "accept"

@@ -33,9 +33,9 @@ class Row(NamedTuple):
     """Its place in the line-up."""
     player: int
     """As packed for arrays and files."""
-    won: int
-    drawn: int
-    lost: int
+    won: float
+    drawn: float
+    lost: float
 
 
 class Difference(NamedTuple):
@@ -53,7 +53,7 @@ def differences(league: League, rows: Sequence[Row]) -> list[Difference]:
     read = 0 if last is None else max(0, last + 1 - LATE)
     done = read if last is None else last + 1
     waiting = [
-        Row(played.iteration, league.learner_of(row.block), packed(row.player), row.won, row.drawn, row.lost)
+        Row(played.iteration, league.learner_of(row.block), packed(row.player), *row.score)
         for played in league.state.inbox
         for row in played.meetings
         if not row.weakened
@@ -69,7 +69,7 @@ def recounted(league: League, rows: Iterable[Row]) -> Book:
     """Whole and fading counts of the games that count. Ratings, which ask when everybody was born, are left out."""
     book = Book.blank(league.players, births=False)
     column = {(player.kind, player.number): place for place, player in enumerate(league.players)}
-    games: dict[int, np.ndarray] = defaultdict(lambda: np.zeros(book.count_LM3.shape, int))
+    games: dict[int, np.ndarray] = defaultdict(lambda: np.zeros(book.count_LM3.shape))
     for row in rows:
         place = column.get(unpacked(row.player) or ("", 0))
         if place is None or place == row.learner:

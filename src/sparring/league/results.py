@@ -29,14 +29,14 @@ def read(rules: Rules, state: LeagueState, played: Played) -> Read:
     """Sort results by whom the blocks were given. Games that may belong to the old draw or to the next count for a
     level only where both are of it."""
     learners = range(rules.learners)
-    score_LM3 = np.zeros(state.book.count_LM3.shape, int)
+    score_LM3 = np.zeros(state.book.count_LM3.shape)
     sampled: list[dict[int, float]] = [defaultdict(float) for _ in learners]
     at_level, level_L = [Score() for _ in learners], [level_of(rules, state, learner) for learner in learners]
     for row in played.meetings:
         learner, draws = row.block // rules.blocks_each, draws_behind(state, row, played.iteration)
         if not says_something(state, learner, row.player, played.iteration):
             continue
-        column, score = state.book.roll.column[row.player], Score(row.won, row.drawn, row.lost)
+        column, score = state.book.roll.column[row.player], row.score
         levels = {draw.level for draw in draws}
         if not row.weakened:
             score_LM3[learner, column] += score

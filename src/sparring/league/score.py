@@ -1,4 +1,5 @@
-"""Games won, drawn and lost: counted, and with old games counting less."""
+"""Games won, drawn and lost: counted, and with old games counting less. Where a game is judged by return, won and lost
+are parts of games (`counted`)."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparring.core.spec import GameSpec
 from sparring.statistics.intervals import Interval, clopper_pearson
 from sparring.statistics.sequential import surely_above
 
@@ -15,20 +17,26 @@ TOGETHER = 16
 a rating overshoot the truth, and would leave nothing of all iterations but the last."""
 
 
+GRAIN = 1024
+"""Parts of a game, so that sums of them are exact in any order."""
+
+
 class Score(NamedTuple):
     """Games from the learner's view."""
 
-    won: int = 0
-    drawn: int = 0
-    lost: int = 0
+    won: float = 0
+    drawn: float = 0
+    lost: float = 0
 
     @property
     def games(self) -> int:
-        return self.won + self.drawn + self.lost
+        return round(self.won + self.drawn + self.lost)
 
     @property
     def points(self) -> float:
-        return self.won + self.drawn / 2
+        """By return, few games may be worth more than all points, or less than none: what is beyond is left out here,
+        and never where games are summed."""
+        return min(max(self.won + self.drawn / 2, 0.0), self.games)
 
     def plus(self, other: Score) -> Score:
         return Score(self.won + other.won, self.drawn + other.drawn, self.lost + other.lost)
@@ -46,6 +54,23 @@ class Score(NamedTuple):
 
     def surely_below(self, mark: float) -> bool:
         return Score(self.lost, self.drawn, self.won).surely_above(1.0 - mark)
+
+
+def counted(spec: GameSpec, games: int, won: float, drawn: float, lost: float, earned: float) -> Score:
+    """Completed games as a league counts them.
+
+    Where nobody wins, all are draws to it. Where a zero-sum game is judged by return, half of the games without a draw
+    are won, and more by what was `earned` in units of twice the stake s. For rewards of 1 and -1 these are the games
+    that were won. In general the rate is the mean of 1/2 + r / 2s, whose variance is 1/4 - (rate - 1/2)^2
+    = rate (1 - rate) where s is the root mean square of r: as many games that are won at that rate have the same mean
+    and the same variance, so all that is known of rates (intervals, tests, Elo) holds.
+    """
+    if not spec.has_winners:
+        return Score(0, games, 0)
+    if not spec.rated_by_return:
+        return Score(won, drawn, lost)
+    lead = round(GRAIN * earned / (2.0 * spec.stake)) / GRAIN
+    return Score((games - drawn) / 2 + lead, drawn, (games - drawn) / 2 - lead)
 
 
 known_interval = lru_cache(maxsize=2**14)(clopper_pearson)
@@ -69,7 +94,8 @@ def rates(fading: np.ndarray, shrink: float = 0.0) -> np.ndarray:
     """Rates of winning from fading counts [..., 3], with `shrink` virtual games at one half; one half without any."""
     games = fading.sum(-1) + shrink
     known = games != 0
-    return np.where(known, (fading[..., 0] + (fading[..., 1] + shrink) / 2) / np.where(known, games, 1.0), 0.5)
+    rate = np.where(known, (fading[..., 0] + (fading[..., 1] + shrink) / 2) / np.where(known, games, 1.0), 0.5)
+    return np.clip(rate, 0.0, 1.0)
 
 
 def recent(fading_3: np.ndarray) -> Interval:
@@ -79,4 +105,4 @@ def recent(fading_3: np.ndarray) -> Interval:
     total = won + drawn + lost
     games = int(total + 1e-9)
     points = (won + drawn / 2) * games / total if games else 0.0
-    return known_interval(min(points, games), games)  # rounding could leave it a bit above
+    return known_interval(min(max(points, 0.0), games), games)  # rounding, or returns, could leave it beyond

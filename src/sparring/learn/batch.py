@@ -10,7 +10,7 @@ from jax import Array, lax
 from sparring.core.records import Action
 from sparring.nets.actor_critic import Actor, Critic
 from sparring.nets.distributions import Distribution
-from sparring.play.rollout import Others, Rollout, where_first
+from sparring.play.rollout import Choice, Others, Rollout, where_first
 
 
 class Batch(NamedTuple):
@@ -45,6 +45,11 @@ class Batch(NamedTuple):
     """What the other seats did, where a module asks for it."""
     past: Distribution | None = None
     """What the policies of past iterations would do, where they are anchors: leaves [M, sequence, H, N, ...]."""
+    choice: Choice | None = None
+    """The choice that decided the step, where the critic judges choices; and the advantage of each own one."""
+    merit: Array | None = None
+    counts: Array | None = None
+    """What the game counted of each seat, [M, sequence, N, J], where a module asks for it."""
 
 
 class Evaluation(NamedTuple):
@@ -61,6 +66,9 @@ class Evaluation(NamedTuple):
     """KL of each past policy and the one evaluated, exact, [M, sequence, H, N]."""
     jump: Array | None = None
     """Mean square change of the generated weights since the step before; means nothing where a game begins."""
+    log_p: Array | None = None
+    """[..., A]: of every entry, and the critic's value of it, where it judges choices."""
+    worth: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +112,8 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
         log_prob=rollout.log_prob_TWN, distribution=rollout.distribution, value=rollout.value_TWN, advantage=unknown,
         target=unknown, present=rollout.present_TWN, acting=rollout.acting_TWN, start=rollout.start_TW,
         warm=None, hold=None, memory=(), imitate=rollout.imitate_TWN, others=rollout.others,
+        choice=None if rollout.worth is None else rollout.worth.choice,
+        counts=rollout.counts_TWNJ,
     )  # fmt: skip
     batch = jax.tree.map(cut.rows, batch)
     if not cut.burn_in:
@@ -129,7 +139,11 @@ def unroll(policy: Any, critic: Critic, batch: Batch, actor: Actor | None = None
         actor_memory, critic_memory = where_first(row.start, blank, memory)
         jump = None if actor is None else jump_of(actor, row.features, actor_memory)
         distribution, actor_memory = policy(row.features, row.legal, actor_memory)
-        value, critic_memory = critic(row.features if row.views is None else row.views, critic_memory)
+        told = () if row.choice is None or row.choice.told is None else (row.choice.told,)
+        value, critic_memory = critic(row.features if row.views is None else row.views, critic_memory, *told)
+        log_p = worth = None
+        if row.choice is not None:
+            log_p, value, worth = distribution.log_p_A, value[..., 0], value[..., 1:]
         value = jnp.broadcast_to(value, row.log_prob.shape)
         log_prob, entropy = distribution.log_prob(row.action), distribution.entropy()
         later = (actor_memory, critic_memory)
@@ -141,7 +155,7 @@ def unroll(policy: Any, critic: Critic, batch: Batch, actor: Actor | None = None
         anchor_kl = None if row.anchor is None else distribution.kl(row.anchor)
         past_kl = None if row.past is None else row.past.kl(jax.tree.map(lambda x: x[..., None, :, :], distribution))
         kl = row.distribution.kl(distribution)
-        return later, Evaluation(log_prob, entropy, kl, value, anchor_kl, past_kl, jump)
+        return later, Evaluation(log_prob, entropy, kl, value, anchor_kl, past_kl, jump, log_p, worth)
 
     if not jax.tree.leaves(batch.memory):  # no step needs the one before it
         return at_step(batch.memory, batch)[1]

@@ -82,8 +82,9 @@ class PPOConfig:
     """GAE's lambda, in [0, 1]: 1 trusts the rewards of the rollout, 0 the critic."""
     time_limit: Literal["bootstrap", "end"] = "bootstrap"
     """What follows a game that a time limit cut: the value of its final observation, or nothing, as after an end."""
-    advantage: Literal["gae", "vtrace"] = "gae"
-    """GAE, or V-trace: again in each epoch, weighted by how far the policy has moved since the rollout."""
+    advantage: Literal["gae", "vtrace", "expected"] = "gae"
+    """GAE; V-trace: again in each epoch, weighted by how far the policy has moved since the rollout; or expected: the
+    critic judges every choice, and luck of choices is taken out."""
     trace_clip: Schedule = setting(schedule(1.0), least=0)
     """V-trace: the largest weight of a step."""
     critic_target: Literal["gae", "monte_carlo"] = "gae"

@@ -86,6 +86,8 @@ def renewed(
     ratio = jnp.where(batch.acting, jnp.exp(found.log_prob - batch.log_prob), 1.0)
     ratio_TWN = cut.in_time(ratio) if config.advantage == "vtrace" else None
     seen = with_values(rollout, cut.in_time(found.value))
+    if seen.worth is not None and found.worth is not None:
+        seen = seen._replace(worth=seen.worth._replace(q_TWNA=cut.in_time(found.worth)))
     return estimate(seen, stream(key, "advantage noise"), knobs, config, ratio_TWN)
 
 
@@ -158,4 +160,5 @@ def with_estimate(learner: Learner, batch: Batch, cut: Cut, found: Estimate) -> 
     """Advantages and targets put into the rows, targets in the units of the critic's loss."""
     scale = learner.model.critic.scale
     target_TWN = found.target_TWN if scale is None else scale.normalised(found.target_TWN)
-    return batch._replace(advantage=cut.rows(found.advantage_TWN), target=cut.rows(target_TWN))
+    merit = None if found.merit_TWNA is None else cut.rows(found.merit_TWNA)
+    return batch._replace(advantage=cut.rows(found.advantage_TWN), target=cut.rows(target_TWN), merit=merit)

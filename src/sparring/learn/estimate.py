@@ -22,29 +22,42 @@ class Estimate(NamedTuple):
     std: Array
     flat: Array
     """Share of sides whose advantages did not differ, so that they were only centred."""
+    merit_TWNA: Array | None = None
+    """The critic's part of the advantage of every choice, scaled alike; None where it does not judge choices."""
 
 
 def estimate(rollout: Rollout, key: Array, knobs, config: PPOConfig, ratio_TWN: Array | None = None) -> Estimate:
     """From the rollout's rewards and values. Ratios of new to old probability turn GAE into V-trace."""
     weight_TWN = None if ratio_TWN is None else jnp.minimum(ratio_TWN, knobs.trace_clip)
     over_TWN = rollout.over_TWN if config.time_limit == "bootstrap" else rollout.ended_TWN
+    worth, before_TWN = rollout.worth, rollout.value_TWN
+    if worth is not None:
+        # Expected SARSA: a step is compared with what its choice was worth, and leads to what the next choice is worth
+        # on average. So neither's luck is in the error, and an error of the critic is made good by later ones.
+        rollout, before_TWN = with_values(rollout, worth.expected_TWN), worth.chosen_TWN
 
     def advantage(decay: Array | float) -> Array:
         return gae(
-            rollout.reward_TWN, rollout.value_TWN, rollout.next_value_TWN, over_TWN, rollout.ended_TWN,
+            rollout.reward_TWN, before_TWN, rollout.next_value_TWN, over_TWN, rollout.ended_TWN,
             discount=knobs.discount, decay=decay, weight_TW=weight_TWN,
         )  # fmt: skip
 
     advantage_TWN = advantage(knobs.decay)
     # With a decay of 1 the values in between cancel: advantage and value together are the plain discounted return.
     learned_TWN = advantage_TWN if config.critic_target == "gae" else advantage(1.0)
-    target_TWN = (learned_TWN if weight_TWN is None else weight_TWN * learned_TWN) + rollout.value_TWN
+    target_TWN = (learned_TWN if weight_TWN is None else weight_TWN * learned_TWN) + before_TWN
+    if worth is not None:
+        advantage_TWN = advantage_TWN + before_TWN - rollout.value_TWN
     scaled = scale(advantage_TWN, rollout, config)
     if config.on("advantage_noise"):
         # After scaling: only then is a deviation of 1 as much noise as signal, whatever the game pays.
         noise_TWN = jax.random.normal(key, advantage_TWN.shape)
         scaled = scaled._replace(x=(1 - knobs.advantage_noise) * scaled.x + knobs.advantage_noise * noise_TWN)
-    return Estimate(scaled.x, target_TWN, scaled.mean, scaled.std, scaled.flat)
+    found = Estimate(scaled.x, target_TWN, scaled.mean, scaled.std, scaled.flat)
+    if worth is None:
+        return found
+    unit = 1.0 if config.normalise_advantage == "none" else jnp.where(scaled.flat > 0, 1.0, scaled.std)
+    return found._replace(merit_TWNA=(worth.q_TWNA - rollout.value_TWN[..., None]) / unit)
 
 
 def scale(advantage_TWN: Array, rollout: Rollout, config: PPOConfig) -> Scaled:

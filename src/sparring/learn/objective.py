@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
-from sparring.learn.batch import Batch, unroll
+from sparring.learn.batch import Batch, Evaluation, unroll
 from sparring.learn.config import PPOConfig
 from sparring.learn.learner import behaviour
 from sparring.learn.losses import (
@@ -21,6 +21,7 @@ from sparring.learn.losses import (
 )
 from sparring.learn.module import losses_of
 from sparring.nets.actor_critic import ActorCritic, Critic
+from sparring.play.rollout import entry
 
 
 class Losses(NamedTuple):
@@ -63,10 +64,14 @@ def judged(
     log_ratio = jnp.where(batch.acting, found.log_prob - batch.log_prob, 0.0)
     ratio = jnp.exp(log_ratio)
     exact_kl = masked_mean(found.kl, batch.acting)
-    policy_loss = masked_mean(surrogate(ratio, batch.advantage, knobs, config), batch.acting)
+    if batch.merit is None:
+        loss = surrogate(ratio, batch.advantage, knobs, config)
+    else:
+        loss = loss_of_choices(ratio, found, batch, knobs, config)
+    policy_loss = masked_mean(loss, batch.acting)
     if kl_weight is not None:
         policy_loss = policy_loss + kl_weight * exact_kl
-    value_loss = critic_loss(found.value, model.critic, batch, knobs, config)
+    value_loss = critic_loss(found, model.critic, batch, knobs, config)
     entropy = masked_mean(found.entropy, batch.acting)
     anchor_kl = imitation = smooth = past_kl = jnp.zeros(())
     terms = {"policy": policy_loss, "value": knobs.value_weight * value_loss, "entropy": -knobs.entropy * entropy}
@@ -115,22 +120,38 @@ def surrogate(ratio: Array, advantage: Array, knobs: Any, config: PPOConfig) -> 
     return clipped_surrogate(ratio, advantage, knobs.clip)
 
 
+def loss_of_choices(ratio: Array, found: Evaluation, batch: Batch, knobs: Any, config: PPOConfig) -> Array:
+    """The policy's loss where the critic judges choices: what it says of all of them, each as likely as it was, and
+    what the one that was taken turned out to be worth beyond that."""
+    assert batch.merit is not None and found.log_p is not None
+    old = batch.distribution.log_p_A
+    possible = batch.distribution.possible_A & batch.acting[..., None]
+    ratio_A = jnp.exp(jnp.where(possible, found.log_p - old, 0.0))
+    judged = jnp.where(possible, jnp.exp(old) * surrogate(ratio_A, batch.merit, knobs, config), 0.0).sum(-1)
+    beyond = batch.advantage - entry(batch.merit, batch.action.discrete_SD[..., 0])
+    return judged + surrogate(ratio, beyond, knobs, config)
+
+
 def critic_objective(
     trained: ActorCritic, untrained: ActorCritic, batch: Batch, knobs: Any, config: PPOConfig
 ) -> Array:
     """The critic's loss alone, for the epochs in which the actor waits."""
     model = eqx.combine(trained, untrained)
-    value = unroll(behaviour(model.actor, knobs, config), model.judge, batch).value
-    return knobs.value_weight * critic_loss(value, model.critic, batch, knobs, config)
+    found = unroll(behaviour(model.actor, knobs, config), model.judge, batch)
+    return knobs.value_weight * critic_loss(found, model.critic, batch, knobs, config)
 
 
-def critic_loss(value: Array, critic: Critic, batch: Batch, knobs: Any, config: PPOConfig) -> Array:
+def critic_loss(found: Evaluation, critic: Critic, batch: Batch, knobs: Any, config: PPOConfig) -> Array:
     """Half the mean error of the values, in normalised units where the critic has them, as old values and targets."""
-    if critic.scale is not None:
-        value = critic.scale.normalised(value)
+    value = found.value if critic.scale is None else critic.scale.normalised(found.value)
     delta = knobs.huber_delta if config.value_loss == "huber" else None
     if config.on("value_clip"):
         error = clipped_value_error(value, batch.value, batch.target, or_none(knobs.value_clip), delta)
     else:
         error = value_error(value, batch.target, delta)
+    if found.worth is not None and batch.choice is not None:
+        chosen = entry(found.worth, batch.choice.taken)
+        error = error + value_error(
+            chosen if critic.scale is None else critic.scale.normalised(chosen), batch.target, delta
+        )
     return 0.5 * masked_mean(error, batch.present)

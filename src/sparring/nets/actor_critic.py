@@ -17,7 +17,7 @@ from sparring.nets.config import LOG_STD_RANGE, NetConfig
 from sparring.nets.distributions import Distribution
 from sparring.nets.hyper.hyper import Changed, Hyper, Layer, Traits, layer_of
 from sparring.nets.normalise import Held, Normaliser, ValueScale
-from sparring.nets.trunk import Memory, Trunk
+from sparring.nets.trunk import Memory, Trunk, joined
 
 UNTRAINED = (Normaliser, ValueScale, Held, Fixed)
 """The parts of a network that no gradient moves: a trainer sets them between updates."""
@@ -97,7 +97,8 @@ class Actor(eqx.Module):
 
 
 class Critic(eqx.Module):
-    """views_VG and memory to value_V, in units of reward."""
+    """views_VG and memory to value_V, in units of reward; with `choices`, to [V, 1 + A]: the value, then what it
+    is once each entry is chosen."""
 
     trunk: Any
     """None where it is the actor's: `ActorCritic.judge` puts that in."""
@@ -107,24 +108,30 @@ class Critic(eqx.Module):
     noise_NZ: Held | None
     """What tells seats with one view apart (Noisy-MAPPO, arXiv:2106.14334); the value is then value_N."""
     sees: Literal["local", "central"] = eqx.field(static=True)
+    choices: bool = eqx.field(static=True, default=False)
+    told: int = eqx.field(static=True, default=0)
+    """Width of what it is told of others' choices, where all choose at once and it judges choices."""
     hyper: Hyper | None = None
 
     @classmethod
     def make(
-        cls, seed: Seed, spec: GameSpec, config: NetConfig, *, value_scale: bool = False, noise_seats: int = 0
-    ) -> "Critic":
+        cls, seed: Seed, spec: GameSpec, config: NetConfig, *, value_scale: bool = False, noise_seats: int = 0,
+        choices: bool = False,
+    ) -> "Critic":  # fmt: skip
         central = config.critic == "central"
+        told = (spec.seats - 1) * spec.action.entries if choices and not spec.in_turn else 0
         trunk = Trunk.make(
             seed / "trunk",
             spec.central.size if central else spec.features,
             config,
             hidden=config.critic_hidden or config.hidden,
             layout=() if central else spec.layout,
-            beside=NOISE_FEATURES if noise_seats else 0,
+            beside=(NOISE_FEATURES if noise_seats else 0) + told,
         )
-        head = Dense.make(seed / "head", trunk.width, 1, 1.0)
+        head = Dense.make(seed / "head", trunk.width, 1 + spec.action.entries if choices else 1, 1.0)
         noise_NZ = Held(filled(0.0, noise_seats, NOISE_FEATURES)) if noise_seats else None
-        plain = cls(trunk, head, ValueScale.make() if value_scale else None, noise_NZ, config.critic)
+        scale = ValueScale.make() if value_scale else None
+        plain = cls(trunk, head, scale, noise_NZ, config.critic, choices, told)
         if not config.hyper_critic:
             return plain
         inputs = spec.central.size if central else spec.features
@@ -137,18 +144,31 @@ class Critic(eqx.Module):
         """How many rows its memory and values have: one for a view that all seats share, unless noise parts them."""
         return 1 if shared_view and self.noise_NZ is None else seats
 
-    def __call__(self, views_VG: Array, memory: Memory) -> tuple[Array, Memory]:
-        # Noise joins after the normaliser, which would undo the deviation that the trainer gave it.
+    def __call__(self, views_VG: Array, memory: Memory, told_VO: Array | None = None) -> tuple[Array, Memory]:
+        """The value is from before anybody chooses; what a choice is worth, from when those of others are told."""
+        changed = None
+        if self.hyper is not None:
+            changed, _ = self.hyper(views_VG, ((), ()), [*self.trunk.layers, self.head], self.trunk.normaliser)
+        hidden, later = self.trunk(views_VG, memory, self.beside(views_VG, None), changed)
+        value = self.said(hidden, changed) if self.choices else self.said(hidden, changed)[..., 0]
+        if told_VO is not None:
+            informed, _ = self.trunk(views_VG, memory, self.beside(views_VG, told_VO), changed)
+            value = jnp.concatenate([value[..., :1], self.said(informed, changed)[..., 1:]], axis=-1)
+        return value if self.scale is None else self.scale.real(value), later
+
+    def said(self, hidden: Array, changed: Changed | None) -> Array:
+        """What the head makes of hidden features."""
+        values = self.head(hidden)
+        return values if changed is None else changed(len(self.trunk.layers), hidden, values)
+
+    def beside(self, views_VG: Array, told_VO: Array | None) -> Array | None:
+        """What joins after the normaliser, which would undo the deviation that the trainer gave to noise."""
         noise_NZ = None if self.noise_NZ is None else self.noise_NZ.value
-        if self.hyper is None:
-            hidden, memory = self.trunk(views_VG, memory, noise_NZ)
-            value = self.head(hidden)[..., 0]
-        else:
-            bases = [*self.trunk.layers, self.head]
-            changed, _ = self.hyper(views_VG, ((), ()), bases, self.trunk.normaliser)
-            hidden, memory = self.trunk(views_VG, memory, noise_NZ, changed)
-            value = changed(len(bases) - 1, hidden, self.head(hidden))[..., 0]
-        return value if self.scale is None else self.scale.real(value), memory
+        if not self.told:
+            return noise_NZ
+        if told_VO is None:
+            told_VO = jnp.zeros((*views_VG.shape[:-1], self.told))
+        return told_VO if noise_NZ is None else joined(told_VO, noise_NZ)
 
 
 def generated(seed: Seed, plain: Any, inputs: int, spec: GameSpec, config: NetConfig, *, gain: float) -> Any:
@@ -184,10 +204,13 @@ class ActorCritic(eqx.Module):
 
     @classmethod
     def make(
-        cls, seed: Seed, spec: GameSpec, config: NetConfig, *, value_scale: bool = False, noise_seats: int = 0
-    ) -> "ActorCritic":
-        """`noise_seats`: the seats of the side, where its critic is to see noise."""
-        critic = Critic.make(seed / "critic", spec, config, value_scale=value_scale, noise_seats=noise_seats)
+        cls, seed: Seed, spec: GameSpec, config: NetConfig, *, value_scale: bool = False, noise_seats: int = 0,
+        choices: bool = False,
+    ) -> "ActorCritic":  # fmt: skip
+        """`noise_seats`: the seats of the side, where its critic is to see noise. `choices`: it judges each of them."""
+        critic = Critic.make(
+            seed / "critic", spec, config, value_scale=value_scale, noise_seats=noise_seats, choices=choices
+        )
         if config.trunk == "shared":
             critic = eqx.tree_at(lambda c: c.trunk, critic, None)
         return cls(Actor.make(seed / "actor", spec, config), critic)

@@ -12,11 +12,10 @@ from jax import Array, lax
 
 from sparring.core.records import Action, Step
 from sparring.games.game import Game, State
-from sparring.games.others import others_SO
 from sparring.play.branches import of_each, only_when
 from sparring.play.chance import action_noise, game_chance, lots, stream
+from sparring.play.choices import deciding_choice, told_to, what_others_did
 from sparring.play.decide import (
-    Sight,
     blank_memory,
     by_block,
     decide,
@@ -39,7 +38,7 @@ from sparring.play.faults import (
 )
 from sparring.play.mixed import Mixture
 from sparring.play.relay import drive, driving, shifted
-from sparring.play.rollout import Cursor, Driver, Film, Games, Others, Pairing, Rollout, Shaping, where_first
+from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
 from sparring.play.seating import Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
 from sparring.play.turns import Happened, Turn, to_rollout, turn
@@ -58,8 +57,8 @@ class Stage:
     imitating: bool = False
     sharers_SS: np.ndarray | None = None
     """Where rewards are shared: what the reward of each seat (second) counts in the mean that a seat (first) shares."""
-    with_others: bool = False
-    """Rollouts say what the other seats did."""
+    for_modules: bool = False
+    """Rollouts also say what the other seats did and what the game counted."""
 
 
 def begin(
@@ -102,7 +101,7 @@ def collect(
     replay_share: Array | float = 0.0,
     imitating: bool = False,
     sharers_SS: np.ndarray | None = None,
-    with_others: bool = False,
+    for_modules: bool = False,
 ) -> tuple[tuple[Rollout, ...], Cursor, Games]:
     """Play `steps` steps. Returns a rollout for each learning group (leaves [T, L, W, ...]), the cursor, the games.
 
@@ -121,7 +120,7 @@ def collect(
         draws(seating, drivers, key, steps), last=jnp.arange(steps) == steps - 1,
     )  # fmt: skip
     random = jax.tree.map(lambda x: x.reshape(steps // sequence, sequence, *x.shape[1:]), random)
-    stage = Stage(game, seating, drivers, bank, pairing, shaping, imitating, sharers_SS, with_others)
+    stage = Stage(game, seating, drivers, bank, pairing, shaping, imitating, sharers_SS, for_modules)
     one_step = partial(watched_step, stage)
 
     def play_sequence(carry: Watched, random: Any) -> tuple[Watched, Any]:
@@ -227,9 +226,12 @@ def play_step(
         else drive(seating, *players[i], sight, memory[i][0], numbers[i], drives[i])
         for i in range(len(players))
     ]
-    values = {i: judge(seating, *players[i], sight, memory[i][1]) for i in seating.learning}
-
     action = Action(*(seating.to_seats(parts, drives) for parts in zip(*(a for a, _ in driven), strict=True)))
+    choice = deciding_choice(seating, drivers, decisions, driven, drives, action, sight)
+    values = {
+        i: judge(seating, *players[i], sight, memory[i][1], told_to(seating, seating.groups[i], choice))
+        for i in seating.learning
+    }
     played = jax.tree.map(
         lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), within_bounds(action, game.spec.action)
     )
@@ -250,8 +252,11 @@ def play_step(
         paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
     done, sharers_SS = action if stage.imitating else None, stage.sharers_SS
     common_BWS = None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S)
-    others = what_others_did(action, sight, game.spec.seats) if stage.with_others else None
-    happened = Happened(cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others)
+    others = what_others_did(action, sight, game.spec.seats) if stage.for_modules else None
+    counts = step.count_SJ if stage.for_modules and game.spec.counts else None
+    happened = Happened(
+        cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others, choice, counts
+    )
     turns = tuple(
         turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened)
         for i, later_value in zip(seating.learning, later_values, strict=True)
@@ -263,13 +268,6 @@ def play_step(
         count_TBWSJ=step.count_SJ,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
-
-
-def what_others_did(action: Action, sight: Sight, seats: int) -> Others:
-    """For each seat what all others did, [B, W, S, O, ...]."""
-    other_SO = others_SO(seats)
-    acting_BWS = sight.observation.acting_S
-    return Others(action.discrete_SD[:, :, other_SO], action.continuous_SC[:, :, other_SO], acting_BWS[:, :, other_SO])
 
 
 def judged_after(

@@ -77,10 +77,15 @@ def critic_views(seating: Seating, group: Group, driver: Driver, sight: Sight) -
     return seating.per_seat(sight.observation.features_SF, group)
 
 
-def judge(seating: Seating, group: Group, driver: Driver, sight: Sight, memory: Any) -> tuple[Array, Any]:
-    """Value of each seat, [P, W, N], and the critics' memory. A view that all seats share gives all one value."""
-    views = critic_views(seating, group, driver, sight)
-    value, memory = jax.vmap(lambda critic, *inputs: jax.vmap(critic)(*inputs))(driver.critic, views, memory)
+def judge(
+    seating: Seating, group: Group, driver: Driver, sight: Sight, memory: Any, told: Array | None = None
+) -> tuple[Array, Any]:
+    """Value of each seat, [P, W, N], and the critics' memory. A view that all seats share gives all one value. Critics
+    that judge choices add [1 + A], and may be told what others choose, [P, W, N, O]."""
+    inputs = (critic_views(seating, group, driver, sight), memory, *(() if told is None else (told,)))
+    value, memory = jax.vmap(lambda critic, *inputs: jax.vmap(critic)(*inputs))(driver.critic, *inputs)
+    if driver.critic.choices:
+        return value, memory
     return jnp.broadcast_to(value, (*value.shape[:-1], seating.seats_in(group))), memory
 
 

@@ -77,6 +77,34 @@ class Others(NamedTuple):
     """Whether that seat's choice counted."""
 
 
+class Choice(NamedTuple):
+    """The choice that decides a step for each seat: its own or, in games of turns, that of the seat whose turn it is.
+    Leaves [..., S or N, ...]."""
+
+    p: Array
+    """[A]: how likely each entry was; certain where the policy of who chose is not known."""
+    taken: Array
+    """Which one it was."""
+    told: Array | None
+    """What others chose at the same moment, one-hot; None in games of turns."""
+
+
+class Worth(NamedTuple):
+    """What the choice that decides a step is worth to each seat."""
+
+    q_TWNA: Array
+    """The critic's value of the step once each entry is chosen."""
+    choice: Choice
+
+    @property
+    def expected_TWN(self) -> Array:
+        return (self.choice.p * self.q_TWNA).sum(-1)
+
+    @property
+    def chosen_TWN(self) -> Array:
+        return entry(self.q_TWNA, self.choice.taken)
+
+
 class Rollout(NamedTuple):
     """One learner's experience. W are the worlds of its lanes; stacked learners have L after T.
 
@@ -116,6 +144,11 @@ class Rollout(NamedTuple):
     """What each seat owes for what it and the others did, where the anchor is a price; else None."""
     others: Others | None = None
     """What the other seats did; None unless there are modules of one's own."""
+    worth: Worth | None = None
+    """None where the critic does not judge choices."""
+    counts_TWNJ: Array | None = None
+    """What the game had counted of each seat after the step, in the order of `GameSpec.counts`: of environments
+    outside, the numbers of their infos. None where a game counts nothing, or there are no modules of one's own."""
 
 
 class Film(NamedTuple):
@@ -233,6 +266,11 @@ def duels(games: Games, seating: Seating, fresh_BW: Array) -> Duels:
         ended_2TXW.sum((1, 3)), total(outcome_TXW > 0), total(outcome_TXW == 0), total(outcome_TXW < 0),
         total(games.length_TBW[:, block_X]), total(return_TXW), total(return_TXW**2), fresh_BW.all(1),
     )  # fmt: skip
+
+
+def entry(x_A: Array, index: Array) -> Array:
+    """One entry of the last axis each. A comparison instead of a gather: its gradient is a select, not a scatter."""
+    return jnp.where(index[..., None] == jnp.arange(x_A.shape[-1]), x_A, 0.0).sum(-1)
 
 
 def where_first(condition: Array, new: Any, old: Any) -> Any:

@@ -11,7 +11,7 @@ from sparring.core.records import Action, Step
 from sparring.nets.distributions import Distribution
 from sparring.play.decide import Decision, Sight, critic_views
 from sparring.play.faults import left_out
-from sparring.play.rollout import Driver, Others, Rollout, Shaping, where_first
+from sparring.play.rollout import Choice, Driver, Others, Rollout, Shaping, Worth, where_first
 from sparring.play.seating import Group, Seating
 
 
@@ -44,6 +44,8 @@ class Turn(NamedTuple):
     later_blind: Array
     """The same of what the step led to, where that was looked at."""
     others: Others | None = None
+    worth: Worth | None = None
+    counts: Array | None = None
 
 
 class Happened(NamedTuple):
@@ -65,6 +67,10 @@ class Happened(NamedTuple):
     """Worlds in which nothing usable was seen after it, where that was looked at."""
     others: Others | None = None
     """What all other seats did, seen from each, where that is asked for."""
+    choice: Choice | None = None
+    """What decides the step for each seat; None where no critic judges choices."""
+    count_BWSJ: Array | tuple | None = None
+    """What the game has counted of each seat so far, where that is asked for."""
 
 
 def turn(
@@ -82,6 +88,10 @@ def turn(
     seats = partial(seating.per_seat, group=group)
     world = partial(seating.per_world, group=group)
     own = (lambda x: x) if drives_PW is None else (lambda x: x & drives_PW[..., None])
+    worth, (value, later_value) = None, values
+    if happened.choice is not None:
+        choice = jax.tree.map(seats, happened.choice)
+        worth, value, later_value = Worth(value[..., 1:], choice), value[..., 0], later_value[..., 0]
     chosen = decision.action
     if action is not None and drives_PW is not None:  # what another player did is kept where it is to be imitated
         chosen = where_first(drives_PW, chosen, jax.tree.map(seats, action))
@@ -92,8 +102,8 @@ def turn(
         action=chosen,
         log_prob=decision.log_prob,
         distribution=decision.distribution,
-        value=values[0],
-        later_value=values[1],
+        value=value,
+        later_value=later_value,
         reward=seats(step.reward_S),
         common=None if common_BWS is None else seats(common_BWS),
         over=seats(over_BWS),
@@ -107,6 +117,8 @@ def turn(
         blind=world(sight.blind_BW),
         later_blind=world(happened.later_blind_BW),
         others=None if happened.others is None else jax.tree.map(seats, happened.others),
+        worth=worth,
+        counts=None if happened.count_BWSJ is None else seats(jnp.asarray(happened.count_BWSJ)),
     )
 
 
@@ -137,4 +149,6 @@ def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
         shaping=turns.shaping,
         imitate_TWN=None if turns.able is None else turns.able & ~lost,
         others=turns.others,
+        worth=turns.worth,
+        counts_TWNJ=turns.counts,
     )

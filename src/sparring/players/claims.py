@@ -68,7 +68,7 @@ def filled(spec: GameSpec, net: NetConfig, arrays: Mapping[str, np.ndarray], sou
         skeleton = Mixture(stacked, weight_M)
     policy = from_arrays(skeleton, arrays, source=source)
     if members and not (arrays["weight_M"].min() >= 0.0 and abs(arrays["weight_M"].sum() - 1.0) < 1e-4):
-        raise RunError(f"{source} has weights of members that are no probabilities. Get another copy.")
+        raise RunError(f"{source} has weights of members that are not probabilities. Get another copy.")
     spare = sorted(set(arrays) - leaf_names(skeleton))
     if spare:
         raise RunError(

@@ -69,9 +69,9 @@ def read_card(path: Path) -> TorchCard | Path:
     try:
         told = json.loads(card.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"{card} is no card: it cannot be read as JSON ({error}). Mend it.") from None
+        raise RunError(f"{card} is not a card: it cannot be read as JSON ({error}). Correct it.") from None
     if not isinstance(told, dict):
-        raise RunError(f"{card} is no card: expected a JSON object, found {type(told).__name__}. Mend it.")
+        raise RunError(f"{card} is not a card: expected a JSON object, found {type(told).__name__}. Correct it.")
     if "network" in told and isinstance(told.get("weights"), str):
         return beside(card, told["weights"])
     return from_dict(TorchCard, told, where=str(card))
@@ -92,7 +92,7 @@ def weights_of(path: Path, card: TorchCard) -> Weights:
     except OSError as error:
         raise RunError(f"Cannot read the weights {file} of {path}: {error.strerror}. Say which: weights.") from None
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{file} is no file of safetensors ({error}). Write the state_dict again.") from None
+        raise RunError(f"{file} is not a safetensors file ({error}). Write the state_dict again.") from None
     except ImportError:
         raise RunError(
             f"Reading {file} needs PyTorch, which is not here: pip install 'sparring[torch]', or save the state_dict "
@@ -103,10 +103,10 @@ def weights_of(path: Path, card: TorchCard) -> Weights:
     except OSError as error:
         raise RunError(f"Cannot read the weights {file} of {path}: {error.strerror}. Say which: weights.") from None
     except ConfigError as error:
-        raise RunError(f"{file} is no state_dict: {error}") from None
+        raise RunError(f"{file} is not a state_dict: {error}") from None
     except Exception as error:  # PyTorch has many ways to refuse
         reason = str(error).partition("\n")[0][:200]
-        raise RunError(f"{file} is no state_dict that is data alone ({reason}). Save module.state_dict().") from None
+        raise RunError(f"{file} is not a state_dict of plain data ({reason}). Save module.state_dict().") from None
 
 
 def beside(card: Path, name: str) -> Path:
@@ -236,7 +236,7 @@ class Reading:
         return self.weights[name]
 
     def refuse(self, why: str) -> NoReturn:
-        raise RunError(f"{self.path} does not fit: {why}. Mend the card, or give other weights.")
+        raise RunError(f"{self.path} does not fit: {why}. Correct the card, or give other weights.")
 
 
 def dense(at: str, weight_IO: np.ndarray, bias_O: np.ndarray) -> Mapping[str, np.ndarray]:

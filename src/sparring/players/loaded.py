@@ -21,6 +21,7 @@ from sparring.games.game import Game
 from sparring.nets.hyper.context import told
 from sparring.play.decide import within_bounds
 from sparring.play.scripted import RANDOM, bot_names
+from sparring.players.agent import Agents
 from sparring.players.checkpointed import checkpoint_of, policies_of, seed_row
 from sparring.players.named import entrant
 from sparring.setup.config import RunConfig
@@ -115,6 +116,11 @@ class Run:
             if name not in (*self.players, *bot_names(self.game)):
                 raise ConfigError(unknown("player", name, (*self.players, *bot_names(self.game))))
         return policy(self.game, *map(self.text, names))
+
+    def agents(self, env: Any, *names: str) -> Agents:
+        """For a loop of one's own over the environment that the run was trained on: choose = run.agents(env), then
+        choose(agent, observation, info) in every step; `names` as those of `policy`."""
+        return Agents(self.policy(*names), env)
 
     def text(self, name: str) -> str:
         """A player of this run as the command line names it."""

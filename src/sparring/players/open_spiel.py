@@ -43,7 +43,7 @@ def open_spiel_player(
     game = registry.configured(*named)
     read = answers.open_spiel_rows_of(game)
     if read is None:
-        raise GameError(f"{named[0]} is no game of OpenSpiel's here: its module has no from_open_spiel().")
+        raise GameError(f"{named[0]} is not a game that OpenSpiel has: its module has no from_open_spiel().")
     found = entrant(text, game, named[0])
     if found.meta is not None and (found.meta.net["memory"] != "none" or found.meta.net.get("hyper", "none") != "none"):
         raise ConfigError(

@@ -14,7 +14,8 @@ from sparring.setup.config import EvalConfig, PlayConfig, RunConfig
 
 SHIPPED_STEPS = 10_000_000
 """Of the game; a run counts the steps of every agent."""
-CRITIC = ("state_kind=feature_pruned",)
+VIEWS = ("obs_kind=mappo", "state_kind=feature_pruned")
+"""Of actor and critic, as in MAPPO's own environment."""
 
 
 def smac_3m() -> RunConfig:
@@ -30,7 +31,7 @@ def smac_corridor() -> RunConfig:
 def _shipped(name: str, base: Preset, *, epochs: int) -> RunConfig:
     return RunConfig(
         game=f"skirmish:{name}",
-        options=CRITIC,
+        options=VIEWS,
         total_steps=SHIPPED_STEPS * len(MAPS[name].kinds(0)),
         play=PlayConfig(worlds=8, steps=400),
         net=base.net,
@@ -65,7 +66,7 @@ def _fast(name: str, *, total_steps: int, play: PlayConfig | None = None) -> Run
     base = mappo()
     return RunConfig(
         game=f"skirmish:{name}",
-        options=CRITIC,
+        options=VIEWS,
         total_steps=total_steps,
         play=play or PlayConfig(worlds=512, steps=64),
         net=base.net,
@@ -84,7 +85,7 @@ def debug() -> RunConfig:
     """Two marines against a zealot for a few thousand steps: does everything run? Over in seconds once compiled."""
     return RunConfig(
         game="skirmish:2m_vs_1z",
-        options=CRITIC,
+        options=VIEWS,
         total_steps=4096,
         play=PlayConfig(worlds=8, steps=16),
         net=mappo().net,

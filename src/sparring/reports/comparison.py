@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from io import BytesIO
+from itertools import combinations
 from math import inf, isnan, log
 from typing import Any, Literal
 
@@ -31,6 +32,8 @@ from sparring.statistics.sequential import welch
 Verdict = Literal["better", "worse", "unknown"]
 SURE: tuple[Verdict, ...] = ("better", "worse")
 CONFIDENCE = 0.95
+PANELS = 4
+"""Of a picture, side by side."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +52,11 @@ MEASURES = (
     Measure(EXPLOITABILITY, "low", 3, "what the best answer to it wins, exactly; 0 is a Nash equilibrium.", least=0.0),
     Measure(POINTS, "high", 2, "share of the points against all bots of the game.", least=0.0, most=1.0),
     Measure(
-        EXPLOITED, "low", 3, "what trained responses won of it (sparring exploit): a lower bound of exploitability.",
+        EXPLOITED, "low", 3, "what trained responses won from it (sparring exploit): a lower bound of exploitability.",
     ),
     Measure(RATING, "high", 0, "Bradley-Terry on the Elo scale, random is 0; 100 more win 64 % of the points."),
     Measure(
-        WORST, "high", 2, "points against whom it did worst against of all there; the least of many is too low.",
+        WORST, "high", 2, "points against its worst opponent of all there; the lowest of many is biased low.",
         least=0.0, most=1.0,
     ),
     Measure(RETURN, "", 2, "mean return of a game among its own kind; more need not be better."),
@@ -115,6 +118,22 @@ def verdicts(comparison: Comparison, measure: Measure) -> dict[str, Verdict]:
     return found
 
 
+def sure_pairs(comparison: Comparison, measure: Measure) -> dict[str, list[str]]:
+    """Of the candidates after the yardstick, who is surely better than whom: all pairs, by the same test, corrected for
+    their number."""
+    known = [one for one in comparison.candidates[1:] if measure.name in one.figures]
+    least, sign = least_variance(measure, comparison), 1.0 if measure.better == "high" else -1.0
+    ranked = sorted(known, key=lambda one: -sign * float(np.mean(one.figures[measure.name])))
+    p = {(a.name, b.name): two_sided(a.figures[measure.name], b.figures[measure.name], least)
+         for a, b in combinations(ranked, 2)}  # fmt: skip
+    found: dict[str, list[str]] = {}
+    for passed, ((better, worse), value) in enumerate(sorted(p.items(), key=lambda item: item[1])):
+        if value * (len(p) - passed) >= 1 - CONFIDENCE:
+            break
+        found.setdefault(better, []).append(worse)
+    return found
+
+
 def two_sided(a: Sequence[float] | None, b: Sequence[float] | None, least: float = 0.0) -> float:
     """p-value of Welch's test; 1 where one side has fewer than two values."""
     if a is None or b is None or min(len(a), len(b)) < 2:
@@ -141,6 +160,12 @@ def judgement(comparison: Comparison) -> list[str]:
     lines = [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}." for what, names in said.items()]
     if undecided:
         lines.append(f"{comparison.seeds} seeds show no sure difference between {yardstick} and {listed(undecided)}.")
+    for measure in judged:
+        pairs = [
+            f"{better} is surely better than {listed(worse)}"
+            for better, worse in sure_pairs(comparison, measure).items()
+        ]
+        lines += [f"Among the others, by {measure.name}: {'; '.join(pairs)}."] * bool(pairs)
     nowhere = [name for name, own in by_measure.items() if "better" not in own.values() and "worse" not in own.values()]
     if nowhere and said:
         lines.append(f"By {listed(nowhere)}, no regime differs from {yardstick} by more than chance may explain.")
@@ -252,6 +277,9 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "cyclic_p": comparison.noise and comparison.noise.p_value,
         "yardstick": comparison.candidates[0].name if comparison.candidates else None,
         "verdicts": {measure.name: verdicts(comparison, measure) for measure in columns} if judged else {},
+        "among_the_others": {
+            measure.name: sure_pairs(comparison, measure) for measure in columns if judged and measure.better
+        },
         "judgement": judgement(comparison),
         "remarks": list(comparison.remarks),
     }
@@ -274,9 +302,14 @@ def comparison_picture(comparison: Comparison) -> bytes:
 
     columns, candidates = measures(comparison), comparison.candidates
     rows = np.arange(len(candidates))
-    size = (2.2 + 2.6 * (len(columns) + 1), 1.6 + 0.35 * len(candidates))
-    figure, axes = plt.subplots(1, len(columns) + 1, figsize=size, sharey=True, layout="constrained", squeeze=False)
-    for axis, measure in zip(axes[0], columns, strict=False):
+    panels, wide = len(columns) + 1, min(len(columns) + 1, PANELS)
+    high = -(-panels // wide)
+    size = (2.2 + 2.6 * wide, high * (1.6 + 0.35 * len(candidates)))
+    figure, grid = plt.subplots(high, wide, figsize=size, sharey=True, layout="constrained", squeeze=False)
+    axes = grid.ravel()[:panels]
+    for empty in grid.ravel()[panels:]:
+        empty.axis("off")
+    for axis, measure in zip(axes, columns, strict=False):
         for row, one in enumerate(candidates):
             interval = interval_of(one, measure, comparison)
             if interval is None:
@@ -288,12 +321,12 @@ def comparison_picture(comparison: Comparison) -> bytes:
         arrow = {"low": ", less is better", "high": ", more is better", "": ""}[measure.better]
         axis.set_xlabel(measure.name + arrow)
         axis.grid(alpha=0.3)
-    cost = axes[0][-1]
+    cost = axes[-1]
     seconds = [comparison.costs[one.regime].seconds if one.regime in comparison.costs else None for one in candidates]
     shown = [x if x is not None and one.name == one.regime else 0.0 for x, one in zip(seconds, candidates, strict=True)]
     cost.barh(rows, shown, color="0.75")
     cost.set_xlabel("seconds of the whole process")
-    axes[0][0].set(yticks=rows, yticklabels=[one.name for one in candidates], ylim=(len(rows) - 0.5, -0.5))
+    axes[0].set(yticks=rows, yticklabels=[one.name for one in candidates], ylim=(len(rows) - 0.5, -0.5))
     figure.suptitle(f"{comparison.game}, {seeds_text(comparison.seeds)}: mean and 95 % interval, seeds as dots")
     data = BytesIO()
     figure.savefig(data, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})

@@ -106,11 +106,11 @@ More games: <code>{command}</code></p>
 
 
 def weaknesses(run: RunDir) -> str:
-    """Which policy to deploy and why, and what was found to be won of them."""
+    """Which policy to deploy and why, and what was found to be won from them."""
     verdict, lines = deployed(run), run.exploits()
     said = f"<p>{escape(verdict.sentence())} By name: <code>{escape(f'{run.path}:deployed')}</code></p>"
-    found = f"""<h2>What can be won of it</h2><p class="note">Exploitability, in units of return: exact, or (≥) at least
-what trained responses won in games that did not choose them.</p>{table(*kept_rows(lines))}"""
+    found = f"""<h2>What can be won from it</h2><p class="note">Exploitability, in units of return: exact, or (≥) at
+least what trained responses won in games that did not choose them.</p>{table(*kept_rows(lines))}"""
     return said * verdict.chosen + found * bool(lines)
 
 

@@ -60,11 +60,11 @@ def read_replay(path: Path) -> Replay:
     except OSError as error:
         raise RunError(f"Cannot read the replay {path}: {error.strerror}. Check the path.") from error
     except UnicodeDecodeError:
-        raise RunError(f"{path} is not a replay: it is no text. Give a file that sparring replay wrote.") from None
+        raise RunError(f"{path} is not a replay: it is not text. Give a file that sparring replay wrote.") from None
     facts = _object(header)
     if facts is None or facts.pop("format", None) != FORMAT:
         raise RunError(
-            f"{path} is not a replay: its first line is no header of one. Give a file that sparring replay wrote."
+            f"{path} is not a replay: its first line is not a header. Give a file that sparring replay wrote."
         )
     version, frames = facts.pop("format_version", None), facts.pop("frames", None)
     if version != FORMAT_VERSION:
@@ -95,7 +95,7 @@ def _scenes(lines: list[str]) -> Iterator[Scene]:
     for number, line in enumerate(lines, start=2):
         data = _object(line)
         if data is None:
-            raise ConfigError(f"line {number} is no JSON object.")
+            raise ConfigError(f"line {number} is not a JSON object.")
         yield from_dict(Scene, data, where=f"line {number}")
 
 

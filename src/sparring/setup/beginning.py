@@ -95,7 +95,8 @@ def first_models(built: Built, seed: int) -> tuple[ActorCritic, ...]:
     def model(player: int, group: Group) -> ActorCritic:
         seats = seating.seats_in(group) if ppo.on("value_noise") else 0
         seeded = Seed.of(seed) / "weights" / player
-        made = ActorCritic.make(seeded, spec, net, value_scale=ppo.value_norm != "none", noise_seats=seats)
+        scaled, choices = ppo.value_norm != "none", ppo.advantage == "expected"
+        made = ActorCritic.make(seeded, spec, net, value_scale=scaled, noise_seats=seats, choices=choices)
         return ActorCritic(made.actor, made.critic, modules_of(ppo.losses, ppo.modules, seeded, spec))
 
     groups = [seating.groups[i] for i in seating.learning]

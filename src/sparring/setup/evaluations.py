@@ -21,6 +21,8 @@ PER_STEP = 4
 """Steps of all evaluations along the way for one of training, at most."""
 PER_STEP_OUTSIDE = 0.1
 """The same where environments of other people play, whose steps cost as much in an evaluation as in training."""
+TIMES_OUTSIDE = 4
+"""Evaluations for which that must suffice: rather more games in each than more of them."""
 SLOW_TIMES = 2
 """Where an exact answer takes seconds."""
 
@@ -35,9 +37,10 @@ def with_evaluations(game: Game, config: RunConfig) -> RunConfig:
 def games_of(game: Game, config: RunConfig) -> int:
     if config.evaluation.eval_games != AUTO:
         return config.evaluation.eval_games
+    steps, enough = game.spec.longest * game.spec.seats, SEAT_STEPS
     if leases_in(game) is not None:
-        return FEWEST
-    return min(max(SEAT_STEPS // (game.spec.longest * game.spec.seats), FEWEST), MOST)
+        enough = int(PER_STEP_OUTSIDE * config.total_steps / (TIMES_OUTSIDE * most_lineups(game, config)))
+    return min(max(enough // steps, FEWEST), MOST)
 
 
 def times_of(game: Game, config: RunConfig, games: int) -> int:

@@ -98,8 +98,9 @@ def evaluation_bytes(game: Game, config: RunConfig, world: float, step: float, h
 
 def shape_of_learner(game: Game, config: RunConfig) -> Any:
     def make() -> Any:
-        scaled = config.ppo.value_norm != "none"
-        return new_learner(ActorCritic.make(SHAPES, game.spec, config.net, value_scale=scaled), 0, config.ppo, 1, 1)
+        scaled, choices = config.ppo.value_norm != "none", config.ppo.advantage == "expected"
+        model = ActorCritic.make(SHAPES, game.spec, config.net, value_scale=scaled, choices=choices)
+        return new_learner(model, 0, config.ppo, 1, 1)
 
     return jax.eval_shape(make)
 

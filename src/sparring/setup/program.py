@@ -117,7 +117,7 @@ def iterate(
         pairing=orders.pairing, shaping=plan.shaping, archive=state.archive,
         replay_share=0.0 if orders.replay_share is None else orders.replay_share, imitating=imitating,
         sharers_SS=sharers_SS(game.spec, plan.ppo.shared_with) if plan.ppo.on("shared_reward") else None,
-        with_others=bool(plan.ppo.modules),
+        for_modules=bool(plan.ppo.modules),
     )  # fmt: skip
     if imitating:
         rollouts = with_winners(rollouts, games, seating, orders)

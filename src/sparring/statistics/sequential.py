@@ -23,7 +23,9 @@ class Decision:
     """Accept at or above this."""
 
 
-def sprt(won: int, lost: int, *, null: float, alternative: float, alpha: float = 0.05, beta: float = 0.05) -> Decision:
+def sprt(
+    won: float, lost: float, *, null: float, alternative: float, alpha: float = 0.05, beta: float = 0.05
+) -> Decision:
     """Wald's sequential probability ratio test of a win rate (Wald 1945, doi:10.1214/aoms/1177731118).
 
     `alpha`: how often the alternative is accepted where the null rate is true; `beta`: how often it is rejected where

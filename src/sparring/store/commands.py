@@ -133,5 +133,5 @@ def _read(path: Path, number: int) -> Command:
     except OSError as error:
         return Command(number, damage=f"it cannot be read ({error.strerror or error})")
     except (ValueError, TypeError, RecursionError):
-        return Command(number, damage="it is no JSON object")
+        return Command(number, damage="it is not a JSON object")
     return Command(number, wish)

@@ -139,12 +139,12 @@ def _meta(path: Path, text: str) -> PlayerMeta:
         raise _refusal(path, f"a header without {', '.join(f.name for f in fields(PlayerMeta))}") from None
     whole = (meta.steps, meta.members, *meta.sides)
     if not all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in whole):
-        raise _refusal(path, "a header whose steps, members or sides are no whole numbers")
+        raise _refusal(path, "a header whose steps, members or sides are not whole numbers")
     texts = (meta.game, meta.player, meta.run, *meta.options)
     if not all(isinstance(text, str) and _PLAIN_TEXT.fullmatch(text) for text in texts) or not meta.player:
-        raise _refusal(path, "a header whose names are no plain texts")
+        raise _refusal(path, "a header whose names are not plain texts")
     if not isinstance(meta.net, dict):
-        raise _refusal(path, "a header whose net is no table of settings")
+        raise _refusal(path, "a header whose net is not a table of settings")
     return meta
 
 

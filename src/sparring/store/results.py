@@ -116,7 +116,7 @@ def read_results(path: Path, kind: str | None = None) -> list[ResultRow]:
     path = Path(path)
     if not path.is_file():
         raise RunError(
-            f"No results at {path}: the run has not finished an iteration, or this is no run. Check the path."
+            f"No results at {path}: the run has not finished an iteration, or this is not a run. Check the path."
         )
     with _sentences(path):
         rows = _read_at_rest(path, kind)

@@ -5,7 +5,7 @@ config.toml      every setting
 metrics.jsonl    one line per learner and iteration; the same bytes when a run is repeated
 timing.jsonl     one line per iteration; never the same twice, and therefore apart
 results.db       games and how they ended
-exploits.jsonl   what can be won of the run's players, one line for each time somebody asked
+exploits.jsonl   what can be won from the run's players, one line for each time somebody asked
 checkpoints/     states to resume from
 players/         past selves and guests, one package each
 commands/        what people asked of the run while it went on
@@ -175,7 +175,7 @@ class RunDir:
         self._append(self.exploits_path, lines)
 
     def exploits(self) -> list[dict[str, Any]]:
-        """What could be won of players of this run, the newest last."""
+        """What could be won from players of this run, the newest last."""
         return [line for line, _ in read_lines(self.exploits_path, problem_of_exploits)]
 
     def forget_from(self, iteration: int) -> None:

@@ -113,7 +113,7 @@ def no_tournament(spec: GameSpec) -> str:
     """Why players of this game cannot be ranked by games won; empty where they can."""
     if spec.score != "outcome":
         return "this game is judged by returns, not won or lost"
-    return "" if spec.sides == 2 and spec.exchangeable_sides else "this game has not two sides that are alike"
+    return "" if spec.sides == 2 and spec.exchangeable_sides else "this game does not have two sides that are alike"
 
 
 def entries_of(regime: str, run: RunDir) -> list[Entry]:
@@ -165,7 +165,7 @@ def examined(entry: Entry, fastest: float | None = None) -> Candidate:
 
 
 def exploited(entry: Entry) -> dict[str, tuple[float, ...]]:
-    """What trained responses won of the newest weights of every seed; empty where one is missing."""
+    """What trained responses won from the newest weights of every seed; empty where one is missing."""
     last = max(numbered(entry.run), default=None)
     trained = [line for line in entry.run.exploits() if line["by"] == "response" and line["iteration"] == last]
     won = {(line["player"], line["seed"]): float(line["exploitability"]) for line in trained}
@@ -174,7 +174,7 @@ def exploited(entry: Entry) -> dict[str, tuple[float, ...]]:
 
 
 def where_all_have(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The candidates; what responses won of some stays out, since it would look like a fault of theirs."""
+    """The candidates; what responses won from some stays out, since it would look like a fault of theirs."""
     if all(EXPLOITED in one.figures for one in candidates):
         return tuple(candidates)
     return tuple(

@@ -77,7 +77,7 @@ def varied(text: str) -> Varied:
     except ValueError:
         raise ConfigError(f"--vary {text} must give two numbers. {FORMS}") from None
     if known[name] not in ("float", "int"):
-        raise ConfigError(f"{name} is no number, so it has no range, found --vary {text}. Write {name}=A,B,C")
+        raise ConfigError(f"{name} is not a number, so it has no range, found --vary {text}. Write {name}=A,B,C")
     if not low < high or (colon and (scale != "log" or low <= 0)):
         raise ConfigError(f"--vary {text} must give a low and a higher end, above 0 with :log. {FORMS}")
     if known[name] == "int" and not (low.is_integer() and high.is_integer()):

@@ -1,4 +1,4 @@
-"""How much can be won of a run's policies: exactly where the game allows it, else by trained responses."""
+"""How much can be won from a run's policies: exactly where the game allows it, else by trained responses."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

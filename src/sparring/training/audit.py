@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 
 from sparring.core.errors import RunError
+from sparring.core.spec import GameSpec
 from sparring.league.league import League
 from sparring.league.recount import Difference, Row, differences
+from sparring.league.score import counted
 from sparring.players.checkpointed import believing
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
@@ -36,18 +38,21 @@ def audited(run: RunDir, opposition: Opposition, done: int) -> int:
     names = opposition.built.lineup.names
     for seed, league in zip(map(int, opposition.built.seeds_R), opposition.leagues, strict=True):
         with believing(run.checkpoints_path / f"{done:06d}"):
-            found = differences(league, played(rows, seed, names, winners=opposition.built.game.spec.has_winners))
+            found = differences(league, played(rows, seed, names, opposition.built.game.spec))
         if found:
             raise RunError(sentence(run, league, seed, names, done, found))
     return len(rows)
 
 
-def played(rows: Iterable[ResultRow], seed: int, names: tuple[str, ...], *, winners: bool = True) -> list[Row]:
-    """The games of one seed that may say something about a player; where nobody wins, they are draws to the league."""
+def played(rows: Iterable[ResultRow], seed: int, names: tuple[str, ...], spec: GameSpec) -> list[Row]:
+    """The games of one seed that may say something about a player, as leagues count them."""
     place = {name: learner for learner, name in enumerate(names)}
     return [
         Row(
-            row.iteration, place[row.player], row.opponent_id, row.wins, row.draws if winners else row.games, row.losses
+            row.iteration,
+            place[row.player],
+            row.opponent_id,
+            *counted(spec, row.games, row.wins, row.draws, row.losses, row.return_sum),
         )
         for row in rows
         if row.seed == seed and row.player in place and not row.weakened
@@ -58,7 +63,7 @@ def sentence(run: RunDir, league: League, seed: int, names: tuple[str, ...], don
     """The first difference with both figures, how many there are, and what to do."""
     first, forget = found[0], league.rules.config.forget
     if first.score[0] != first.score[1]:
-        counts, hint = [f"{won} won, {drawn} drawn, {lost} lost" for won, drawn, lost in first.score], ""
+        counts, hint = [f"{won:g} won, {drawn:g} drawn, {lost:g} lost" for won, drawn, lost in first.score], ""
     else:
         counts = ["fading counts {:.7g}, {:.7g}, {:.7g}".format(*fading) for fading in first.fading]
         hint = f" If forget (now {forget:g}) was changed in {run.config_path}, put it back."

@@ -199,17 +199,11 @@ class Opposition:
         for r, (league, assignment) in enumerate(zip(self.leagues, self.decided.pop(iteration), strict=True)):
             own = Duels(*(np.asarray(x)[r] for x in duels))
             meetings = meetings_of(assignment.blocks, own)
-            judged = tuple(self.judged(meeting) for meeting in meetings)
+            judged = tuple(meeting.counted(self.built.game.spec) for meeting in meetings)
             drained_X = np.repeat(own.drained_B, self.built.plan.seating.away)
             league.report(Played(iteration, judged, tuple(drained_X.tolist())))
             faced += [self.faced(int(self.built.seeds_R[r]), league, meeting) for meeting in meetings]
         return faced
-
-    def judged(self, meeting: Meeting) -> Meeting:
-        """Where nobody wins, all games are draws to the league, which then knows how many there were."""
-        if self.built.game.spec.has_winners:
-            return meeting
-        return meeting._replace(won=0, drawn=meeting.games, lost=0)
 
     def faced(self, seed: int, league: League, meeting: Meeting) -> Faced:
         learner, player = league.learner_of(meeting.block), meeting.player

@@ -172,7 +172,7 @@ def with_each(built: Built, factor_MH: np.ndarray) -> np.ndarray:
             )
             if own_first <= 0 or abs(first * own_last - last * own_first) > 1e-9 * first * own_first:
                 raise ConfigError(
-                    f"each gives {knob} of {built.lineup.names[member]} as {own}, which is no multiple of the run's "
+                    f"each gives {knob} of {built.lineup.names[member]} as {own}, which is not a multiple of the run's "
                     f"{base}: a population explores factors. Give it the same shape, or leave it out of pbt_knobs."
                 )
             factor_MH[member, column] = first / own_first if knob in HORIZONS else own_first / first

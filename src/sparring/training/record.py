@@ -1,6 +1,7 @@
 """What an iteration leaves in the run directory: lines of metrics and rows of results. NumPy in, plain data out."""
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sparring.core.spec import GameSpec
 from sparring.evaluation.match import MatchGames
 from sparring.evaluation.scoring import LEARNED, SideScore, score_sides
 from sparring.league.player import packed
+from sparring.league.score import Score
 from sparring.learn.config import coefficient
 from sparring.play.faults import Faults
 from sparring.play.rollout import Tally
@@ -121,8 +123,8 @@ def opponent_metrics(faced: Sequence[Faced], spec: GameSpec, whose: str = "") ->
         games = sum(row.games for row in rows)
         metrics[f"games/{kind}{whose}"] = games
         if spec.has_winners and kind != "self":
-            points = sum(row.won + row.drawn / 2 for row in rows)
-            metrics[f"points/{kind}{whose}"] = points / games if games else None
+            score = reduce(Score.plus, (row.counted(spec).score for row in rows))
+            metrics[f"points/{kind}{whose}"] = score.points / games if games else None
         if spec.score == "return" and (kind != "self" or not spec.has_winners):
             metrics[f"earned/{kind}{whose}"] = sum(row.return_sum for row in rows) / games if games else None
     return metrics
@@ -135,9 +137,9 @@ def result_rows(built: Built, iteration: int, report: Report, faced: Sequence[Fa
         won = seating.spec.has_winners
         return [
             ResultRow(
-                iteration, row.seed, "train", row.side, row.learner, met.player.name, met.games, met.won * won,
-                met.drawn * won, met.lost * won, met.return_sum, met.return_square_sum, met.length_sum,
-                packed(met.player), met.weakened,
+                iteration, row.seed, "train", row.side, row.learner, met.player.name, met.games,
+                int(met.won) * won, int(met.drawn) * won, int(met.lost) * won, met.return_sum, met.return_square_sum,
+                met.length_sum, packed(met.player), met.weakened,
             )
             for row in faced
             for met in (row.meeting,)

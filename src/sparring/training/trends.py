@@ -29,10 +29,10 @@ gained; and steps of a game from which on it should be of some: what follows fro
 SMALL = 0.15
 """Of the way to a bot: who has surely gone no more has gained nothing to speak of."""
 TEXTS = {
-    "entropy": "the policy hardly tries anything any more: its entropy fell from {start:.2g} to {now:.2g} nats before "
+    "entropy": "the policy hardly explores any more: its entropy fell from {start:.2g} to {now:.2g} nats before "
     "half of the run. If it does not play as well as it should, raise --entropy or lower --learning-rate.",
-    "blind_critic": "the critic explains {now:.0%} of what returns differ by, so advantages are mostly noise. Try "
-    " --value-norm popart, --critic-epochs 4, a larger --critic-rate, or --memory gru where the past matters.",
+    "blind_critic": "the critic explains {now:.0%} of how returns vary, so advantages are mostly noise. Try "
+    "--value-norm popart, --critic-epochs 4, a larger --critic-rate, or --memory gru where the past matters.",
     "by_time": "every game of {count} iterations ended by time, after {longest} steps. If games should end sooner, pay "
     "for what leads there (--shaping), begin with easier opponents (--curriculum) or allow more steps (--options).",
     "no_gain": "{side} does no better than {than}: {own:.2f} against {base:.2f}, where the bot {bot} gets {best:.2f}. "

@@ -77,7 +77,7 @@ def with_player(group: Any, row: int, checkpoint: Checkpoint, player: str, warm:
     """One row of a stack of learners (leaves [R, L, ...]) replaced by a player of a checkpoint, seed by seed. A shadow
     or a past self is a policy alone: the critic that goes with it is its learner's newest."""
     if warm.keep_optimiser and player not in learners_of(checkpoint):
-        raise ConfigError(f"{player} is no learner and has no optimiser to go on with. Leave --keep-optimiser out.")
+        raise ConfigError(f"{player} is not a learner and has no optimiser to go on with. Leave --keep-optimiser out.")
     own, seeds = jax.vmap(lambda learners: taken(learners, row))(group), len(seeds_of(checkpoint))
     each = [learner_arrays(checkpoint, player, r % seeds) for r in range(own.updates.shape[0])]
     there = {name: np.stack([arrays[name] for arrays in each]) for name in each[0]}

@@ -1,11 +1,13 @@
 """Environments by name, all with the interface of PettingZoo's parallel ones: possible_agents, agents, the two spaces,
 reset and step. Loaded in workers only; other people's code stays out of the trainer's process. No JAX."""
 
+import pkgutil
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +23,20 @@ def make_environment(source: Source) -> Any:
     except GameError:
         raise
     except ModuleNotFoundError as error:
-        package = str(error.name).partition(".")[0]
-        raise GameError(
-            f"{source} needs the module {error.name!r}, which is not here. pip install {package}."
-        ) from None
+        raise GameError(f"{source} needs the module {error.name!r}, {missing(str(error.name))}") from None
     except Exception as error:
         raise GameError(f"{source} could not be made: {type(error).__name__}: {error}. Check its settings.") from error
+
+
+def missing(module: str) -> str:
+    """What to do about a module that is not there: a package to install, or a name that was misspelt."""
+    package, _, rest = module.partition(".")
+    found = find_spec(package)
+    if found is None or not rest:
+        return f"which is not here. pip install {package}."
+    inside = [one.name for one in pkgutil.iter_modules(found.submodule_search_locations)]
+    near = get_close_matches(rest, inside, n=1, cutoff=0.5)
+    return f"and {package} has none of that name. {f'Did you mean {package}.{near[0]}?' if near else 'Check its name.'}"
 
 
 def named(name: str, usual: tuple[str, ...]) -> Any:

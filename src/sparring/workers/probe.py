@@ -10,12 +10,13 @@ import numpy as np
 from sparring.core.errors import ConfigError, GameError
 from sparring.workers.source import Found, Source
 from sparring.workers.spaces import mask_of
-from sparring.workers.world import Parts, acts, last_line
+from sparring.workers.world import Parts, acts, last_line, number
 
 STEPS, SECONDS = 300, 3.0
 """The longest look, whichever ends first; at least one game is begun."""
 LONGEST = 10_000
 """Steps after which a game is cut, where neither the environment nor the user says."""
+MOST_INFOS = 16
 
 
 def look_at(env: Any, source: Source) -> Found:
@@ -42,15 +43,38 @@ def look_at(env: Any, source: Source) -> Found:
         zero_sum=zero_sum,
         score=score,  # pyright: ignore[reportArgumentType]
         longest=source.longest or (0 if games.in_turn else limit_of(env)) or LONGEST,  # in turns, one counts cycles
-        infos=tuple(dict.fromkeys([*(w for w in source.infos.split(",") if w), *sorted(games.infos)]))[:16],
+        infos=infos_of(source, games),
+        stake=stake_of(np.asarray(games.returns).reshape(-1, len(parts.agents)), side_of_agent),
     )
+
+
+def stake_of(return_GN: np.ndarray, side_of_agent: tuple[int, ...]) -> float:
+    """What is usually won or lost in a game (`GameSpec.stake`), from what agents earned in games that ended; 0 where
+    none did."""
+    return_G = return_GN[:, np.asarray(side_of_agent) == 0].mean(1)
+    decided = return_G[return_G != 0.0]
+    return float(np.sqrt(np.mean(decided**2))) if len(decided) else 0.0
+
+
+def infos_of(source: Source, games: "RandomGames") -> tuple[str, ...]:
+    """Which numbers of the infos are recorded: those that were asked for, then others that the games showed."""
+    asked = [word.strip() for word in source.infos.split(",") if word.strip()]
+    if len(asked) > MOST_INFOS:
+        raise ConfigError(f"infos names {len(asked)} numbers, at most {MOST_INFOS} are recorded: leave some out.")
+    for name in asked:
+        if name in games.words and name not in games.infos:
+            raise ConfigError(
+                f"infos={name}: this field of the infos held {games.words[name]!r}, expected one number. Name a field "
+                "that holds a number, or make one in step()."
+            )
+    return tuple(dict.fromkeys([*asked, *sorted(games.infos)]))[:MOST_INFOS]
 
 
 def check_shape(env: Any, source: Source) -> Parts:
     """Readers and writers, or what the environment lacks."""
     for name in ("possible_agents", "observation_space", "action_space", "reset", "step"):
         if not hasattr(env, name):
-            raise GameError(f"{source} has no {name}: it is no environment of the kind {source.kind}.")
+            raise GameError(f"{source} has no {name}: it is not an environment of the kind {source.kind}.")
     if not env.possible_agents:
         raise GameError(f"{source} has no agents: fill possible_agents before reset().")
     return Parts(env)
@@ -65,7 +89,11 @@ def widest(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 class RandomGames:
     def __init__(self) -> None:
         self.rewards: list[list[float]] = []
+        self.returns: list[np.ndarray] = []
+        """Of the games that ended."""
         self.infos: set[str] = set()
+        """Fields of the infos that are numbers; and one value of each field that is none."""
+        self.words: dict[str, Any] = {}
         self.in_turn = False
 
 
@@ -73,8 +101,8 @@ def random_games(env: Any, parts: Parts) -> RandomGames:
     """What games of random legal choices paid and told."""
     found, random, until = RandomGames(), np.random.default_rng(0), time.monotonic() + SECONDS
     seen, infos = env.reset(seed=0)
-    found.in_turn = len(parts.agents) > 1
-    for number in range(STEPS):
+    found.in_turn, begun = len(parts.agents) > 1, 0
+    for played in range(STEPS):
         if time.monotonic() > until:
             break
         found.in_turn = found.in_turn and sum(acts(agent, infos.get(agent, {})) for agent in env.agents) == 1
@@ -83,13 +111,17 @@ def random_games(env: Any, parts: Parts) -> RandomGames:
             seen, rewards, _, _, infos = env.step(actions)
         except Exception as error:
             raise GameError(
-                f"In step {number + 1} of a first look by random choices step() raised {type(error).__name__}: {error} "
+                f"In step {played + 1} of a first look by random choices step() raised {type(error).__name__}: {error} "
                 f"(after {last_line(error)}). Correct the environment."
             ) from error
         found.rewards.append([float(rewards.get(agent, 0.0)) for agent in env.possible_agents])
-        found.infos |= {name for info in infos.values() for name, value in info.items() if is_number(value)}
+        fields = [pair for info in infos.values() for pair in info.items()]
+        found.infos |= {name for name, value in fields if number(value) is not None}
+        found.words |= {name: value for name, value in fields if number(value) is None}
         if not env.agents:
-            seen, infos = env.reset(seed=number + 1)
+            found.returns.append(np.sum(found.rewards[begun:], axis=0))
+            begun = len(found.rewards)
+            seen, infos = env.reset(seed=played + 1)
     return found
 
 
@@ -102,10 +134,6 @@ def random_action(env: Any, parts: Parts, agent: Any, seen: Any, info: Any, rand
         at += size
     del env
     return own.write(np.asarray(choice, np.int32), random.uniform(-1, 1, own.dimensions))
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float | np.number | np.bool_)
 
 
 def sides_of(word: str, agents: Sequence[str], *, equal: bool, zero_sum: bool) -> tuple[int, ...]:

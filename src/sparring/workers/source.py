@@ -52,6 +52,8 @@ class Found:
     longest: int
     infos: tuple[str, ...]
     """Numbers in the infos of agents."""
+    stake: float = 0.0
+    """What a side usually wins or loses in a game."""
 
     @property
     def seats(self) -> int:

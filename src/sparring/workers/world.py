@@ -68,7 +68,6 @@ class World:
             row["reward"][seat] = reward
             row["left"][seat] = bool(terminated.get(agent, False))
             cut = cut or (agent in playing and bool(truncated.get(agent, False)))
-            self.count(row["count"][seat], infos.get(agent, {}))
         self.return_S += row["reward"]
         self.show(row, seen, infos)
         ended = not self.env.agents
@@ -99,6 +98,7 @@ class World:
         for seat, index in enumerate(self.agent_S):
             agent = self.agents[index]
             info = infos.get(agent, {})
+            self.count(row["count"][seat], info)
             row["present"][seat] = agent in present
             row["acting"][seat] = agent in present and acts(agent, info)
             features[seat] = 0.0
@@ -108,8 +108,7 @@ class World:
                 self.fault(f"agent {agent} is in env.agents and sees nothing", "Return its observation.", agent)
             if row["acting"][seat]:
                 self.allow(legal[seat], index, agent, mask_of(seen.get(agent), info))
-            if self.found.marked > self.found.features:
-                features[seat, self.found.features + index] = 1.0
+            self.mark(features[seat], index)
 
     def read(self, row_F: np.ndarray, index: int, agent: Any, seen: Any) -> None:
         own = self.parts.readers[index]
@@ -119,6 +118,11 @@ class World:
             self.fault(f"agent {agent} sees something {error}", f"Correct observation_space({agent!r}).", agent)
         if not np.abs(row_F).max(initial=0.0) <= LARGEST:
             self.fault(f"agent {agent} sees a NaN, an infinity or a number beyond {LARGEST:g}", "Look there.", agent)
+
+    def mark(self, row_F: np.ndarray, index: int) -> None:
+        """Which agent sees it, where there are several."""
+        if self.found.marked > self.found.features:
+            row_F[self.found.features + index] = 1.0
 
     def allow(self, row_A: np.ndarray, index: int, agent: Any, mask: np.ndarray | None) -> None:
         heads = self.parts.writers[index].heads
@@ -132,9 +136,11 @@ class World:
             at += size
 
     def count(self, row_J: np.ndarray, info: Mapping[str, Any]) -> None:
+        """The numbers of an info; where it has none, the last one of this game stays."""
         for j, name in enumerate(self.found.infos):
-            if name in info:
-                row_J[j] = float(np.asarray(info[name]))
+            value = number(info.get(name))
+            if value is not None:
+                row_J[j] = value
 
     def outcome(self) -> np.ndarray:
         """Who won: the side whose seats earned more than those of the others, on the whole."""
@@ -163,6 +169,15 @@ class World:
 def acts(agent: Any, info: Mapping[str, Any]) -> bool:
     """Whether an agent decides now. Where agents take turns, PettingZoo's conversion says in the infos who does."""
     return info.get("active_agent", agent) == agent
+
+
+def number(value: Any) -> float | None:
+    """What an info says where that is one finite number: also a truth value, or an array of one entry."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    if not isinstance(value, bool | int | float | np.number | np.bool_) or isinstance(value, np.complexfloating):
+        return None
+    return float(value) if abs(value) <= LARGEST else None
 
 
 def last_line(error: BaseException) -> str:

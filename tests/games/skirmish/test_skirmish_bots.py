@@ -203,8 +203,8 @@ def test_kite_strikes_then_steps_back_from_a_near_enemy_while_its_weapon_recover
     chosen, memory = choices("3s_vs_3z", "kite", [stalker((3, 0))])
     assert chosen == [{ATTACK}]
     assert choices("3s_vs_3z", "kite", [stalker((5.5, 0))], memory=memory)[0] == [{ATTACK}]
-    # A stalker's 23.04 loops are two whole steps besides that of the shot.
-    for _ in range(2):
+    # A stalker's 29.92 loops are three whole steps besides that of the shot.
+    for _ in range(3):
         chosen, memory = choices("3s_vs_3z", "kite", [stalker((3, 0))], memory=memory)
         assert chosen == [{WEST}]
     assert choices("3s_vs_3z", "kite", [stalker((3, 0))], memory=memory)[0] == [{ATTACK}]

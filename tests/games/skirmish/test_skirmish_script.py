@@ -68,12 +68,28 @@ def test_a_healer_is_a_target_like_any_other_for_those_who_can_hit_it() -> None:
     assert target_of(scene([Unit("medivac", 0, 0)], [Unit("zealot", 2, 0)])) == -1
 
 
-def test_an_enemy_keeps_a_target_that_it_reaches_or_that_fires_at_it() -> None:
-    reached = aiming(scene([Unit("marine", 0, 0), Unit("marine", 2, 0)], [Unit("marine", 5, 0)]), 0, 0)
-    assert target_of(reached) == 0
-    chased = aiming(scene([Unit("marine", 0, 0), Unit("marine", 2, 0)], [Unit("zealot", 4, 0)]), 0, 0)
-    assert target_of(chased) == 1
-    assert target_of(chased, allies={0: Order(attack=0)}) == 0
+def test_an_enemy_keeps_a_target_that_it_reaches_and_no_other() -> None:
+    allies = [Unit("marine", 0, 0), Unit("marine", 2, 0)]
+    assert target_of(aiming(scene(allies, [Unit("marine", 5, 0)]), 0, 0)) == 0
+    assert target_of(aiming(scene(allies, [Unit("zealot", 4, 0)]), 0, 0)) == 1
+
+
+def test_those_who_attack_come_before_those_who_do_not_however_near() -> None:
+    near_and_far = scene([Unit("marine", 2, 0), Unit("marine", 0, 0)], [Unit("zealot", 5, 0)])
+    assert target_of(near_and_far) == 0
+    assert target_of(near_and_far, allies={1: Order(attack=0)}) == 1
+    assert target_of(near_and_far, allies={0: Order(attack=0), 1: Order(attack=0)}) == 0
+
+
+def test_an_idle_target_in_reach_is_left_for_one_in_reach_that_attacks() -> None:
+    marines = aiming(scene([Unit("marine", 3, 0), Unit("marine", 0, 0)], [Unit("marine", 5, 0)]), 0, 0)
+    assert target_of(marines, allies={1: Order(attack=0)}) == 1
+    # A zealot's blow does not reach the second, so it stays with the first.
+    zealot = aiming(scene([Unit("marine", 4, 0), Unit("marine", 0, 0)], [Unit("zealot", 4.9, 0)]), 0, 0)
+    assert target_of(zealot, allies={1: Order(attack=0)}) == 0
+    # Of two that attack, the first is kept.
+    both = {0: Order(attack=0), 1: Order(attack=0)}
+    assert target_of(aiming(marines, 0, 1), allies=both) == 1
 
 
 def test_an_enemy_looks_for_another_when_its_target_is_dead() -> None:

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from sparring.games.registry import make
 from sparring.games.skirmish import units
-from sparring.games.skirmish.units import KINDS, damage_to, faster
+from sparring.games.skirmish.units import KINDS, damage_to, faster, laddered
 
 STEP = units.LOOPS_PER_STEP / units.LOOPS_PER_SECOND
 
@@ -130,11 +131,23 @@ def test_faster_units_have_smaclites_speed_and_period(name, speed, period):
     assert (quick.health, quick.radius, quick.hits) == (KINDS[name].health, KINDS[name].radius, KINDS[name].hits)
 
 
-def test_weapons_that_smaclite_times_by_later_patches_hurt_as_in_those():
-    stalker, colossus = faster(KINDS["stalker"]), faster(KINDS["colossus"])
-    assert [damage_to(stalker, KINDS[target]) for target in ("zealot", "stalker")] == [13, 18]
-    assert [damage_to(colossus, KINDS[target]) for target in ("zergling", "stalker")] == [15, 10]
-    assert colossus.reach == 7
+@pytest.mark.parametrize(
+    ("name", "loops", "target", "harm", "reach"),
+    [
+        ("stalker", 29.92, "zealot", 13, 6),
+        ("stalker", 29.92, "stalker", 18, 6),
+        ("colossus", 24, "zergling", 15, 7),
+        ("colossus", 24, "stalker", 10, 7),
+        ("spine_crawler", 29.6, "stalker", 30, 7),
+        ("marine", 13.7728, "zealot", 6, 5),
+    ],
+)
+def test_weapons_of_the_ladder(name, loops, target, harm, reach):
+    kind = laddered(KINDS[name])
+    assert (16 * kind.period, damage_to(kind, KINDS[target]), kind.reach) == (pytest.approx(loops), harm, reach)
+    assert damage_to(faster(KINDS[name]), KINDS[target]) == harm
+    used = [make("skirmish:2s_vs_1sc", weapons=which).setting.army.kinds[0] for which in ("ladder", "liberty")]
+    assert used == [laddered(KINDS["stalker"]), KINDS["stalker"]]
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,26 @@ def test_aligned_type_bits_mean_the_same_on_both_sides() -> None:
         assert len(game_of(name).setting.shape.bits[0]) == (2 if name == "bane_vs_bane" else 3)
 
 
+def test_agents_of_mappo_see_besides_what_they_and_the_friends_in_sight_did_last_and_who_they_are() -> None:
+    places = [(-3.0, 0.0), (-3.0, 4.0), (9.0, 0.0), (3.0, 0.0), (-3.0, -6.0), (6.0, 0.0)]
+    state = changed(start_of("3m"), place_XU=np.transpose(places), last_S={0: EAST, 1: ATTACK + 2, 2: STOP})
+    game = game_of("3m", obs_kind="mappo")
+    plain, rows = (np.asarray(looked(one, state)[0].features_SF) for one in (game_of("3m"), game))
+    assert game.spec.features == rows.shape[1] == 30 + 9 + 2 * 9 + 3
+    assert game.spec.exchangeable == ()
+    assert_array_equal(rows[:, :30], plain)
+    choice = np.eye(9)
+    # The third is out of the sight of the others, and they of it.
+    wanted = [(EAST, ATTACK + 2, None), (ATTACK + 2, EAST, None), (STOP, None, None)]
+    for number, (row, choices) in enumerate(zip(rows, wanted, strict=True)):
+        bits = [np.zeros(9) if one is None else choice[one] for one in choices]
+        assert_array_equal(row[30:], np.concatenate([*bits, np.eye(3)[number]]))
+    dead = changed(state, health_U={0: 0.0})
+    rows = np.asarray(looked(game, dead)[0].features_SF)
+    assert_array_equal(rows[0], np.arange(60) == 57)
+    assert not rows[1, 30 + 9 : 30 + 18].any()
+
+
 def test_a_critic_for_each_agent_sees_its_number_its_view_and_the_state() -> None:
     state = changed(start_of("3m"), place_XU=np.transpose(HERE), health_U={2: 0.0})
     seen, whole = looked(game_of("3m"), state)

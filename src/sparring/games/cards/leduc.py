@@ -150,6 +150,7 @@ def leduc(positions: Positions = "random") -> Leduc:
         zero_sum=True,
         in_turn=True,
         score="return",
+        stake=4.7,
         suits=HIDDEN,
     )
     return Leduc(spec, LeducRules(*(jnp.asarray(amount, float) for amount in (1.0, 2.0, 4.0))))

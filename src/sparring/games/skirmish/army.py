@@ -19,6 +19,7 @@ from sparring.games.skirmish.units import (
     Kind,
     damage_to,
     faster,
+    laddered,
 )
 
 SHIELD_WAIT = SHIELD_DELAY * LOOPS_PER_SECOND
@@ -69,6 +70,8 @@ class Army:
     smaclite: bool
     drawn: bool
     """Whether the kinds are drawn at every start."""
+    ladder: bool = False
+    """Whether weapons are the ladder's and not Liberty's."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -96,7 +99,8 @@ class Army:
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
-        return tuple(faster(KINDS[name]) if self.smaclite else KINDS[name] for name in self.names)
+        made = faster if self.smaclite else laddered if self.ladder else lambda kind: kind
+        return tuple(made(KINDS[name]) for name in self.names)
 
     @cached_property
     def kind_U(self) -> np.ndarray:

@@ -81,6 +81,7 @@ def turn(
     shape: Shape, parameters_J: Array, features_NF: Array, legal_NA: Array, memory: Memory
 ) -> tuple[Array, Array, Memory]:
     commander = Commander(*parameters_J)
+    features_NF = features_NF[:, : shape.features]
     enemies = _enemies(shape, features_NF)
     aim = _aim(commander, enemies, memory)
     struck = aim & (enemies.attackable > 0.5)

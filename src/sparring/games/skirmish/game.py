@@ -28,7 +28,7 @@ from sparring.games.skirmish.maps import MAPS
 from sparring.games.skirmish.movement import Land, land_of
 from sparring.games.skirmish.reward import Pay, Result, Scoring, judged
 from sparring.games.skirmish.units import EARLY, LATE
-from sparring.games.skirmish.view import Critic, Shape
+from sparring.games.skirmish.view import Actor, Critic, Shape
 from sparring.games.worlds_last import worlds_last
 
 CAUSES = ("battle", "timeout")
@@ -157,9 +157,11 @@ def skirmish(
     map: str,
     opponent: Literal["scripted", "policy"] = "scripted",
     timing: Literal["smac", "smaclite"] = "smac",
+    weapons: Literal["ladder", "liberty"] = "ladder",
     reward: Literal["shaped", "signed", "sparse"] = "shaped",
     reward_abs: bool = True,
     time_limit: Literal["terminal", "truncation"] = "terminal",
+    obs_kind: Actor = "smac",
     state_kind: Critic = "smac",
     death_masking: bool = True,
     type_bits: Literal["smac", "aligned"] = "smac",
@@ -175,8 +177,9 @@ def skirmish(
         raise ConfigError(f"start_noise is a radius in cells, at least 0, found {start_noise:g}.")
     if random_types and battle_map.goal is None:
         raise ConfigError(f"{map} has a building for an enemy, which cannot be drawn: leave random_types false.")
-    army, duel = Army(battle_map, timing == "smaclite", random_types), opponent == "policy"
-    shape = Shape(army, duel, type_bits == "smac")
+    army = Army(battle_map, timing == "smaclite", random_types, weapons == "ladder")
+    duel = opponent == "policy"
+    shape = Shape(army, duel, type_bits == "smac", obs_kind)
     scoring = Scoring(reward, reward_abs, time_limit == "terminal", duel, battle_map.limit)
     setting = Setting(shape, scoring, state_kind, death_masking)
     rules = Rules(
@@ -203,7 +206,7 @@ def _spec(setting: Setting) -> GameSpec:
         central=shape.central(setting.critic),
         longest=army.battle_map.limit,
         shortest=starts.least_steps(army),
-        exchangeable=exchange.groups(army, setting.sides),
+        exchangeable=exchange.groups(army, setting.sides) if shape.actor == "smac" else (),  # a name tells seats apart
         sides_alike=setting.duel and army.battle_map.even,
         score="outcome",
         # Every unit is paid, in shares of what its foes are worth: one side gains what the other loses only where both

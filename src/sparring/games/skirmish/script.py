@@ -1,8 +1,8 @@
 """What scripted enemies do: march to a goal and fight whom they meet.
 
 An approximation of the engine's attack-move. A unit looks round as far as SCAN or its weapon reaches, and farther for
-a foe that fires at it or its comrades; it prefers the nearest foe beside whom it finds a place to fight; it keeps a
-target while that lives and is in reach or fires at it.
+a foe that fires at it or its comrades. Those who attack come first, then the nearest, beside whom it finds a place to
+fight. It keeps a target in reach, but an idle one only until another that attacks is in reach too.
 """
 
 import jax.numpy as jnp
@@ -17,8 +17,9 @@ HELP = 4.0
 FUZZ = 1e-3
 """Squared cells within which targets are equally far: chance chooses, never the number of a seat."""
 FAR = 1e9
-FULL = 1e6
-"""Squared cells by which a target seems farther that has no free place round it."""
+IDLE, FULL = 2.0**12, 1e6
+"""Squared cells by which a target seems farther that attacks nobody, and one that has no free place round it: more than
+any two on a map are apart."""
 
 
 def chosen(army: Army, stats: Stats, pairs: Pairs, target_EW: Array, pressed: Array, favour_UW: Array) -> Array:
@@ -36,13 +37,14 @@ def chosen(army: Army, stats: Stats, pairs: Pairs, target_EW: Array, pressed: Ar
         seen = seen & along(1, ~stats.heals[enemy])
     number = along(0, jnp.arange(army.sizes[0], dtype=target_EW.dtype)[:, None])
     held = (along(1, target_EW) == number) & pairs.reached[1]
-    kept = held | ((along(1, target_EW) == number) & pairs.alive & pressed)
-    squared = pairs.squared
+    # Agents do not attack by themselves, like workers, and like them they threaten nobody but while they attack.
+    idle = ~pressed.any(axis=1, keepdims=True)
+    kept = held & (~idle | ~(pairs.reached[1] & ~idle).any(axis=0, keepdims=True))
+    squared = pairs.squared + IDLE * idle
     if army.melee(1):
         close = held & along(1, stats.reach[enemy] < CLOSE)
         full = jnp.sum(close, axis=1, keepdims=True) >= _places(stats, ally, enemy)
         squared = jnp.where(full & ~held, squared + FULL, squared)
-        kept = kept & ~(full & ~held)
     # A kept target is nearer than any other, so that one search finds it first.
     squared = jnp.where(kept, -1.0, jnp.where(seen, squared, FAR))
     return nearest(squared, along(0, favour_UW[ally]), axis=0)

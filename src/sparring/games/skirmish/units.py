@@ -1,9 +1,9 @@
 """What units are made of: the numbers of StarCraft II that battles of SMAC rest on.
 
 Sources: the sheets inside SMAC's map archives for bodies and speed; for weapons the data of "Liberty" and "Core"
-(SC2GameData, 4.6.2 and 4.10.4), since the maps rest on Liberty alone; SMAC's code for its own constants; SMAClite where
-it is named. Seconds are those of the unit data: 16 game loops. ("Faster", 22.4 loops a second, only changes the clock
-on the wall.)
+(SC2GameData, 4.6.2 and 4.10.4), which the maps name, and of 5.0.3 where the ladder differs (`laddered`); SMAC's code
+for its own constants; SMAClite where it is named. Seconds are those of the unit data: 16 game loops. ("Faster", 22.4
+loops a second, only changes the clock on the wall.)
 """
 
 from dataclasses import dataclass, replace
@@ -286,23 +286,28 @@ _SMACLITE = {
 """Speed and period of SMAClite: seconds of "Faster", which it nevertheless cuts into 16 loops."""
 _FASTER = 1.4
 _LADDER: dict[str, dict[str, Any]] = {
-    "stalker": {"damage": 13.0, "bonus": 5.0},
-    "colossus": {"damage": 10.0, "bonus": 5.0, "bonus_against": "light", "reach": 7.0},
+    "stalker": {"damage": 13.0, "bonus": 5.0, "period": 1.87},
+    "colossus": {"damage": 10.0, "bonus": 5.0, "bonus_against": "light", "reach": 7.0, "period": 1.5},
+    "spine_crawler": {"period": 1.85},
 }
-"""What weapons that SMAClite times by later patches do in those."""
+"""Weapons that differ from Liberty's in the game's later patches (5.0.3)."""
+
+
+def laddered(kind: Kind) -> Kind:
+    """With the weapon of the ladder."""
+    return replace(kind, **_LADDER.get(kind.name, {}))
 
 
 def faster(kind: Kind) -> Kind:
     """With SMAClite's speed and period, about 1.4 times as fast; where SMAClite has no such unit, exactly 1.4 times."""
     speed, period = _SMACLITE.get(kind.name, (kind.speed * _FASTER, kind.period / _FASTER))
     return replace(
-        kind,
+        laddered(kind),
         speed=speed,
         period=period,
         damage_point=kind.damage_point / _FASTER,
         backswing=kind.backswing / _FASTER,
         missile=kind.missile * _FASTER,
-        **_LADDER.get(kind.name, {}),
     )
 
 

@@ -20,6 +20,9 @@ from sparring.games.skirmish.terrain import SIZE
 from sparring.games.skirmish.units import SIGHT
 
 Critic = Literal["smac", "agent_specific", "feature_pruned"]
+Actor = Literal["smac", "mappo"]
+"""What agents see: SMAC's observation, or besides which one they are and what they and friends in sight did last, as in
+the environment of MAPPO's authors (on-policy de66d7a)."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Shape:
     army: Army
     duel: bool
     quirky_types: bool
+    actor: Actor = "smac"
 
     @property
     def sides(self) -> tuple[int, ...]:
@@ -77,16 +81,21 @@ class Shape:
         return 5 + self.shields[1] + len(self.bits[1])
 
     def layout(self) -> tuple[Feature, ...]:
-        return (
+        blocks = (
             Feature("move", (4,)),
             Feature("enemies", (self.foes, self.foe_size), lists="foes" if self.duel else ""),
             Feature("allies", (self.friends - 1, self.friend_size), lists="friends"),
             Feature("own", (self.friend_size - 4,)),
         )
+        if self.actor == "smac":
+            return blocks
+        last = Feature("last", (self.choices,)), Feature("allies_last", (self.friends - 1, self.choices), "friends")
+        return (*blocks, *last, Feature("name", (self.friends,)))
 
     @property
     def features(self) -> int:
-        return sum(block.size for block in self.layout())
+        """Of SMAC's observation."""
+        return sum(block.size for block in self.layout()[:4])
 
     @property
     def state_size(self) -> int:
@@ -105,7 +114,14 @@ class Shape:
 
 def observed(shape: Shape, stats: Stats, battle: Battle, side: int, legal_NA: Array) -> Array:
     """features_NFW of a side."""
-    return _around(shape, stats, battle, side, legal_NA, SIGHT, battle.health_U[shape.army.slice(side)] > 0)
+    alive_N = battle.health_U[shape.army.slice(side)] > 0
+    seen = _around(shape, stats, battle, side, legal_NA, SIGHT, alive_N)
+    if shape.actor == "smac":
+        return seen
+    choices_NA = _choices(shape, battle, side)
+    friend_NN = _relative(shape, battle, side, shape.army.slice(side), SIGHT, alive_N)[0]
+    friends_last = _flat(without_own(friend_NN[:, :, None] * choices_NA[None]), shape.friends - 1)
+    return jnp.concatenate([seen, choices_NA * alive_N[:, None], friends_last, _names(shape, battle, side)], axis=1)
 
 
 def _around(
@@ -155,9 +171,8 @@ def central(
     army, units = shape.army, shape.army.slice(side)
     count, alive_N = army.sizes[side], battle.health_U[units] > 0
     worlds = alive_N.shape[-1]
-    name = jnp.broadcast_to(jnp.eye(count, shape.friends)[..., None], (count, shape.friends, worlds))
     if kind == "agent_specific":
-        seen = observed(shape, stats, battle, side, legal_NA)
+        seen = _around(shape, stats, battle, side, legal_NA, SIGHT, alive_N)
         whole = jnp.broadcast_to(state(shape, stats, battle, side)[None], (count, shape.state_size, worlds))
         rows = jnp.concatenate([seen, whole], axis=1)
     else:
@@ -167,7 +182,7 @@ def central(
         waits = jnp.pad(others(cooldown), ((0, 0), (0, shape.friends - count), (0, 0)))
         last = jnp.broadcast_to(_last(shape, battle, side)[None], (count, shape.friends * shape.choices, worlds))
         rows = jnp.concatenate([around, jnp.stack([x, y, cooldown], axis=1), waits, last], axis=1)
-    return jnp.concatenate([name, rows * alive_N[:, None] if masked else rows], axis=1)
+    return jnp.concatenate([_names(shape, battle, side), rows * alive_N[:, None] if masked else rows], axis=1)
 
 
 def _relative(shape: Shape, battle: Battle, side: int, others: slice, sight: float, awake_N: Array) -> list[Array]:
@@ -212,5 +227,16 @@ def _cooldown(stats: Stats, battle: Battle, units: slice) -> Array:
 
 def _last(shape: Shape, battle: Battle, side: int) -> Array:
     """The last choice of each unit of a side as bits, one after another."""
+    return _rows(_choices(shape, battle, side), shape.friends)
+
+
+def _choices(shape: Shape, battle: Battle, side: int) -> Array:
+    """[N, A, W]: the last choice of each unit of a side as bits."""
     last_N = battle.last_S[shape.army.slice(side)]
-    return _rows((last_N[:, None] == jnp.arange(shape.choices)[:, None]).astype(float), shape.friends)
+    return (last_N[:, None] == jnp.arange(shape.choices)[:, None]).astype(float)
+
+
+def _names(shape: Shape, battle: Battle, side: int) -> Array:
+    """[N, friends, W]: which unit of its side each is, the dead too."""
+    count = shape.army.sizes[side]
+    return jnp.broadcast_to(jnp.eye(count, shape.friends)[..., None], (count, shape.friends, battle.health_U.shape[-1]))
