@@ -238,10 +238,8 @@ def play_step(
     )
     state, step = jax.vmap(game.step)(cursor.state, played, chance)
     step = by_block(step, seating)
-    memory = tuple(
-        (reminded(seating, group, driven[i][1], action, step.reward_S), values[i][1] if i in values else ())
-        for i, group in enumerate(seating.groups)
-    )
+    kept = reminded(seating, [later for _, later in driven], action, step.reward_S)
+    memory = tuple((later, values[i][1] if i in values else ()) for i, later in enumerate(kept))
 
     later_values, blind_BW = judged_after(
         stage, state, memory, [values[i][0] for i in seating.learning], step.cut, last

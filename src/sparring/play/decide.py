@@ -125,12 +125,15 @@ def generates(policy: Any) -> bool:
     return any(isinstance(node, Actor) and node.hyper is not None for node in actors)
 
 
-def reminded(seating: Seating, group: Group, memory: Any, action: Action, reward_BWS: Array) -> Any:
-    """Memories of policies after a step; those that keep what was done in it and what it paid are told."""
-    if not recalls(memory):
-        return memory
-    own = Action(*(seating.per_seat(x, group) for x in action))
-    return told(memory, seating.spec.action, own, seating.per_seat(reward_BWS, group))
+def reminded(seating: Seating, memories: Sequence[Any], action: Action, reward_BWS: Array) -> list[Any]:
+    """Each group's memories of policies after a step; those that keep what was done and what it paid are told."""
+
+    def of_group(group: Group, memory: Any) -> Any:
+        own = Action(*(seating.per_seat(x, group) for x in action))
+        return told(memory, seating.spec.action, own, seating.per_seat(reward_BWS, group))
+
+    pairs = zip(seating.groups, memories, strict=True)
+    return [of_group(group, memory) if recalls(memory) else memory for group, memory in pairs]
 
 
 def within_bounds(action: Action, spec: ActionSpec) -> Action:
