@@ -16,6 +16,7 @@ from sparring.play.branches import of_each, only_when
 from sparring.play.chance import action_noise, game_chance, lots, stream
 from sparring.play.choices import deciding_choice, told_to, what_others_did
 from sparring.play.decide import (
+    Sight,
     blank_memory,
     by_block,
     decide,
@@ -248,13 +249,8 @@ def play_step(
     step = without_fault(step, fault_BW)
     if paid is not None:
         paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
-    done, sharers_SS = action if stage.imitating else None, stage.sharers_SS
-    common_BWS = None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S)
-    others = what_others_did(action, sight, game.spec.seats) if stage.for_modules else None
-    counts = step.count_SJ if stage.for_modules and game.spec.counts else None
-    happened = Happened(
-        cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others, choice, counts
-    )
+    asked = asked_for(stage, sight, step, action)
+    happened = Happened(cursor.start_BW, sight, step, paid, fault_BW, blind_BW, choice=choice, **asked)
     turns = tuple(
         turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened)
         for i, later_value in zip(seating.learning, later_values, strict=True)
@@ -266,6 +262,17 @@ def play_step(
         count_TBWSJ=step.count_SJ,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
+
+
+def asked_for(stage: Stage, sight: Sight, step: Step, action: Action) -> dict[str, Any]:
+    """What a step leaves for those who share rewards, imitate, or have modules of their own."""
+    spec, sharers_SS = stage.game.spec, stage.sharers_SS
+    return {
+        "common_BWS": None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S),
+        "action": action if stage.imitating else None,
+        "others": what_others_did(action, sight, spec.seats) if stage.for_modules else None,
+        "count_BWSJ": step.count_SJ if stage.for_modules and spec.counts else None,
+    }
 
 
 def judged_after(
