@@ -43,13 +43,13 @@ class Batch(NamedTuple):
     """Steps of another player to imitate."""
     others: Others | None = None
     """What the other seats did, where a module asks for it."""
+    past: Distribution | None = None
+    """What the policies of past iterations would do, where they are anchors: leaves [M, sequence, H, N, ...]."""
     choice: Choice | None = None
     """The choice that decided the step, where the critic judges choices; and the advantage of each own one."""
     merit: Array | None = None
     counts: Array | None = None
     """What the game counted of each seat, [M, sequence, N, J], where a module asks for it."""
-    past: Distribution | None = None
-    """What the policies of past iterations would do, where they are anchors: leaves [M, sequence, H, N, ...]."""
 
 
 class Evaluation(NamedTuple):
@@ -62,13 +62,13 @@ class Evaluation(NamedTuple):
     value: Array
     anchor_kl: Array | None
     """KL of the policy evaluated and the anchor, exact."""
-    log_p: Array | None = None
-    """[..., A]: of every entry, and the critic's value of it, where it judges choices."""
-    worth: Array | None = None
     past_kl: Array | None = None
     """KL of each past policy and the one evaluated, exact, [M, sequence, H, N]."""
     jump: Array | None = None
     """Mean square change of the generated weights since the step before; means nothing where a game begins."""
+    log_p: Array | None = None
+    """[..., A]: of every entry, and the critic's value of it, where it judges choices."""
+    worth: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def unroll(policy: Any, critic: Critic, batch: Batch, actor: Actor | None = None
         anchor_kl = None if row.anchor is None else distribution.kl(row.anchor)
         past_kl = None if row.past is None else row.past.kl(jax.tree.map(lambda x: x[..., None, :, :], distribution))
         kl = row.distribution.kl(distribution)
-        return later, Evaluation(log_prob, entropy, kl, value, anchor_kl, log_p, worth, past_kl, jump)
+        return later, Evaluation(log_prob, entropy, kl, value, anchor_kl, past_kl, jump, log_p, worth)
 
     if not jax.tree.leaves(batch.memory):  # no step needs the one before it
         return at_step(batch.memory, batch)[1]

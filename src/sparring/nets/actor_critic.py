@@ -146,23 +146,20 @@ class Critic(eqx.Module):
 
     def __call__(self, views_VG: Array, memory: Memory, told_VO: Array | None = None) -> tuple[Array, Memory]:
         """The value is from before anybody chooses; what a choice is worth, from when those of others are told."""
-        value, later = self.judged(views_VG, memory, self.beside(views_VG, None))
-        if not self.choices:
-            value = value[..., 0]
+        changed = None
+        if self.hyper is not None:
+            changed, _ = self.hyper(views_VG, ((), ()), [*self.trunk.layers, self.head], self.trunk.normaliser)
+        hidden, later = self.trunk(views_VG, memory, self.beside(views_VG, None), changed)
+        value = self.said(hidden, changed) if self.choices else self.said(hidden, changed)[..., 0]
         if told_VO is not None:
-            informed, _ = self.judged(views_VG, memory, self.beside(views_VG, told_VO))
-            value = jnp.concatenate([value[..., :1], informed[..., 1:]], axis=-1)
+            informed, _ = self.trunk(views_VG, memory, self.beside(views_VG, told_VO), changed)
+            value = jnp.concatenate([value[..., :1], self.said(informed, changed)[..., 1:]], axis=-1)
         return value if self.scale is None else self.scale.real(value), later
 
-    def judged(self, views_VG: Array, memory: Memory, beside: Array | None) -> tuple[Array, Memory]:
-        """What the head gives, in its own units."""
-        if self.hyper is None:
-            hidden, memory = self.trunk(views_VG, memory, beside)
-            return self.head(hidden), memory
-        bases = [*self.trunk.layers, self.head]
-        changed, _ = self.hyper(views_VG, ((), ()), bases, self.trunk.normaliser)
-        hidden, memory = self.trunk(views_VG, memory, beside, changed)
-        return changed(len(bases) - 1, hidden, self.head(hidden)), memory
+    def said(self, hidden: Array, changed: Changed | None) -> Array:
+        """What the head makes of hidden features."""
+        values = self.head(hidden)
+        return values if changed is None else changed(len(self.trunk.layers), hidden, values)
 
     def beside(self, views_VG: Array, told_VO: Array | None) -> Array | None:
         """What joins after the normaliser, which would undo the deviation that the trainer gave to noise."""

@@ -27,8 +27,8 @@ def check(config: RunConfig, spec: GameSpec) -> None:
         raise ConfigError(f"seed must leave room for all seeds below 2**32, found {config.seed}. Choose a smaller one.")
     check_net(config.net)
     check_learning(config.ppo, config.net)
-    check_choices(spec, config)
     check_generated(config)
+    check_choices(spec, config)
     check_opponents(config.opponents, config.pool, config.curriculum)
     check_league(config)
     check_met(config)
@@ -77,32 +77,6 @@ def check_learning(ppo: PPOConfig, net: NetConfig) -> None:
         raise ConfigError("value_noise adds to what the critic sees, and a shared trunk sees for both. Use separate.")
 
 
-def check_choices(spec: GameSpec, config: RunConfig) -> None:
-    """What a critic that judges choices asks of game, view and scale."""
-    if config.ppo.advantage != "expected":
-        return
-    if len(spec.action.heads) != 1 or spec.action.dimensions:
-        raise ConfigError(
-            "advantage=expected judges every entry of one discrete head, found "
-            f"{len(spec.action.heads)} heads and {spec.action.dimensions} dimensions in {config.game}. Use gae."
-        )
-    if config.net.critic == "central" and spec.central.kind != "seat":
-        raise ConfigError(
-            f"advantage=expected needs a view for each seat, and in {config.game} the central one is of the "
-            f"{spec.central.kind}: it cannot say whose choice is judged. Use critic=local, or gae."
-        )
-    if config.net.trunk == "shared" and not spec.in_turn:
-        raise ConfigError(
-            "advantage=expected tells the critic what others choose at the same moment, and a shared trunk would tell "
-            "the actor. Use trunk=separate, or gae."
-        )
-    if config.ppo.normalise_advantage not in ("batch", "none"):
-        raise ConfigError(
-            "advantage=expected scales all choices by one number, found "
-            f"normalise_advantage={config.ppo.normalise_advantage}. Use batch or none."
-        )
-
-
 def check_generated(config: RunConfig) -> None:
     """Terms of the loss that would be 0 whatever is learned are refused with the reason."""
     net, ppo = config.net, config.ppo
@@ -135,6 +109,32 @@ def check_generated(config: RunConfig) -> None:
         raise ConfigError(
             "behaviour=shadow lets the shadow play: it needs one (--shadow-tau 1 --shadow-every 10) and the "
             "probabilities with which it played, so no recompute_old."
+        )
+
+
+def check_choices(spec: GameSpec, config: RunConfig) -> None:
+    """What a critic that judges choices asks of game, view and scale."""
+    if config.ppo.advantage != "expected":
+        return
+    if len(spec.action.heads) != 1 or spec.action.dimensions:
+        raise ConfigError(
+            "advantage=expected judges every entry of one discrete head, found "
+            f"{len(spec.action.heads)} heads and {spec.action.dimensions} dimensions in {config.game}. Use gae."
+        )
+    if config.net.critic == "central" and spec.central.kind != "seat":
+        raise ConfigError(
+            f"advantage=expected needs a view for each seat, and in {config.game} the central one is of the "
+            f"{spec.central.kind}: it cannot say whose choice is judged. Use critic=local, or gae."
+        )
+    if config.net.trunk == "shared" and not spec.in_turn:
+        raise ConfigError(
+            "advantage=expected tells the critic what others choose at the same moment, and a shared trunk would tell "
+            "the actor. Use trunk=separate, or gae."
+        )
+    if config.ppo.normalise_advantage not in ("batch", "none"):
+        raise ConfigError(
+            "advantage=expected scales all choices by one number, found "
+            f"normalise_advantage={config.ppo.normalise_advantage}. Use batch or none."
         )
 
 
