@@ -29,7 +29,7 @@ SOURCES: dict[str, dict[str, Any]] = {
     "naive": {"current": 1, "shadow": 0, "history": 0, "bots": 0, "shadow_half_life": 0, "shadow_tau": 0},
     "averaged": {"current": 1, "shadow": 0, "history": 0, "bots": 0, "shadow_tau": 0, "anchor": 0},
     "magnet": {  # arXiv:2606.23995
-        "current": 1, "shadow": 0, "history": 0, "anchor": 0.5, "anchor_price": 0, "shadow_half_life": "5 -> 50",
+        "current": 1, "shadow": 0, "history": 0, "anchor": 0.5, "anchor_price": 0, "shadow_half_life": "5 -> 25",
     },
     "mmd": {  # arXiv:2206.05825
         "current": 1, "loss": "clip_kl", "kl_weight": 0.05, "kl_min": 0, "entropy": "0.05 -> 0.005", "anchor": 0,

@@ -24,6 +24,7 @@ AT_ONCE: Suits = (*SMALL, ("shadow_half_life", "5 -> 15"))
 magnet may follow soon."""
 HIDDEN: Suits = (
     ("self_play", "magnet"),
+    ("anchor", 0.7),
     ("total_steps", 20_000_000),
     ("worlds", 256),
     ("steps", 16),
@@ -31,7 +32,7 @@ HIDDEN: Suits = (
     ("decay", 1.0),
     ("advantage", "expected"),
     ("epochs", 2),
-    ("entropy", "0.1 -> 0.05"),
+    ("entropy", "0.2 -> 0.05"),
     ("epsilon", 0.05),
     ("critic", "central"),
     ("hidden", (128, 128)),

@@ -25,7 +25,7 @@ NONE = schedule(0.0)
 FIRST_MEMORY, LAST_MEMORY = 0.01, 0.2
 """Half-life of the shadow as a share of the run, at its start and at its end: nearly an average of all so far, which
 forgets the beginning and outlasts a cycle (docs/log/2026-11-16-self-play.md)."""
-ANCHOR, MAGNET_MEMORY = schedule(0.5), 0.1
+ANCHOR, MAGNET_MEMORY = schedule(0.5), 0.05
 """Weight of the KL to a magnet, in deviations of the advantages, and its half-life at the end as a share of the run
 (docs/log/2026-11-18-settling.md)."""
 NO_ROLES = RolesConfig()
