@@ -22,6 +22,8 @@ from sparring.statistics.intervals import clopper_pearson
 
 STEPS = {"tictactoe_v3": 1_000_000, "connect_four_v3": 800_000}
 LEARNING = "--steps 32 --discount 1 --hidden 128 128 --learning-rate 2e-3->1e-4 --entropy 0.2->0"
+ALSO = {"tictactoe_v3": "--epsilon 0.25"}
+"""Random choices of both players: answers to bad moves are learned only where bad moves are seen."""
 
 
 def points(env: Any, choose: Any, learned: str, games: int) -> float:
@@ -49,14 +51,15 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=1000, help="games of either side")
-    parser.add_argument("--learning", default=LEARNING, help="further flags of sparring train")
+    parser.add_argument("--learning", default="", help="flags of sparring train in place of ours")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for game in args.games:
             steps = args.steps or STEPS[game]
             words = f"train pettingzoo:pettingzoo.classic.{game} --self-play pool --total-steps {steps} --worlds 128"
             where = f"--eval-games 100 --eval-times 1 --seed {args.seed} --runs {folder} --name {game}"
-            command([*f"{words} {args.learning} {where}".split()])
+            learning = args.learning or f"{LEARNING} {ALSO.get(game, '')}"
+            command([*f"{words} {learning} {where}".split()])
             run, env = sparring.load(Path(folder) / game), importlib.import_module(f"pettingzoo.classic.{game}").env()
             for place, name in enumerate(("begins", "answers")):
                 won = points(env, run.agents(env), env.possible_agents[place], args.rounds)
