@@ -24,6 +24,32 @@ class Exact(NamedTuple):
     """Of training without compilation."""
 
 
+class Stretch(NamedTuple):
+    """A few iterations in place of a whole run."""
+
+    core_seconds: float
+    """Of one iteration, all cores together: it hardly depends on what else the machine does."""
+    seconds: float
+    iterations: int
+    """Of the whole run."""
+
+
+def stretch(config: RunConfig, iterations: int) -> Stretch:
+    built = build(config)
+    program, state, seeds_R = compile_program(built.plan), first_state(built), jnp.asarray(built.seeds_R)
+    began = time.process_time(), time.monotonic()
+    for iteration in range(1 + iterations):
+        knobs = jax.tree.map(jnp.asarray, built.knobs(iteration))
+        state, _ = program(built.game, state, built.rosters, built.standing, knobs, seeds_R, jnp.asarray(iteration))
+        if iteration == 0:  # compilation is not counted
+            jax.block_until_ready(state)
+            began = time.process_time(), time.monotonic()
+    jax.block_until_ready(state)
+    return Stretch(
+        (time.process_time() - began[0]) / iterations, (time.monotonic() - began[1]) / iterations, built.iterations
+    )
+
+
 def exact(config: RunConfig, game: Game | None = None) -> Exact:
     built = build(config, game=game)
     program, state, seeds_R = compile_program(built.plan), first_state(built), jnp.asarray(built.seeds_R)

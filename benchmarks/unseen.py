@@ -2,6 +2,7 @@
 
     python benchmarks/unseen.py                                    # both games, all settings, three seeds
     python benchmarks/unseen.py phantom_tic_tac_toe --settings ours --steps 1000000
+    python benchmarks/unseen.py --settings ours --seeds 1 --stretch 50     # how long the whole would take
 
 `ppo` and `mmd` have the best rows of that sweep (arXiv:2502.08938) after 10 million steps: step sizes, bonus, clip, KL,
 epochs, minibatches, steps an update; worlds are ours, as many as make the same batch, and so are the networks.
@@ -14,7 +15,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from exact import exact
+from exact import exact, stretch
 from sparring.recipes.defaults import default_config
 from sparring.setup.config import RunConfig
 
@@ -56,12 +57,18 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=10_000_000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
+    parser.add_argument("--stretch", type=int, default=0, help="time so many iterations instead, and judge nothing")
     parser.add_argument("--json", type=Path, help="a file to which lines are added")
     arguments = parser.parse_args()
     device = jax.devices()[0].device_kind
     for game in arguments.games:
         for settings in arguments.settings:
             chosen = {"steps": arguments.steps, "seeds": arguments.seeds, "seed": arguments.seed}
+            if arguments.stretch:
+                part = stretch(config_of(game, settings, **chosen), arguments.stretch)
+                cores, clock = (part.iterations * x / 60 for x in (part.core_seconds, part.seconds))
+                print(f"{game} {settings}: {cores:.1f} core minutes in all, {clock:.1f} by the clock here", flush=True)
+                continue
             found = exact(config_of(game, settings, **chosen))
             newest = f"newest {np.mean(found.newest):.3f} ({', '.join(f'{x:.3f}' for x in found.newest)})"
             average = f", average {np.mean(found.average):.3f}" if found.average else ""

@@ -39,11 +39,16 @@ from sparring.training.notices import ONCE
 from sparring.training.trends import TEXTS
 
 ROOT = Path(__file__).parent.parent
-GUIDE, DETAILS, OPPONENTS, LEAGUES = (
-    (ROOT / "docs/guide" / name).read_text() for name in ("ppo.md", "ppo-details.md", "self-play.md", "leagues.md")
+GUIDE, DETAILS, OPPONENTS, LEAGUES, HYPER = (
+    (ROOT / "docs/guide" / f"{name}.md").read_text() for name in ("ppo", "ppo-details", "self-play", "leagues", "hyper")
 )
 LEAGUE = (OpponentsConfig, PoolConfig, CurriculumConfig, DefeatsConfig)
-OPTIONS = [(GUIDE, field) for kind in (PPOConfig, NetConfig) for field in fields(kind)]
+OF_HYPER = re.compile(r"hyper.*|smooth|execution")
+OPTIONS = [
+    (HYPER if OF_HYPER.fullmatch(field.name) else GUIDE, field)
+    for kind in (PPOConfig, NetConfig)
+    for field in fields(kind)
+]
 OPTIONS += [(OPPONENTS, field) for kind in LEAGUE for field in fields(kind)]
 OPTIONS += [(LEAGUES, field) for kind in (RolesConfig, GateConfig, PopulationConfig) for field in fields(kind)]
 SETTINGS = (
@@ -97,7 +102,7 @@ def test_a_guide_has_one_row_for_every_option_with_its_default(page, field):
         assert default == (expected or "none")
 
 
-@pytest.mark.parametrize("page", [GUIDE, OPPONENTS, LEAGUES], ids=["ppo", "self-play", "leagues"])
+@pytest.mark.parametrize("page", [GUIDE, OPPONENTS, LEAGUES, HYPER], ids=["ppo", "self-play", "leagues", "hyper"])
 def test_a_guide_has_no_row_for_an_option_that_is_gone(page):
     first = [cells[0].partition("`" + " ")[0].strip("`") for cells in rows(page) if cells[0].startswith("`--")]
     assert sorted(first) == sorted(flag(field.name) for where, field in OPTIONS if where == page)
@@ -150,7 +155,7 @@ def test_the_guide_lists_every_preset_once():
     assert sorted(listed) == sorted(PRESETS)
 
 
-@pytest.mark.parametrize("line", re.findall(r"^sparring train (.*)$", OPPONENTS + LEAGUES, re.M))
+@pytest.mark.parametrize("line", re.findall(r"^sparring train (.*)$", OPPONENTS + LEAGUES + HYPER, re.M))
 def test_a_command_in_the_guides_to_self_play_is_understood(line):
     words = shlex.split(line, comments=True)
     if "--guests" not in words:  # those would have to be there

@@ -103,6 +103,7 @@ COMPILATIONS = {
     "learn/test_estimate.py": 380,
     "learn/test_groups.py": 190,
     "learn/test_health.py": 240,
+    "learn/test_hyper_learning.py": 590,
     "learn/test_losses.py": 220,
     "learn/test_ppo.py": 250,
     "learn/test_price.py": 780,
@@ -117,6 +118,7 @@ COMPILATIONS = {
     "nets/test_distributions.py": 170,
     "nets/test_exploring.py": 170,
     "nets/test_hybrid.py": 150,
+    "nets/test_hyper.py": 730,
     "nets/test_normalise.py": 170,
     "nets/test_trunk.py": 230,
     "play/test_chance.py": 190,
@@ -171,9 +173,9 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 BUDGETS = {
-    "core": 1_450, "statistics": 350, "ratings": 1_050, "games": 12_800, "nets": 900, "league": 3_650, "play": 2_050,
-    "store": 1_650, "learn": 1_975, "evaluation": 1_950, "setup": 2_150, "players": 1_850, "training": 2_600,
-    "studies": 900, "reports": 2_360, "recipes": 850, "cli": 3_650, "bridges": 1_000,
+    "core": 1_450, "statistics": 350, "ratings": 1_050, "games": 12_800, "nets": 1_650, "league": 3_650, "play": 2_050,
+    "store": 1_650, "learn": 2_200, "evaluation": 1_950, "setup": 2_250, "players": 1_900, "training": 2_650,
+    "studies": 950, "reports": 2_400, "recipes": 950, "cli": 3_650, "bridges": 1_000,
     "environments": 450, "workers": 1_590,
 }  # fmt: skip
 """Lines of source that a room may have. One that outgrows them is a sign to look for the idea that is missing there."""

@@ -47,7 +47,7 @@ def test_a_flag_of_another_library_is_answered_with_ours(sparring, theirs, ours)
         ("train kuhn --wandb-entity me", "Nothing is sent anywhere"),
         ("train kuhn --capture-video", "sparring replay RUN"),
         ("train kuhn --total-step 3", "Did you mean --total-steps?"),
-        ("train kuhn --smoothness 3", "Unknown flag --smoothness. All flags: sparring train --help-all"),
+        ("train kuhn --brightness 3", "Unknown flag --brightness. All flags: sparring train --help-all"),
         ("eval runs/x --num-envs 3", "Unknown flag --num-envs. All flags: sparring eval --help-all"),  # none there
         (
             "train kuhn --name ../x",

@@ -61,7 +61,7 @@ def test_the_sample_is_not_of_one_moment_of_the_rollout():
     rollout = SimpleNamespace(
         start_TW=np.zeros((40, 128), bool), memory=((), ()), features_TWNF=clock, acting_TWN=flags
     )
-    actor = SimpleNamespace(trunk=lambda x, memory: (x, memory))
+    actor = SimpleNamespace(hidden=lambda x, memory: (x, None, memory))
     hidden, seen = hidden_sample(actor, rollout)  # type: ignore[arg-type]
     assert len(np.unique(hidden)) > 10
     assert 100 <= len(seen) <= 300

@@ -36,6 +36,15 @@ HINTS = {
 BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"opponent": "flee"}, "side"),
     ({"memory": "gru"}, "memory_size sequence"),
+    (
+        {"hyper": "residual"},
+        "hyper_layers hyper_id hyper_sees hyper_size hyper_gate hyper_critic hyper_history hyper_recalls",
+    ),
+    ({"hyper": "residual"}, "hyper_encoder hyper_cap hyper_rate hyper_max_grad_norm"),
+    ({"hyper": "residual", "hyper_sees": "joint"}, "execution hyper_heads"),
+    ({"hyper": "residual", "hyper_layers": "low_rank"}, "hyper_rank"),
+    ({"hyper": "recurrent", "hyper_layers": "low_rank"}, "hyper_leak hyper_previous"),
+    ({"past_kl": 0.1}, "past_policies past_temperature"),
     ({"std": "fixed"}, "fixed_std"),
     ({"shadow_tau": 0.5}, "shadow_every"),
     ({"shared_reward": 0.5}, "shared_with"),
@@ -88,6 +97,7 @@ ACT_ALONE = {
     "shadow", "history", "bots", "history_floor", "bot_floor", "curriculum", "defeat_share", "gate", "population",
     "mains", "oracles",
     "hidden", "body", "layer_norm", "convolutions", "memory", "trunk", "critic", "normalise", "policy_gain", "std",
+    "hyper", "align_old", "past_kl",
     "epochs", "minibatches", "critic_epochs", "recompute_old", "loss", "time_limit", "advantage", "critic_target",
     "recompute", "normalise_advantage", "reward_scale", "value_loss", "value_norm", "optimiser", "clip_groups",
     "calm_critic", "losses", "modules",
@@ -99,6 +109,7 @@ ACT_ALONE = {
 CHECKED_ELSEWHERE = {
     "critic_hidden", "burn_in", "anchor", "anchor_price", "imitation", "shared_reward", "advantage_noise",
     "value_noise", "main_exploiters", "league_exploiters", "guests", "num_workers", "envs_per_worker", "worker_timeout",
+    "behaviour", "smooth",
 }  # fmt: skip
 """Settings whose company is checked where their ranges are."""
 

@@ -37,6 +37,7 @@ BASES = {
     "short": {"game": "particles:spread", "options": ["steps=2"]},
     "dilemma": {"game": "matrix:prisoners_dilemma"},
     "shared": {"game": "particles:tag", "shared_reward": 0.5},
+    "hyper": {"game": "particles:spread", "hyper": "residual", "hyper_size": 4},
 }
 """What an option is added to, where it needs company."""
 OPTIONS = {
@@ -66,6 +67,7 @@ OPTIONS = {
     "anchor": ("shadowed", 1.0),
     "anchor_price": ("shadowed", 1.0),
     "imitation": ("beaten", 1.0),
+    "behaviour": ("shadowed", "shadow"),
     "optimiser": ("plain", "adam_rel", "muon"),
     "clip_groups": ("tight", True),
     "calm_critic": ("plain", True),
@@ -88,6 +90,7 @@ BESIDE = {"value_loss": {"huber_delta": 0.01}, "memory": {"memory_size": 8, "seq
 SAME_WEIGHTS = ("recompute_old", "calm_critic", "shadow_half_life", "shadow_tau")
 """On, they change no weight while all is well: play and learning agree, the critic is calm, the shadow only follows."""
 COMPANY = {"shared_reward": "dilemma", "anchor": "shadowed", "anchor_price": "shadowed", "imitation": "beaten"}
+COMPANY["smooth"] = "hyper"
 """Coefficients that need another one to mean anything."""
 TABLES = {
     field.name: place.name
@@ -180,7 +183,9 @@ def test_a_term_that_only_one_learner_uses_is_in_the_program_of_all(tiny):
 
 def test_every_setting_is_either_tried_here_or_a_traced_number():
     static = {field.name for kind in (PPOConfig, NetConfig) for field in fields(kind)} - set(COEFFICIENTS)
-    sizes, on_the_host = {"epochs", "minibatches", "hidden", "memory_size"}, {"shadow_every"}
+    static = {name for name in static if not name.startswith("hyper") and name != "execution"}  # nets/test_hyper.py
+    sizes = {"epochs", "minibatches", "hidden", "memory_size", "past_policies"}
+    on_the_host = {"shadow_every"}
     assert static - set(OPTIONS) - sizes - on_the_host - set(FIRST_NUMBERS) == set()
 
 
@@ -209,6 +214,11 @@ RUN: dict[str, dict] = {
         "modules": OPTIONS["modules"][1],
     },
     "grid": {"game": "probe:grid", "convolutions": [2]},
+    "hyper": {
+        **BASES["hyper"], "hyper": "recurrent", "hyper_layers": "low_rank", "hyper_sees": "joint", "hyper_history": 2,
+        "execution": "centralised", "hyper_previous": True, "hyper_cap": 0.5, "hyper_critic": True, "sequence": 2,
+        "behaviour": "shadow", "shadow_tau": 0.5, "smooth": 0.1, "past_kl": 0.1, "past_policies": 2, "align_old": 0.1,
+    },
 }  # fmt: skip
 """Programs that are compiled and run: between them they have every option."""
 TRACED = {
@@ -231,6 +241,9 @@ TRACED = {
     "max_grad_norm": ("discrete", 0.001),
     "kl_min": ("discrete", 0.014),
     "kl_max": ("discrete", 1e-11),
+    "hyper_rate": ("hyper", 0.01),
+    "hyper_max_grad_norm": ("hyper", 1e-9),
+    "past_temperature": ("hyper", 10.0),
 }
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from sparring.core.errors import ConfigError
 from sparring.store.run_dir import RunDir
-from sparring.studies.sweep import Trial, best, measured, varied
+from sparring.studies.sweep import Trial, best, measured, points, sweep, varied
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,22 @@ def test_the_best_come_first_and_failures_last():
     trials = [Trial(0, {}, 2.0), Trial(1, {}, None), Trial(2, {}, -3.0)]
     assert [one.number for one in best(trials, maximise=True)] == [0, 2, 1]
     assert [one.number for one in best(trials, maximise=False)] == [2, 0, 1]
+
+
+def test_a_grid_is_every_combination_once_also_after_a_stop(tmp_path):
+    space, tried = [varied("smooth=0.1,1"), varied("anchor=0,0.5")], []
+
+    def train(number: int, words: list[str]) -> float:
+        del number
+        tried.append((words[1], words[3]))
+        if len(tried) == 2:
+            raise InterruptedError
+        return float(words[1])
+
+    with pytest.raises(InterruptedError):
+        sweep(tmp_path, space, trials=4, maximise=True, seed=0, train=train, grid=True)
+    found = sweep(tmp_path, space, trials=4, maximise=True, seed=0, train=train, grid=True)
+    every = {("0.1", "0"), ("0.1", "0.5"), ("1", "0"), ("1", "0.5")}
+    assert {tuple(one.settings.values()) for one in found} == every and len(found) == 4
+    with pytest.raises(ConfigError, match="A grid needs choices, found a range of entropy"):
+        points([varied("entropy=0..1")])

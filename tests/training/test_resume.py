@@ -34,6 +34,9 @@ KINDS = {
     "recurrent, one learner": (NetConfig(hidden=(8,), memory="gru", memory_size=8), SeatsConfig()),
     "feed-forward, three learners": (NetConfig(hidden=(8,), critic="central"), SeatsConfig(share="seat")),
     "recurrent, three learners": (NetConfig(hidden=(8,), memory="lstm", memory_size=8), SeatsConfig(share="seat")),
+    "generated weights": (
+        NetConfig(hidden=(8,), hyper="residual", hyper_size=4, hyper_recalls="rewards"), SeatsConfig(),
+    ),
     "everything that learns from its past": (
         NetConfig(hidden=(8,), memory="gru", memory_size=8, normalise=True), SeatsConfig(),
     ),

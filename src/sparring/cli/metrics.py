@@ -14,6 +14,7 @@ EXAMPLES = (
     "sparring metrics runs/first",
     "sparring metrics runs/first entropy 'return/*'",
     "sparring metrics runs/first --kind eval",
+    "sparring metrics runs/hyper --beside runs/mappo",
 )
 
 
@@ -27,13 +28,15 @@ class Metrics:
     """Metrics by name, by a part of it, or by a pattern such as 'learner/*'; without any, all are shown."""
     kind: Annotated[Literal["train", "eval"] | None, tyro.conf.arg(help_behavior_hint="")] = None
     """Of training, or of evaluations. Default: of both where names are given, else of training."""
+    beside: Annotated[RunFolder | None, tyro.conf.arg(metavar="RUN", help_behavior_hint="")] = None
+    """Another run with the same seeds: say in which iteration the two first differ, and in what."""
     json: bool = False
     """Print the result as one JSON object."""
 
 
 def command(words: list[str]) -> None:
     arguments = parse(Metrics, words, command="metrics", examples=EXAMPLES)
-    from sparring.reports.series import changing, chosen, series_table, value_table
+    from sparring.reports.series import changing, chosen, parting, series_table, value_table
     from sparring.store.lines import series
     from sparring.store.run_dir import RunDir
 
@@ -43,6 +46,11 @@ def command(words: list[str]) -> None:
     if not lines:
         raise RunError(f"{run.path} has recorded nothing of the kind {' or '.join(kinds)} yet. Look again later.")
     names = chosen(lines, arguments.names)
+    if arguments.beside is not None:
+        other = [line for line in RunDir.open(arguments.beside).metrics() if line["kind"] in kinds]
+        told = parting(lines, other, names)
+        print(json_text.dumps(told._asdict()) if arguments.json else told.text)
+        return
     if arguments.json:
         found = {name: dict(zip(("steps", "values"), series(lines, name), strict=True)) for name in names}
         print(json_text.dumps({"run": str(run.path), "metrics": found}))

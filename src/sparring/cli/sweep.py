@@ -20,7 +20,7 @@ from sparring.cli.train import Train, plain_name, settled
 from sparring.core import code
 from sparring.core.errors import ConfigError, RunError
 from sparring.store.durable import replace_file
-from sparring.studies.sweep import Trial, Varied, best, measured, optuna_here, sweep, varied
+from sparring.studies.sweep import Trial, Varied, best, measured, optuna_here, points, sweep, varied
 
 PLAN = "plan.json"
 OURS = ("--name", "--runs", "--force")
@@ -30,6 +30,8 @@ NOT_HERE = ("--from", "--dry-run", "--print-config")
 EXAMPLES = (
     "sparring sweep kuhn --trials 20 --vary learning_rate=1e-4..1e-2:log entropy=0..0.1 --minimise exploitability",
     "sparring sweep --out runs/sweep-kuhn-1 --trials 40",
+    "sparring sweep --recipe hyper_mappo_spread --grid --vary smooth=0.01,0.1,1 anchor=0.01,0.05,0.5 --maximise "
+    "return/agent_0",
 )
 
 
@@ -50,6 +52,8 @@ class Sweep:
     """The metric that shall be small."""
     trials: int = 20
     """Trainings in all, those before a stop included."""
+    grid: bool = False
+    """Train every combination of the choices in --vary once, instead of a search; --trials then counts for nothing."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: in runs/)")] = None
     """Folder of the sweep; one that was begun goes on, and then needs no other words but --trials."""
     machine: MachineConfig = field(default_factory=MachineConfig)
@@ -67,6 +71,7 @@ class Plan:
     vary: tuple[str, ...]
     metric: str
     maximise: bool
+    grid: bool = False
 
     @property
     def space(self) -> list[Varied]:
@@ -93,7 +98,10 @@ def command(words: list[str]) -> int:
 
         seed = parse(Train, list(plan.words), command="sweep").run.seed
         try:
-            found = sweep(out, plan.space, trials=arguments.trials, maximise=plan.maximise, seed=seed, train=train)
+            found = sweep(
+                out, plan.space, trials=len(points(plan.space)) if plan.grid else arguments.trials,
+                maximise=plan.maximise, seed=seed, train=train, grid=plan.grid,
+            )  # fmt: skip
         except StoppedError:
             if arguments.json:
                 print(json_text.dumps({"out": str(out), "finished": False}))
@@ -143,7 +151,9 @@ def agreed(arguments: Sweep, shared: list[str]) -> tuple[Path, Plan]:
     if not arguments.vary:
         raise ConfigError("Nothing is varied. Name settings, for example: --vary learning_rate=1e-4..1e-2:log")
     metric = arguments.maximise or arguments.minimise
-    plan = Plan(tuple(shared), arguments.vary, metric, bool(arguments.maximise))
+    plan = Plan(tuple(shared), arguments.vary, metric, bool(arguments.maximise), arguments.grid)
+    if plan.grid:
+        points(plan.space)
     check_ends(plan)
     out = arguments.out or free_folder(game)
     if begun and begun != plan:
@@ -151,7 +161,7 @@ def agreed(arguments: Sweep, shared: list[str]) -> tuple[Path, Plan]:
     if not begun and out.exists() and any(out.iterdir()):
         raise ConfigError(f"Expected a new folder or a sweep at {out}, found something else. Choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
-    plain = {"words": shared, "vary": plan.vary, "metric": metric, "maximise": plan.maximise}
+    plain = {"words": shared, "vary": plan.vary, "metric": metric, "maximise": plan.maximise, "grid": plan.grid}
     replace_file(out / PLAN, json_text.dumps(plain, indent=2).encode())
     return out, plan
 
@@ -183,8 +193,9 @@ def read(path: Path) -> Plan | None:
     try:
         told = json_text.loads(path.read_text(encoding="utf-8"))
         return Plan(
-            tuple(map(str, told["words"])), tuple(map(str, told["vary"])), str(told["metric"]), bool(told["maximise"])
-        )
+            tuple(map(str, told["words"])), tuple(map(str, told["vary"])), str(told["metric"]),
+            bool(told["maximise"]), bool(told.get("grid", False)),
+        )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise RunError(f"{path} cannot be read as the plan of a sweep. Choose another --out.") from None
 

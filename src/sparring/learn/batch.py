@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from sparring.core.records import Action
-from sparring.nets.actor_critic import Critic
+from sparring.nets.actor_critic import Actor, Critic
 from sparring.nets.distributions import Distribution
 from sparring.play.rollout import Choice, Others, Rollout, where_first
 
@@ -43,6 +43,8 @@ class Batch(NamedTuple):
     """Steps of another player to imitate."""
     others: Others | None = None
     """What the other seats did, where a module asks for it."""
+    past: Distribution | None = None
+    """What the policies of past iterations would do, where they are anchors: leaves [M, sequence, H, N, ...]."""
     choice: Choice | None = None
     """The choice that decided the step, where the critic judges choices; and the advantage of each own one."""
     merit: Array | None = None
@@ -60,6 +62,10 @@ class Evaluation(NamedTuple):
     value: Array
     anchor_kl: Array | None
     """KL of the policy evaluated and the anchor, exact."""
+    past_kl: Array | None = None
+    """KL of each past policy and the one evaluated, exact, [M, sequence, H, N]."""
+    jump: Array | None = None
+    """Mean square change of the generated weights since the step before; means nothing where a game begins."""
     log_p: Array | None = None
     """[..., A]: of every entry, and the critic's value of it, where it judges choices."""
     worth: Array | None = None
@@ -124,12 +130,14 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
     )
 
 
-def unroll(policy: Any, critic: Critic, batch: Batch) -> Evaluation:
-    """Every row evaluated, all rows together: what play computed, computed again."""
+def unroll(policy: Any, critic: Critic, batch: Batch, actor: Actor | None = None) -> Evaluation:
+    """Every row evaluated, all rows together: what play computed, computed again. `actor` is the one inside the policy
+    where the changes of its generated weights are asked for."""
 
     def at_step(memory: tuple, row: Batch) -> tuple[tuple, Evaluation]:
         blank = jax.tree.map(jnp.zeros_like, memory)
         actor_memory, critic_memory = where_first(row.start, blank, memory)
+        jump = None if actor is None else jump_of(actor, row.features, actor_memory)
         distribution, actor_memory = policy(row.features, row.legal, actor_memory)
         told = () if row.choice is None or row.choice.told is None else (row.choice.told,)
         value, critic_memory = critic(row.features if row.views is None else row.views, critic_memory, *told)
@@ -145,13 +153,21 @@ def unroll(policy: Any, critic: Critic, batch: Batch) -> Evaluation:
             later = where_first(row.warm, lax.stop_gradient(later), later)
             later = where_first(row.hold, memory, later)
         anchor_kl = None if row.anchor is None else distribution.kl(row.anchor)
-        return later, Evaluation(log_prob, entropy, row.distribution.kl(distribution), value, anchor_kl, log_p, worth)
+        past_kl = None if row.past is None else row.past.kl(jax.tree.map(lambda x: x[..., None, :, :], distribution))
+        kl = row.distribution.kl(distribution)
+        return later, Evaluation(log_prob, entropy, kl, value, anchor_kl, past_kl, jump, log_p, worth)
 
     if not jax.tree.leaves(batch.memory):  # no step needs the one before it
         return at_step(batch.memory, batch)[1]
     steps = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), batch._replace(memory=()))
     found = lax.scan(at_step, batch.memory, steps)[1]
     return jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), found)
+
+
+def jump_of(actor: Actor, features: Array, memory: Any) -> Array:
+    assert actor.hyper is not None
+    now, before = actor.traits(features, memory)
+    return actor.hyper.mean_square(tuple(a - b for a, b in zip(now, before, strict=True)))
 
 
 def opinions(policy: Any, batch: Batch, minibatches: int) -> Distribution:

@@ -62,6 +62,16 @@ class PPOConfig:
     """The anchor as a price: the log-ratio of policy and shadow, off one's own reward, onto the others'; 0: none."""
     shadow_every: int = setting(1, least=1, most=LARGEST)
     """Updates from one move of the shadow to the next. With shadow_tau 1 it is a copy that stands still in between."""
+    behaviour: Literal["self", "shadow"] = "self"
+    """Who plays the games of training: the policy that learns, or its shadow, from which it then learns off-policy."""
+    align_old: Schedule = setting(schedule(0.0), least=0)
+    """Weight of the exact KL from the policy that played to the one that learns; 0: none. Usual: 0.05."""
+    past_kl: Schedule = setting(schedule(0.0), least=0)
+    """Weight of the KL from the policies of past iterations, the nearest counting most; 0: none."""
+    past_policies: int = setting(4, least=1, most=64)
+    """How many past iterations past_kl looks back."""
+    past_temperature: Schedule = setting(schedule(0.01), above=0)
+    """KL by which a past policy must be farther to count 1/e as much in past_kl."""
     imitation: Schedule = setting(schedule(0.0), least=0)
     """Weight of imitating the winner in the last steps before a defeat; 0: none. Needs defeat_share above 0."""
 
@@ -120,6 +130,14 @@ class PPOConfig:
     fixed_std: Schedule = setting(schedule(0.6), above=0)
     """Above 0: standard deviation of continuous actions with std=fixed, in every iteration."""
 
+    # A hypernetwork (net.hyper).
+    smooth: Schedule = setting(schedule(0.0), least=0)
+    """Weight of the mean square by which a generated weight changes from a step of a game to the next; 0: none."""
+    hyper_rate: Schedule = setting(schedule(1e-4), least=0)
+    """Step size of the hypernetwork; 0 keeps it as it is, which at the start is the plain policy."""
+    hyper_max_grad_norm: Schedule = setting(schedule(0.5), above=0)
+    """Gradients of the hypernetwork longer than this are scaled down to it, apart from all others."""
+
     # Optimiser.
     optimiser: Literal["adam", "adam_rel", "muon"] = "adam"
     """Adam; Adam with its clock set back at each rollout (Adam-Rel); or Muon for matrices and Adam for the rest."""
@@ -175,6 +193,9 @@ NEUTRAL = {
     "shadow_tau": schedule(0.0),
     "anchor": schedule(0.0),
     "anchor_price": schedule(0.0),
+    "align_old": schedule(0.0),
+    "past_kl": schedule(0.0),
+    "smooth": schedule(0.0),
     "imitation": schedule(0.0),
     "temperature": schedule(1.0),
 }

@@ -110,6 +110,8 @@ def minibatch(
     stopped = progress.stopped | ((knobs.target_kl > 0) & (losses.approx_kl > knobs.target_kl))
     norms = {"grad_norm": optax.global_norm(gradient)}
     norms |= {f"grad_norm_{name}": norm for name, norm in group_norms(gradient, labels(trained)).items()}
+    if learner.model.actor.hyper is not None:
+        norms["hyper"] = optax.global_norm(gradient.actor.hyper)
     progress = kept(progress, stepped, sound, stopped, order_M)
     return progress, Taken(losses, norms, advantage, stopped)
 

@@ -21,6 +21,7 @@ GROUPS = {
     "critic": ("critic_rate", "critic_eps"),
     "trunk": ("learning_rate", "adam_eps"),
     "modules": ("learning_rate", "adam_eps"),
+    "hyper": ("hyper_rate", "adam_eps"),
 }
 """Of each group the knobs that hold its step size and its Adam's epsilon."""
 
@@ -29,16 +30,21 @@ NETWORKS = ("actor", "critic", "trunk")
 
 Table = Sequence[tuple[str, str]]
 MODULES = ("modules", "modules")
-SEPARATE: Table = (("actor", "actor"), ("critic", "critic"), MODULES)
-"""Pairs of a group and the path under which its weights are; no path may lie under that of another group."""
-SHARED: Table = (
-    ("trunk", "actor.trunk"),
+HEADS: Table = (
     ("actor", "actor.head"),
     ("actor", "actor.log_std_C"),
-    ("critic", "critic"),
+    ("critic", "critic.trunk"),
+    ("critic", "critic.head"),
+    ("hyper", "actor.hyper"),
+    ("hyper", "critic.hyper"),
     MODULES,
 )
+SEPARATE: Table = (("actor", "actor.trunk"), *HEADS)
+"""Pairs of a group and the path under which its weights are; no path may lie under that of another group."""
+SHARED: Table = (("trunk", "actor.trunk"), *HEADS)
 """The same where the critic reads the actor's trunk."""
+APART = ("modules", "hyper")
+"""Groups whose gradients never shorten the steps of the others."""
 
 
 def labels(trained: Any, table: Table | None = None) -> Any:
@@ -88,13 +94,7 @@ def optimiser(
     def rules_of(tree: Any) -> Any:
         return hidden(tree, labels) if config.optimiser == "muon" else labels
 
-    clip = optax.clip_by_global_norm(knobs.max_grad_norm)
-    if config.clip_groups:
-        clip = optax.partition(dict.fromkeys(present, clip), lambda _: labels)
-    elif MODULES[0] in present:  # a module of one's own never shortens the steps of the others
-        apart = jax.tree.map(lambda label: label == MODULES[0], labels)
-        clip = optax.partition({True: clip, False: clip}, lambda _: apart)
-    whole = optax.chain(clip, optax.partition(steps, rules_of))
+    whole = optax.chain(clipping(config, knobs, labels), optax.partition(steps, rules_of))
     if set(present) <= set(moving):
         return whole
 
@@ -102,6 +102,20 @@ def optimiser(
         return whole.update(only(updates, labels, *moving), state, params)
 
     return optax.GradientTransformation(whole.init, update)
+
+
+def clipping(config: PPOConfig, knobs: Any, labels: Any) -> optax.GradientTransformation:
+    """Gradients clipped by their common length, or part by part."""
+    clip, present = optax.clip_by_global_norm(knobs.max_grad_norm), set(jax.tree.leaves(labels))
+    parts = labels
+    if not config.clip_groups:
+        if not present & set(APART):
+            return clip
+        parts = jax.tree.map(lambda label: label if label in APART else "common", labels)
+    clips = dict.fromkeys(sorted(set(jax.tree.leaves(parts))), clip)
+    if "hyper" in clips:
+        clips["hyper"] = optax.clip_by_global_norm(knobs.hyper_max_grad_norm)
+    return optax.partition(clips, lambda _: parts)
 
 
 def at_rollout(state: Any, config: PPOConfig) -> Any:

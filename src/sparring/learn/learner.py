@@ -33,6 +33,8 @@ class Learner(NamedTuple):
     shadow: Actor | None = None
     buffers: dict[str, Any] | None = None
     """What modules of one's own remember."""
+    past: Actor | None = None
+    """The policies of the last iterations, the newest first: leaves [H, ...]."""
 
 
 def new_learner(model: ActorCritic, player: Array | int, config: PPOConfig, worlds: int, seats: int) -> Learner:
@@ -52,6 +54,9 @@ def new_learner(model: ActorCritic, player: Array | int, config: PPOConfig, worl
         buffers=None
         if model.modules is None
         else {name: module.buffers(worlds, seats) for name, module in model.modules.items()},
+        past=jax.tree.map(lambda x: jnp.repeat(x[None], config.past_policies, axis=0), model.actor)
+        if config.on("past_kl")
+        else None,
     )
 
 

@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 FLAT = 1e-6
 """A deviation below this is rounding, not a signal: dividing by it would blow noise up to size 1."""
@@ -12,6 +13,13 @@ FLAT = 1e-6
 def masked_mean(x: Array, mask: Array) -> Array:
     """Mean over True entries; 0 where there are none."""
     return jnp.where(mask, x, 0.0).sum() / jnp.maximum(mask.sum(), 1)
+
+
+def nearest_mean(kl_HN: Array, mask_N: Array, temperature: Array) -> Array:
+    """The mean KL of several policies, each weighed by softmax(-KL / temperature): those that are near count most. No
+    gradient flows through the weights, or a policy could be made to count less by moving away from it."""
+    kl_H = jnp.where(mask_N[..., None, :], kl_HN, 0.0).sum((*range(kl_HN.ndim - 2), -1)) / jnp.maximum(mask_N.sum(), 1)
+    return (lax.stop_gradient(jax.nn.softmax(-kl_H / temperature)) * kl_H).sum()
 
 
 def or_none(clip: Array) -> Array:

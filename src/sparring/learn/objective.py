@@ -14,6 +14,7 @@ from sparring.learn.losses import (
     clipped_surrogate,
     clipped_value_error,
     masked_mean,
+    nearest_mean,
     or_none,
     spo_surrogate,
     value_error,
@@ -35,6 +36,8 @@ class Losses(NamedTuple):
     clip_fraction: Array
     anchor_kl: Array
     imitation: Array
+    smooth: Array
+    past_kl: Array
     own: Any = ()
     """Losses of modules of one's own by name, where there are any."""
 
@@ -44,8 +47,19 @@ def objective(
     key: Array | None = None,
 ) -> tuple[Array, Losses]:  # fmt: skip
     """The loss of actor and critic together. `key` is for modules of one's own."""
+    terms, losses = judged(trained, untrained, batch, knobs, kl_weight, config, key)
+    first, *others = terms.values()
+    return sum(others, first), losses
+
+
+def judged(
+    trained: ActorCritic, untrained: ActorCritic, batch: Batch, knobs: Any, kl_weight: Array | None, config: PPOConfig,
+    key: Array | None = None,
+) -> tuple[dict[str, Array], Losses]:  # fmt: skip
+    """The terms of the loss by name, each with its weight, and what there is to tell."""
     model = eqx.combine(trained, untrained)
-    found = unroll(behaviour(model.actor, knobs, config), model.judge, batch)
+    smoothed = model.actor if config.on("smooth") else None
+    found = unroll(behaviour(model.actor, knobs, config), model.judge, batch, smoothed)
     # Before the exponential, not after: that of a choice nobody made may overflow, and its gradient, masked, be NaN.
     log_ratio = jnp.where(batch.acting, found.log_prob - batch.log_prob, 0.0)
     ratio = jnp.exp(log_ratio)
@@ -59,19 +73,26 @@ def objective(
         policy_loss = policy_loss + kl_weight * exact_kl
     value_loss = critic_loss(found, model.critic, batch, knobs, config)
     entropy = masked_mean(found.entropy, batch.acting)
-    anchor_kl = imitation = jnp.zeros(())
-    total = policy_loss + knobs.value_weight * value_loss - knobs.entropy * entropy
+    anchor_kl = imitation = smooth = past_kl = jnp.zeros(())
+    terms = {"policy": policy_loss, "value": knobs.value_weight * value_loss, "entropy": -knobs.entropy * entropy}
     if found.anchor_kl is not None:
         anchor_kl = masked_mean(found.anchor_kl, batch.acting)
-        total = total + knobs.anchor * anchor_kl
+        terms["anchor"] = knobs.anchor * anchor_kl
     if batch.imitate is not None:
         imitation = -masked_mean(found.log_prob, batch.imitate)
-        total = total + knobs.imitation * imitation
+        terms["imitation"] = knobs.imitation * imitation
+    if found.jump is not None:
+        smooth = masked_mean(found.jump, batch.acting & ~batch.start[..., None])
+        terms["smooth"] = knobs.smooth * smooth
+    if config.on("align_old"):
+        terms["align_old"] = knobs.align_old * exact_kl
+    if found.past_kl is not None:
+        past_kl = nearest_mean(found.past_kl, batch.acting, knobs.past_temperature)
+        terms["past_kl"] = knobs.past_kl * past_kl
     own: Any = ()
     if model.modules is not None:
         assert key is not None
-        extra, own = losses_of(model.modules, knobs.own_M, (model, batch, found), key)
-        total = total + extra
+        terms["own"], own = losses_of(model.modules, knobs.own_M, (model, batch, found), key)
     losses = Losses(
         policy_loss=policy_loss,
         value_loss=value_loss,
@@ -83,9 +104,11 @@ def objective(
         clip_fraction=masked_mean(1.0 * (jnp.abs(ratio - 1) > knobs.clip), batch.acting),
         anchor_kl=anchor_kl,
         imitation=imitation,
+        smooth=smooth,
+        past_kl=past_kl,
         own=own,
     )
-    return total, losses
+    return terms, losses
 
 
 def surrogate(ratio: Array, advantage: Array, knobs: Any, config: PPOConfig) -> Array:

@@ -15,11 +15,12 @@ from sparring.learn.estimate import Estimate, estimate
 from sparring.learn.feature_scale import with_statistics
 from sparring.learn.groups import at_rollout
 from sparring.learn.health import dead_units, feature_rank, hidden_sample
+from sparring.learn.hyper_measures import hyper_measures
 from sparring.learn.learner import Learner, behaviour
 from sparring.learn.losses import explained_variance, masked_mean, or_none, standardise
 from sparring.learn.module import begun, ended
 from sparring.learn.reward_scale import scaled
-from sparring.learn.shadow import followed
+from sparring.learn.shadow import followed, past_opinions, recalled
 from sparring.learn.shaping import shaped, shared
 from sparring.learn.value_scale import rescaled
 from sparring.play.chance import stream
@@ -65,6 +66,10 @@ class UpdateStats(NamedTuple):
     """KL from the policy to its shadow; 0 without an anchor."""
     imitation: Array
     """How unlikely the policy finds what winners did, minus the mean log-probability; 0 without imitation."""
+    smooth: Array
+    """Mean square change of a generated weight from step to step; 0 where smooth is off."""
+    past_kl: Array
+    """KL from past policies, the nearest counting most; 0 where it is off."""
     kl_weight: Array
     """Weight of the KL penalty after this iteration; 0 without one."""
     critic_factor: Array
@@ -73,6 +78,8 @@ class UpdateStats(NamedTuple):
     """1 where calm_critic lowered it in this iteration."""
     own: Any = ()
     """What modules of one's own measure, by name, where there are any."""
+    hyper: Any = ()
+    """What there is to tell of a hypernetwork, by name, where there is one."""
 
 
 def update(
@@ -82,6 +89,7 @@ def update(
 
     weight_J: weights of the game's shaping terms, where shaping is on.
     """
+    played = learner.model.actor
     rollout = shared(rollout, knobs.shared_reward)
     rollout = shaped(rollout, weight_J, knobs.discount, cut_ends=config.time_limit == "end")
     learner, rollout = begun(learner, rollout, key)
@@ -96,20 +104,23 @@ def update(
         learner, seen, batch = with_value_scale(learner, rollout, batch, first, knobs, config)
     if learner.shadow is not None and config.on("anchor"):
         batch = batch._replace(anchor=opinions(behaviour(learner.shadow, knobs, config), batch, config.minibatches))
+    if learner.past is not None:
+        batch = batch._replace(past=past_opinions(learner, batch, knobs, config))
     if config.recompute_old:
         batch = batch._replace(log_prob=evaluation(learner, batch, knobs, config).log_prob)
     progress, taken = run_epochs(learner, seen, batch, cut, first, key, knobs, config)
     learner, adapted = adapt(progress.learner, rollout, first, taken, knobs)
     learner, own = ended(learner, rollout, taken.losses.own, key)
+    suspect = jax.tree.map(lambda x: x[progress.suspect_M], with_estimate(learner, batch, cut, first))
     stats = UpdateStats(
         **means(taken), **adapted, bad_minibatches=1.0 * progress.bad,
         explained_variance=explained_variance(first.target_TWN, rollout.value_TWN, rollout.present_TWN),
         value_spread=standardise(batch.value, batch.present).std,
         dead_units=dead_units(hidden_RH, seen_R), feature_rank=feature_rank(hidden_RH, seen_R), own=own,
+        hyper=hyper_measures(learner, suspect, taken.norms["hyper"], knobs, config) if "hyper" in taken.norms else (),
     )  # fmt: skip
-    suspect = jax.tree.map(lambda x: x[progress.suspect_M], with_estimate(learner, batch, cut, first))
     learner = learner._replace(model=with_statistics(learner.model, rollout))
-    return followed(learner, knobs, config), stats, suspect
+    return followed(recalled(learner, played), knobs, config), stats, suspect
 
 
 def with_rewards(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConfig) -> tuple[Learner, Rollout]:
@@ -179,6 +190,7 @@ def means(taken: Taken) -> dict[str, Array]:
     losses = taken.losses._asdict()
     gap, _ = losses.pop("ratio_gap"), losses.pop("own")
     mean, std, flat = taken.advantage
-    found = {**losses, **taken.norms, "advantage_mean": mean, "advantage_std": std, "advantage_flat": flat}
+    norms = {name: norm for name, norm in taken.norms.items() if name != "hyper"}
+    found = {**losses, **norms, "advantage_mean": mean, "advantage_std": std, "advantage_flat": flat}
     found["skipped"] = 1.0 * taken.stopped
     return {name: x.mean() for name, x in found.items()} | {"first_ratio_gap": gap[0, 0]}

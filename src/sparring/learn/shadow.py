@@ -1,4 +1,5 @@
-"""The shadow of a learner: the slow exponential average of its policy, an opponent, an anchor, and one to deploy."""
+"""Other policies that a learner is held to: its shadow, the slow exponential average of its policy, which is also an
+opponent and one to deploy; and its own policies of the last iterations."""
 
 from typing import Any
 
@@ -7,9 +8,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from sparring.learn.batch import Batch, opinions
 from sparring.learn.config import PPOConfig
-from sparring.learn.learner import Learner, trainable
+from sparring.learn.learner import Learner, behaviour, trainable
 from sparring.nets.actor_critic import Actor
+from sparring.nets.distributions import Distribution
 from sparring.nets.normalise import Normaliser
 
 
@@ -25,6 +28,21 @@ def followed(learner: Learner, knobs: Any, config: PPOConfig) -> Learner:
     if learner.shadow is None:
         return learner
     return learner._replace(shadow=towards(learner.shadow, learner.model.actor, rate(knobs, config)))
+
+
+def recalled(learner: Learner, played: Actor) -> Learner:
+    """The learner with the policy that played in this iteration as the newest of its past ones."""
+    if learner.past is None:
+        return learner
+    return learner._replace(
+        past=jax.tree.map(lambda new, old: jnp.concatenate([new[None], old[:-1]]), played, learner.past)
+    )
+
+
+def past_opinions(learner: Learner, batch: Batch, knobs: Any, config: PPOConfig) -> Distribution:
+    """What each past policy would do in every row, leaves [M, sequence, H, N, ...]."""
+    found = jax.vmap(lambda actor: opinions(behaviour(actor, knobs, config), batch, config.minibatches))(learner.past)
+    return jax.tree.map(lambda x: jnp.moveaxis(x, 0, 2), found)
 
 
 def towards(shadow: Actor, actor: Actor, tau: Array) -> Actor:

@@ -12,13 +12,14 @@ from jax import Array
 
 from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec, GameSpec
-from sparring.nets.blocks import Dense, filled
+from sparring.nets.blocks import Dense, Fixed, Residual, filled
 from sparring.nets.config import LOG_STD_RANGE, NetConfig
 from sparring.nets.distributions import Distribution
+from sparring.nets.hyper.hyper import Changed, Hyper, Layer, Traits, layer_of
 from sparring.nets.normalise import Held, Normaliser, ValueScale
 from sparring.nets.trunk import Memory, Trunk, joined
 
-UNTRAINED = (Normaliser, ValueScale, Held)
+UNTRAINED = (Normaliser, ValueScale, Held, Fixed)
 """The parts of a network that no gradient moves: a trainer sets them between updates."""
 NOISE_FEATURES = 10
 """Random features of each seat that a noisy critic sees, as many as in the reference."""
@@ -32,6 +33,8 @@ class Actor(eqx.Module):
     log_std_C: Array | Held | None
     """Trained, set by the trainer, or None where the head gives it."""
     action: ActionSpec = eqx.field(static=True)
+    hyper: Hyper | None = None
+    """What changes the layers from step to step or from seat to seat; None: nothing."""
 
     @classmethod
     def make(cls, seed: Seed, spec: GameSpec, config: NetConfig) -> "Actor":
@@ -41,16 +44,23 @@ class Actor(eqx.Module):
         outputs = action.entries + action.dimensions
         if config.std != "state":
             head = Dense.make(seed / "head", trunk.width, outputs, config.policy_gain)
-            return cls(trunk, head, start_C if config.std == "independent" else Held(start_C), action)
-        head = Dense.make(seed / "head", trunk.width, outputs + action.dimensions, config.policy_gain)
-        return cls(trunk, Dense(head.weight_IO, head.bias_O.at[outputs:].set(start_C)), None, action)
+            plain = cls(trunk, head, start_C if config.std == "independent" else Held(start_C), action)
+        else:
+            head = Dense.make(seed / "head", trunk.width, outputs + action.dimensions, config.policy_gain)
+            plain = cls(trunk, Dense(head.weight_IO, head.bias_O.at[outputs:].set(start_C)), None, action)
+        if config.hyper == "none":
+            return plain
+        return generated(seed / "hyper", plain, spec.features, spec, config, gain=config.policy_gain)
 
     def initial(self, *batch: int) -> Memory:
-        return self.trunk.initial(*batch)
+        memory = self.trunk.initial(*batch)
+        return memory if self.hyper is None else (memory, self.hyper.initial(*batch))
 
     def __call__(self, features_NF: Array, legal_NA: Array, memory: Memory) -> tuple[Distribution, Memory]:
-        hidden, memory = self.trunk(features_NF, memory)
+        hidden, changed, memory = self.hidden(features_NF, memory)
         scores = self.head(hidden)
+        if changed is not None:
+            scores = changed(len(self.trunk.layers), hidden, scores)
         logits_NA, mean_NC = scores[..., : self.action.entries], scores[..., self.action.entries :]
         if self.log_std_C is None:
             mean_NC, log_std_NC = jnp.split(mean_NC, 2, axis=-1)
@@ -58,6 +68,32 @@ class Actor(eqx.Module):
         else:
             log_std_C = self.log_std_C.value if isinstance(self.log_std_C, Held) else self.log_std_C
         return Distribution.make(self.action, logits_NA, legal_NA, mean_NC, log_std_C), memory
+
+    def hidden(self, features_NF: Array, memory: Memory) -> tuple[Array, Changed | None, Memory]:
+        """The last hidden features, how layers are changed to give them, and the memory after it."""
+        if self.hyper is None:
+            hidden, memory = self.trunk(features_NF, memory)
+            return hidden, None, memory
+        own, past = memory
+        changed, past = self.hyper(features_NF, past, self.bases, self.trunk.normaliser)
+        hidden, own = self.trunk(features_NF, own, changed=changed)
+        return hidden, changed, (own, past)
+
+    def for_seats(self, seats: int) -> "Actor":
+        """The same policy for many steps: what a hypernetwork makes for each seat alone is made now."""
+        if self.hyper is None:
+            return self
+        return eqx.tree_at(lambda actor: actor.hyper, self, self.hyper.by_seat(seats, self.bases))
+
+    @property
+    def bases(self) -> list[Any]:
+        """The layers that a hypernetwork changes."""
+        return [*self.trunk.layers, self.head]
+
+    def traits(self, features_NF: Array, memory: Memory) -> tuple[Traits, Traits]:
+        """What determines the weights generated in this step, and in the one before it."""
+        assert self.hyper is not None
+        return self.hyper.traits(features_NF, memory[1], self.bases, self.trunk.normaliser)
 
 
 class Critic(eqx.Module):
@@ -75,6 +111,7 @@ class Critic(eqx.Module):
     choices: bool = eqx.field(static=True, default=False)
     told: int = eqx.field(static=True, default=0)
     """Width of what it is told of others' choices, where all choose at once and it judges choices."""
+    hyper: Hyper | None = None
 
     @classmethod
     def make(
@@ -93,7 +130,12 @@ class Critic(eqx.Module):
         )
         head = Dense.make(seed / "head", trunk.width, 1 + spec.action.entries if choices else 1, 1.0)
         noise_NZ = Held(filled(0.0, noise_seats, NOISE_FEATURES)) if noise_seats else None
-        return cls(trunk, head, ValueScale.make() if value_scale else None, noise_NZ, config.critic, choices, told)
+        scale = ValueScale.make() if value_scale else None
+        plain = cls(trunk, head, scale, noise_NZ, config.critic, choices, told)
+        if not config.hyper_critic:
+            return plain
+        inputs = spec.central.size if central else spec.features
+        return generated(seed / "hyper", plain, inputs, spec, config, gain=1.0)
 
     def initial(self, *batch: int) -> Memory:
         return self.trunk.initial(*batch)
@@ -104,12 +146,20 @@ class Critic(eqx.Module):
 
     def __call__(self, views_VG: Array, memory: Memory, told_VO: Array | None = None) -> tuple[Array, Memory]:
         """The value is from before anybody chooses; what a choice is worth, from when those of others are told."""
-        hidden, later = self.trunk(views_VG, memory, self.beside(views_VG, None))
-        value = self.head(hidden) if self.choices else self.head(hidden)[..., 0]
+        changed = None
+        if self.hyper is not None:
+            changed, _ = self.hyper(views_VG, ((), ()), [*self.trunk.layers, self.head], self.trunk.normaliser)
+        hidden, later = self.trunk(views_VG, memory, self.beside(views_VG, None), changed)
+        value = self.said(hidden, changed) if self.choices else self.said(hidden, changed)[..., 0]
         if told_VO is not None:
-            informed, _ = self.trunk(views_VG, memory, self.beside(views_VG, told_VO))
-            value = jnp.concatenate([value[..., :1], self.head(informed)[..., 1:]], axis=-1)
+            informed, _ = self.trunk(views_VG, memory, self.beside(views_VG, told_VO), changed)
+            value = jnp.concatenate([value[..., :1], self.said(informed, changed)[..., 1:]], axis=-1)
         return value if self.scale is None else self.scale.real(value), later
+
+    def said(self, hidden: Array, changed: Changed | None) -> Array:
+        """What the head makes of hidden features."""
+        values = self.head(hidden)
+        return values if changed is None else changed(len(self.trunk.layers), hidden, values)
 
     def beside(self, views_VG: Array, told_VO: Array | None) -> Array | None:
         """What joins after the normaliser, which would undo the deviation that the trainer gave to noise."""
@@ -119,6 +169,31 @@ class Critic(eqx.Module):
         if told_VO is None:
             told_VO = jnp.zeros((*views_VG.shape[:-1], self.told))
         return told_VO if noise_NZ is None else joined(told_VO, noise_NZ)
+
+
+def generated(seed: Seed, plain: Any, inputs: int, spec: GameSpec, config: NetConfig, *, gain: float) -> Any:
+    """An actor or a critic whose layers a hypernetwork changes. Layers that it generates in full have no weights of
+    their own."""
+    *layers, head = [*plain.trunk.layers, plain.head]
+    shapes = [
+        layer_of(layer, 2**0.5) if isinstance(layer, Dense) else Layer(0, width_of(layer), 0.0) for layer in layers
+    ]
+    of_actor = isinstance(plain, Actor)
+    hyper = Hyper.make(seed, inputs, [*shapes, layer_of(head, gain)], spec, config, of_actor=of_actor)
+    if config.hyper == "full":
+        plain = eqx.tree_at(lambda p: p.head, plain, without_weights(head))
+        if config.hyper_layers != "last":
+            plain = eqx.tree_at(lambda p: p.trunk.layers, plain, [without_weights(layer) for layer in layers])
+    return eqx.tree_at(lambda p: p.hyper, plain, hyper, is_leaf=lambda node: node is None)
+
+
+def width_of(layer: Any) -> int:
+    """Outputs of a layer that is not dense: a residual block, or a body that is code."""
+    return layer.narrow.bias_O.shape[-1] if isinstance(layer, Residual) else layer.width
+
+
+def without_weights(layer: Dense) -> Fixed:
+    return Fixed(filled(0.0, *layer.weight_IO.shape), filled(0.0, *layer.bias_O.shape))
 
 
 class ActorCritic(eqx.Module):

@@ -81,6 +81,10 @@ class Dense(eqx.Module):
         return rows_RO.reshape(*x.shape[:-1], rows_RO.shape[-1]) + self.bias_O
 
 
+class Fixed(Dense):
+    """A layer that no gradient moves: of zeros, where a context generates all of its weights."""
+
+
 class LayerNorm(eqx.Module):
     """Each vector to mean 0 and deviation 1, then a learned scale and offset (arXiv:1607.06450)."""
 

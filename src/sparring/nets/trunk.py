@@ -1,5 +1,6 @@
 """The trunk: from an observation and a memory to hidden features."""
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -121,7 +122,14 @@ class Trunk(eqx.Module):
     def initial(self, *batch: int) -> Memory:
         return () if self.cell is None else self.cell.initial(*batch)
 
-    def __call__(self, x: Array, memory: Memory, beside: Array | None = None) -> tuple[Array, Memory]:
+    def __call__(
+        self,
+        x: Array,
+        memory: Memory,
+        beside: Array | None = None,
+        changed: Callable[[int, Array, Array], Array] | None = None,
+    ) -> tuple[Array, Memory]:
+        """`changed` gives what layer i makes of x, where by itself it makes y of it: changed(i, x, y)."""
         if self.normaliser is not None:
             x = self.normaliser(x)
         if self.grids is not None:
@@ -130,8 +138,8 @@ class Trunk(eqx.Module):
             x = joined(x, beside)
         if self.input_norm is not None:
             x = self.input_norm(x)
-        for layer, norm in zip(self.layers, self.norms, strict=True):
-            x = layer(x)
+        for i, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
+            x = layer(x) if changed is None else changed(i, x, layer(x))
             if self.activation is not None:
                 x = ACTIVATIONS[self.activation](x)
             if norm is not None:

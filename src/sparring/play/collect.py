@@ -16,12 +16,15 @@ from sparring.play.branches import of_each, only_when
 from sparring.play.chance import action_noise, game_chance, lots, stream
 from sparring.play.choices import deciding_choice, told_to, what_others_did
 from sparring.play.decide import (
+    Sight,
     blank_memory,
     by_block,
     decide,
     judge,
     look,
     refresh,
+    reminded,
+    settled,
     within_bounds,
 )
 from sparring.play.defeats import Archive, second_tries
@@ -108,6 +111,7 @@ def collect(
     With an archive, a share of games starts before earlier defeats, and the games come with a film.
     """
     sequence = sequence or steps
+    drivers = [settled(seating, *pair) for pair in zip(seating.groups, drivers, strict=True)]
     if pairing is not None:
         cursor = shifted(seating, cursor, pairing)
     worlds = seating.blocks * seating.worlds
@@ -234,7 +238,8 @@ def play_step(
     )
     state, step = jax.vmap(game.step)(cursor.state, played, chance)
     step = by_block(step, seating)
-    memory = tuple((later, values[i][1] if i in values else ()) for i, (_, later) in enumerate(driven))
+    kept = reminded(seating, [later for _, later in driven], action, step.reward_S)
+    memory = tuple((later, values[i][1] if i in values else ()) for i, later in enumerate(kept))
 
     later_values, blind_BW = judged_after(
         stage, state, memory, [values[i][0] for i in seating.learning], step.cut, last
@@ -244,13 +249,8 @@ def play_step(
     step = without_fault(step, fault_BW)
     if paid is not None:
         paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
-    done, sharers_SS = action if stage.imitating else None, stage.sharers_SS
-    common_BWS = None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S)
-    others = what_others_did(action, sight, game.spec.seats) if stage.for_modules else None
-    counts = step.count_SJ if stage.for_modules and game.spec.counts else None
-    happened = Happened(
-        cursor.start_BW, sight, step, paid, common_BWS, done, fault_BW, blind_BW, others, choice, counts
-    )
+    asked = asked_for(stage, sight, step, action)
+    happened = Happened(cursor.start_BW, sight, step, paid, fault_BW, blind_BW, choice=choice, **asked)
     turns = tuple(
         turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened)
         for i, later_value in zip(seating.learning, later_values, strict=True)
@@ -262,6 +262,17 @@ def play_step(
         count_TBWSJ=step.count_SJ,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
+
+
+def asked_for(stage: Stage, sight: Sight, step: Step, action: Action) -> dict[str, Any]:
+    """What a step leaves for those who share rewards, imitate, or have modules of their own."""
+    spec, sharers_SS = stage.game.spec, stage.sharers_SS
+    return {
+        "common_BWS": None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S),
+        "action": action if stage.imitating else None,
+        "others": what_others_did(action, sight, spec.seats) if stage.for_modules else None,
+        "count_BWSJ": step.count_SJ if stage.for_modules and spec.counts else None,
+    }
 
 
 def judged_after(

@@ -1,6 +1,7 @@
 """What the players of a group make of what they see: actions from policies, values from critics."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -10,8 +11,11 @@ from jax import Array
 from sparring.core.records import Action, Observation
 from sparring.core.spec import ActionSpec
 from sparring.games.game import Game, State
+from sparring.nets.actor_critic import Actor
 from sparring.nets.distributions import Distribution
+from sparring.nets.hyper.context import recalls, told
 from sparring.play.faults import unusable
+from sparring.play.mixed import Mixture
 from sparring.play.rollout import Driver, where_first
 from sparring.play.seating import Group, Seating
 
@@ -100,6 +104,36 @@ def blank_memory(seating: Seating, group: Group, driver: Driver, lot_PW: Array |
         return memory if lot_PW is None else memory._replace(lot_N=jnp.repeat(lot_PW[..., None], seats, -1)), ()
     shared_view = driver.critic.sees == "central" and seating.spec.central.kind != "seat"
     return driver.policy.initial(*batch, seats), driver.critic.initial(*batch, driver.critic.rows(seats, shared_view))
+
+
+def settled(seating: Seating, group: Group, driver: Driver) -> Driver:
+    """The driver with all that its policies make only once for a rollout made before it."""
+
+    def is_actor(node: Any) -> bool:
+        return isinstance(node, Actor)
+
+    if isinstance(driver.policy, Mixture):  # its members are stacked once more
+        return driver
+    seats = seating.seats_in(group)
+    rest = partial(jax.tree.map, lambda n: n.for_seats(seats) if is_actor(n) else n, is_leaf=is_actor)
+    return driver._replace(policy=jax.vmap(rest)(driver.policy)) if generates(driver.policy) else driver
+
+
+def generates(policy: Any) -> bool:
+    """Whether an actor in it has generated weights."""
+    actors = jax.tree.leaves(policy, is_leaf=lambda node: isinstance(node, Actor))
+    return any(isinstance(node, Actor) and node.hyper is not None for node in actors)
+
+
+def reminded(seating: Seating, memories: Sequence[Any], action: Action, reward_BWS: Array) -> list[Any]:
+    """Each group's memories of policies after a step; those that keep what was done and what it paid are told."""
+
+    def of_group(group: Group, memory: Any) -> Any:
+        own = Action(*(seating.per_seat(x, group) for x in action))
+        return told(memory, seating.spec.action, own, seating.per_seat(reward_BWS, group))
+
+    pairs = zip(seating.groups, memories, strict=True)
+    return [of_group(group, memory) if recalls(memory) else memory for group, memory in pairs]
 
 
 def within_bounds(action: Action, spec: ActionSpec) -> Action:

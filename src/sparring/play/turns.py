@@ -57,14 +57,14 @@ class Happened(NamedTuple):
     """What was seen before it."""
     step: Step
     paid: Shaping | None
-    common_BWS: Array | None
-    """Mean reward of those with whom each seat shares, where rewards are shared."""
-    action: Action | None
-    """What was done; None where nobody is imitated."""
     fault_BW: Array
     """Worlds that went wrong in it."""
     later_blind_BW: Array
     """Worlds in which nothing usable was seen after it, where that was looked at."""
+    common_BWS: Array | None = None
+    """Mean reward of those with whom each seat shares, where rewards are shared."""
+    action: Action | None = None
+    """What was done; None where nobody is imitated."""
     others: Others | None = None
     """What all other seats did, seen from each, where that is asked for."""
     choice: Choice | None = None

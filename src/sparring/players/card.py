@@ -34,6 +34,12 @@ def card_of(meta: PlayerMeta, spec: GameSpec, policy: Any, weights: str) -> dict
 def steps_of(actor: Actor) -> list[Step]:
     """The network as steps, one after another; the last gives scores of all entries, then means of all dimensions,
     then log-deviations where no array `log_std_C` gives them."""
+    if actor.hyper is not None:
+        raise ConfigError(
+            "The weights of this player are generated as it plays, from which seat it is and what it saw, and no "
+            "single network for another library says that. Export its weights alone: --formats package, and play it "
+            "with sparring.load or as an opponent."
+        )
     trunk, steps = actor.trunk, []
     if trunk.normaliser is not None:
         steps.append({"do": "normalise", "at": "trunk.normaliser"})

@@ -18,6 +18,7 @@ from sparring.evaluation.stored import verdict_of
 from sparring.evaluation.verdict import Verdict
 from sparring.games import registry
 from sparring.games.game import Game
+from sparring.nets.hyper.context import told
 from sparring.play.decide import within_bounds
 from sparring.play.scripted import RANDOM, bot_names
 from sparring.players.agent import Agents
@@ -74,7 +75,7 @@ class Policy(eqx.Module):
                     jax.random.normal(normal, own.continuous_SC.shape),
                 )
             found = Action(*(whole.at[..., at, :].set(part) for whole, part in zip(found, own, strict=True)))
-            kept.append(new)
+            kept.append(told(new, spec, own, None))
         return within_bounds(found, spec), tuple(kept)
 
 

@@ -45,9 +45,10 @@ def open_spiel_player(
     if read is None:
         raise GameError(f"{named[0]} is not a game that OpenSpiel has: its module has no from_open_spiel().")
     found = entrant(text, game, named[0])
-    if found.meta is not None and found.meta.net["memory"] != "none":
+    if found.meta is not None and (found.meta.net["memory"] != "none" or found.meta.net.get("hyper", "none") != "none"):
         raise ConfigError(
-            f"{text} has a memory, and a row of OpenSpiel's does not say what it remembers. Name a player without."
+            f"{text} has a memory or generated weights, and a row of OpenSpiel's does not say what it remembers or "
+            "which seat it is. Name a player without."
         )
     asks_whose = len(signature(read).parameters) > 2
 

@@ -7,6 +7,17 @@ from sparring.core.schedules import Schedule
 from sparring.league.config import OpponentsConfig, PoolConfig
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
+from sparring.recipes.hyper import (
+    hyper_align_spread,
+    hyper_mappo_3m,
+    hyper_mappo_corridor,
+    hyper_mappo_spread,
+    hyper_net_spread,
+    hyper_smooth_spread,
+    mappo_3m,
+    mappo_corridor,
+    mappo_spread,
+)
 from sparring.recipes.skirmish import (
     debug,
     fast_2s3z,
@@ -140,7 +151,8 @@ def hunt() -> RunConfig:
 RECIPES: dict[str, Callable[[], RunConfig]] = {
     make.__name__: make
     for make in (
-        chase, debug, demo, dogfight, dogfight_gpu, fast_2s3z, fast_3m, fast_5m_vs_6m, fast_corridor, hunt, smac_3m,
-        smac_corridor, spread, tag,
+        chase, debug, demo, dogfight, dogfight_gpu, fast_2s3z, fast_3m, fast_5m_vs_6m, fast_corridor, hunt,
+        hyper_align_spread, hyper_mappo_3m, hyper_mappo_corridor, hyper_mappo_spread, hyper_net_spread,
+        hyper_smooth_spread, mappo_3m, mappo_corridor, mappo_spread, smac_3m, smac_corridor, spread, tag,
     )
 }  # fmt: skip

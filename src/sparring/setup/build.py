@@ -144,16 +144,19 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     if trains:
         check_memory(game, config)
     lineup = lined_up(game, config)
-    keep = (config.ppo.burn_in or config.ppo.sequence) if config.recurrent else config.play.steps
+    keep = (config.ppo.burn_in or config.sequence) if config.recurrent else config.play.steps
     if config.defeats.defeat_share and not config.recurrent:  # states before defeats are kept as often
         keep = next(steps for steps in range(FILMED, 0, -1) if config.play.steps % steps == 0)
     settings = settings_of_learners(config, lineup)
     ppo = every_term(config.ppo, settings)
+    if config.recurrent:  # a memory that training need not go through step by step is kept at every step
+        ppo = replace(ppo, sequence=config.sequence)
     check_actions(game, config.game, ppo, config.net)
     check_sharing(game.spec, config.game, ppo)
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
     check_minibatches(config, lineup.seating)
+    check_seats(config, lineup.seating)
     check_blocks(game, config)
     check_meetings(game.spec, config)
     live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
@@ -228,6 +231,16 @@ def check_minibatches(config: RunConfig, seating: Seating) -> None:
                 f"minibatches={config.ppo.minibatches} does not divide the {rows} rows that a learner drives. "
                 f"Nearest that does: {nearest_divisor(rows, config.ppo.minibatches)}."
             )
+
+
+def check_seats(config: RunConfig, seating: Seating) -> None:
+    """Weights that depend on the seat alone, where every learner has one."""
+    alone = all(seating.seats_in(seating.groups[i]) == 1 for i in seating.learning)
+    if config.net.hyper != "none" and config.net.hyper_sees == "nothing" and alone:
+        raise ConfigError(
+            "hyper_sees=nothing generates weights from which seat of its side acts, and every learner of "
+            f"{config.game} drives one seat: they would never differ. Use --hyper-sees own, or --share side."
+        )
 
 
 def rosters_of(game: Game, config: RunConfig) -> dict[str, Any]:

@@ -27,6 +27,7 @@ def check(config: RunConfig, spec: GameSpec) -> None:
         raise ConfigError(f"seed must leave room for all seeds below 2**32, found {config.seed}. Choose a smaller one.")
     check_net(config.net)
     check_learning(config.ppo, config.net)
+    check_generated(config)
     check_choices(spec, config)
     check_opponents(config.opponents, config.pool, config.curriculum)
     check_league(config)
@@ -74,6 +75,41 @@ def check_learning(ppo: PPOConfig, net: NetConfig) -> None:
         )
     if ppo.on("value_noise") and net.trunk == "shared":
         raise ConfigError("value_noise adds to what the critic sees, and a shared trunk sees for both. Use separate.")
+
+
+def check_generated(config: RunConfig) -> None:
+    """Terms of the loss that would be 0 whatever is learned are refused with the reason."""
+    net, ppo = config.net, config.ppo
+    if ppo.on("smooth") and net.hyper == "none":
+        raise ConfigError(
+            f"smooth={ppo.smooth} would do nothing: it needs a hypernetwork. Set --hyper residual, or leave smooth out."
+        )
+    if ppo.on("smooth") and net.hyper != "recurrent" and net.hyper_sees == "nothing":
+        raise ConfigError(
+            "smooth counts how weights change from step to step, and weights generated from the seat alone "
+            "(hyper_sees=nothing) never do: it would always be 0. Use --hyper-sees own, or set smooth to 0."
+        )
+    if ppo.on("smooth") and net.hyper != "recurrent" and not net.hyper_history:
+        raise ConfigError(
+            "smooth compares weights with those of the step before, which hyper_history=0 does not remember. Use "
+            "--hyper-history 1 or more, or set smooth to 0."
+        )
+    if ppo.on("align_old") and ppo.epochs * ppo.minibatches == 1:
+        raise ConfigError(
+            "align_old holds the policy to the one that played, which it still is in the only gradient step of an "
+            "iteration (epochs=1, minibatches=1): its gradient would always be 0. Use more of them, an anchor "
+            "(--anchor 0.05 --shadow-half-life 30), or set align_old to 0."
+        )
+    if net.hyper_critic and ppo.value_norm == "popart":
+        raise ConfigError(
+            "value_norm=popart corrects the critic's output layer, and hyper_critic generates a part of it. Use "
+            "--value-norm running, or leave hyper_critic out."
+        )
+    if ppo.behaviour == "shadow" and (not ppo.has_shadow or ppo.recompute_old):
+        raise ConfigError(
+            "behaviour=shadow lets the shadow play: it needs one (--shadow-tau 1 --shadow-every 10) and the "
+            "probabilities with which it played, so no recompute_old."
+        )
 
 
 def check_choices(spec: GameSpec, config: RunConfig) -> None:
@@ -217,8 +253,10 @@ def check_rows(config: RunConfig) -> None:
             f"Nearest that does: {nearest_divisor(steps, length)}."
         )
     burn_in = config.ppo.burn_in
-    if burn_in and not config.recurrent:
-        raise ConfigError(f"burn_in={burn_in} warms up a memory, found memory=none. Use gru or lstm, or leave it out.")
+    if burn_in and not config.net.by_sequences:
+        raise ConfigError(
+            f"burn_in={burn_in} warms up a memory, found none. Use --memory gru or lstm, or leave it out."
+        )
     if burn_in and length % burn_in:
         raise ConfigError(
             f"burn_in={burn_in} does not divide the sequence of {length} steps. "

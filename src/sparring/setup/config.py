@@ -114,8 +114,8 @@ class RunConfig:
 
     @property
     def sequence(self) -> int:
-        """Steps a training row spans: a policy without memory trains on single steps."""
-        return self.ppo.sequence if self.recurrent else 1
+        """Steps a training row spans: a policy whose steps need not all those before them trains on single ones."""
+        return self.ppo.sequence if self.net.by_sequences else 1
 
     @property
     def changing(self) -> bool:
@@ -129,7 +129,8 @@ class RunConfig:
 
     @property
     def recurrent(self) -> bool:
-        return self.net.memory != "none"
+        """Whether a policy remembers anything from step to step."""
+        return self.net.remembers
 
 
 OPPOSING = ("seats", "opponents", "pool", "curriculum", "defeats", "gates", "roles", "population")

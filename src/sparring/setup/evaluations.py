@@ -48,7 +48,7 @@ def times_of(game: Game, config: RunConfig, games: int) -> int:
     if config.evaluation.eval_every or not games:
         return 0
     steps = most_lineups(game, config) * games * game.spec.longest * game.spec.seats
-    most = SLOW_TIMES if answers.exact_is_slow(game) and not config.recurrent else TIMES
+    most = SLOW_TIMES if answers.exact_is_slow(game) and config.net.by_rows else TIMES
     per_step = PER_STEP if leases_in(game) is None else PER_STEP_OUTSIDE
     return min(most, int(per_step * config.total_steps / steps))
 

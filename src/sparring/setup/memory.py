@@ -19,6 +19,8 @@ from sparring.evaluation.match import STRETCH
 from sparring.games.game import Game
 from sparring.learn.learner import new_learner
 from sparring.nets.actor_critic import ActorCritic
+from sparring.nets.hyper.context import told_size
+from sparring.nets.hyper.generated import Gain
 from sparring.play.starts import starts_needed
 from sparring.setup.config import RunConfig, has_bots, has_pool, has_selves
 from sparring.setup.evaluations import games_of, most_lineups
@@ -31,6 +33,8 @@ COPIES = 3
 """How often a rollout is there: as played, with what is estimated from it, and shuffled."""
 BACKWARD = 4
 """Hidden features that a gradient keeps, in those of one evaluation of the nets."""
+STEP_OF_CONTEXT = 8
+"""Numbers for each entry of a context that a step of it keeps: the observation encoded, gates and what they give."""
 ALLOWED = 2.0
 """Estimates up to this share of the memory pass."""
 UNKNOWN = 2**40
@@ -38,7 +42,8 @@ UNKNOWN = 2**40
 LOWER = {
     "rollouts": "--worlds, --steps or --seeds",
     "learners and their past": "--hidden, --memory-size, --pool-size, --population or --seeds",
-    "updates": "--worlds, --steps, --hidden or --seeds, or raise --minibatches",
+    "updates": "--worlds, --steps, --hidden or --seeds, or raise --minibatches; a hypernetwork needs least with "
+    "--hyper-layers last and a small --hyper-size",
     "evaluations": "--eval-games",
 }
 
@@ -72,7 +77,7 @@ def estimate(game: Game, config: RunConfig) -> dict[str, float]:
     step = chance + game.spec.seats * (groups * noise_of(game) + FLOAT) + (game.spec.sides + 2) * FLOAT
     turn = seats * turn_of(game, config)
     played = worlds * (steps * (step + COPIES * turn) + (1 + starts_needed(steps, game.spec.shortest)) * world)
-    hidden = seats * FLOAT * hidden_of(config)
+    hidden = seats * FLOAT * (hidden_of(config) + generated_of(learner.model.actor, config))
     rows = steps * worlds / config.ppo.minibatches
     defeats = config.defeats.defeat_size * (world + steps * (chance + turn)) if config.defeats.defeat_share else 0
     parts = {
@@ -116,7 +121,10 @@ def turn_of(game: Game, config: RunConfig) -> int:
     spec, action = game.spec, game.spec.action
     choice = len(action.heads) + action.dimensions + action.entries + 2 * action.dimensions
     views = spec.central.size if config.net.critic == "central" else 0
-    memory = config.net.memory_size * 4 / config.ppo.sequence if config.recurrent else 0
+    memory = config.net.memory_size * 4 / config.ppo.sequence if config.net.memory != "none" else 0
+    if config.net.hyper != "none" and config.recurrent:  # observations of the last steps; weights that add up
+        beside = told_size(spec.action, config.net.hyper_recalls)
+        memory += config.net.hyper_history * (spec.features + beside + 1) / config.sequence
     return int(FLOAT * (spec.features + views + choice + memory + 10) + action.entries)
 
 
@@ -124,8 +132,23 @@ def hidden_of(config: RunConfig) -> int:
     """Hidden features of actor and critic, those inside of residual blocks and cells too."""
     net = config.net
     wide = 5 if net.body == "simba" else 1
-    cell = 8 * net.memory_size if config.recurrent else 0
+    cell = 8 * net.memory_size if net.memory != "none" else 0
     return sum(net.hidden) * wide + sum(net.critic_hidden or net.hidden) * wide + 2 * cell
+
+
+def generated_of(actor: Any, config: RunConfig) -> int:
+    """What a hypernetwork makes of each seat of a row: what contexts add to layers, and the steps behind a context.
+    Where the seat alone counts, weights are made once for all rows."""
+    net = config.net
+    if actor.hyper is None or (net.hyper_sees == "nothing" and net.hyper != "recurrent"):
+        return 0
+    outputs = sum(prod(change.shape) if net.hyper == "recurrent" else made_by(change) for change in actor.hyper.changes)
+    steps = max(1, net.hyper_history) * STEP_OF_CONTEXT * net.hyper_size * (1 + config.ppo.on("smooth"))
+    return outputs + steps
+
+
+def made_by(change: Any) -> int:
+    return change.count if isinstance(change, Gain) else change.head.bias_O.shape[-1]
 
 
 def bytes_of(tree: Any) -> int:

@@ -46,6 +46,20 @@ def moving(config: RunConfig) -> Iterator[bool]:
     return (getattr(config.opponents, name).shape != "constant" for name in SHARES)
 
 
+def hyper(config: RunConfig) -> bool:
+    return config.net.hyper != "none"
+
+
+def sees(config: RunConfig) -> bool:
+    return hyper(config) and config.net.hyper_sees != "nothing"
+
+
+def attends(config: RunConfig) -> bool:
+    net = config.net
+    over_time = net.hyper_encoder == "transformer" and net.hyper_history > 1
+    return sees(config) and (net.hyper_sees == "joint" or over_time)
+
+
 def led(config: RunConfig) -> bool:
     return config.curriculum.curriculum
 
@@ -64,7 +78,22 @@ MIXTURE = "a share of shadow, history or bots, and no league of roles (mains or 
 TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
     ("an opponent", lambda c: bool(c.seats.opponent), "side"),
     # Networks and learning.
-    ("memory=gru or memory=lstm", lambda c: c.recurrent, "memory_size sequence"),
+    ("memory=gru or memory=lstm", lambda c: c.net.memory != "none", "memory_size"),
+    ("memory=gru or memory=lstm (or hyper=recurrent)", lambda c: c.net.by_sequences, "sequence"),
+    ("hyper=residual, hyper=recurrent or hyper=full", hyper, "hyper_layers hyper_id hyper_sees hyper_size hyper_gate"),
+    ("hyper=residual, hyper=recurrent or hyper=full", hyper, "hyper_critic hyper_rate hyper_max_grad_norm"),
+    ("a hypernetwork (hyper) with hyper_sees=joint", lambda c: hyper(c) and c.net.hyper_sees == "joint", "execution"),
+    ("a hypernetwork (hyper) that sees something", sees, "hyper_history hyper_recalls"),
+    (
+        "a hypernetwork (hyper) that sees two steps or more",
+        lambda c: sees(c) and c.net.hyper_history > 1,
+        "hyper_encoder",
+    ),
+    ("attention: hyper_sees=joint or hyper_encoder=transformer", attends, "hyper_heads"),
+    ("hyper_layers=low_rank", lambda c: hyper(c) and c.net.hyper_layers == "low_rank", "hyper_rank"),
+    ("hyper=residual or hyper=recurrent", lambda c: c.net.hyper in ("residual", "recurrent"), "hyper_cap"),
+    ("hyper=recurrent", lambda c: c.net.hyper == "recurrent", "hyper_leak hyper_previous"),
+    ("past_kl", lambda c: c.ppo.on("past_kl"), "past_policies past_temperature"),
     ("body=mlp or convolutions", lambda c: c.net.body == "mlp" or bool(c.net.convolutions), "activation"),
     ("std=independent or std=state", lambda c: c.net.std != "fixed", "initial_std"),
     ("std=fixed", lambda c: c.net.std == "fixed", "fixed_std"),

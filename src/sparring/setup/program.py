@@ -189,7 +189,8 @@ def seat_players(
     for group in plan.seating.groups:
         if group.learns:
             learner, knobs_LH = next(live)
-            policy = behaviour(learner.model.actor, knobs_of(knobs_LH.T), plan.ppo)
+            actor: Any = learner.shadow if plan.ppo.behaviour == "shadow" else learner.model.actor
+            policy = behaviour(actor, knobs_of(knobs_LH.T), plan.ppo)
             drivers.append(Driver(policy, learner.model.judge, learner.player))
         else:
             rows_P, ids_P, temperature_P, epsilon_P = next(named)

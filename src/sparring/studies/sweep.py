@@ -8,6 +8,7 @@ DIR/trial-0007/   an ordinary run each
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -124,8 +125,10 @@ def sweep(
     maximise: bool,
     seed: int,
     train: Callable[[int, list[str]], float | None],
+    grid: bool = False,
 ) -> list[Trial]:
-    """Go on until so many trials have ended; all of them. `train` gets a number and the flags of a trial."""
+    """Go on until so many trials have ended; all of them. `train` gets a number and the flags of a trial. On a grid the
+    trials are its points, each once."""
     optuna = optuna_here()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
@@ -135,6 +138,9 @@ def sweep(
     for left in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):  # by a process that was killed
         study.tell(left.number, state=optuna.trial.TrialState.FAIL)
     while len(ended(study)) < trials:
+        if grid:  # the first point that no trial has ended with: one that was stopped is tried again
+            done = [dict(one.settings) for one in ended(study)]
+            study.enqueue_trial(next(point for point in points(space) if point not in done))
         # A seed for each trial: one for all would propose the same again after a stop.
         study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials), n_startup_trials=min(10, trials // 2))
         trial = study.ask()
@@ -144,6 +150,15 @@ def sweep(
         trial.set_user_attr("ended", True)
         study.tell(trial, value, state=optuna.trial.TrialState.FAIL if value is None else None)
     return ended(study)
+
+
+def points(space: Sequence[Varied]) -> list[dict[str, str]]:
+    """Every combination of the choices, the last setting changing fastest."""
+    for one in space:
+        if not one.choices:
+            raise ConfigError(f"A grid needs choices, found a range of {one.name}. Write {one.name}=A,B,C")
+    names = [one.name for one in space]
+    return [dict(zip(names, values, strict=True)) for values in product(*(one.choices for one in space))]
 
 
 def ended(study: Any) -> list[Trial]:

@@ -15,7 +15,24 @@ TINY_CLIP = 0.05
 """A value clip below this share of the spread of the values holds the critic still."""
 LARGE_KL = 0.1
 """Five times the usual target: the policy that learns has little to do with the one that played."""
-ONCE = ("not_finite", "left_out", "reused", "kl", "value_clip", "advantages", "entropy", "blind_critic", "by_time")
+LOST = 0.01
+"""Changes whose share that differs between contexts is smaller hardly depend on them."""
+SETTLED = 100
+"""Iterations after which a hypernetwork, which learns slowly, should have begun to."""
+ONCE = (
+    "hyper_dead",
+    "hyper_ignored",
+    "hyper_large",
+    "not_finite",
+    "left_out",
+    "reused",
+    "kl",
+    "value_clip",
+    "advantages",
+    "entropy",
+    "blind_critic",
+    "by_time",
+)
 """Kinds that would repeat in every iteration: the first says it all, the metrics count the others."""
 WATCHED = ("bad_minibatches", "critic_calmed", "critic_factor", "approx_kl", "value_spread", "advantage_flat")
 """The statistics of a learner that there may be something to say about."""
@@ -37,6 +54,12 @@ TEXTS = {
     "would no longer make. Use smaller steps or --target-kl 0.02.",
     "value_clip": "value_clip {clip} is tiny against values that differ by {value_spread:.3g}, so the critic can "
     "hardly move. Normalise values (--value-norm popart) or raise the clip.",
+    "hyper_dead": "the hypernetwork has changed no weight yet: no gradient reaches it, or its steps are 0. Look at "
+    "hyper/gradient in the metrics and at --hyper-rate.",
+    "hyper_ignored": "the hypernetwork generates nearly the same weights in every context ({varied:.2g} of {size:.2g} "
+    "differ): it does little that plain weights do not. Plain MAPPO may do as well; else raise --hyper-rate.",
+    "hyper_large": "the hypernetwork's changes are {size:.2g} times as long as the weights they change. Limit them "
+    "(--hyper-cap 0.5), or lower --hyper-rate.",
     "advantages": "all advantages were alike, so they were not scaled: nothing done in this rollout made a "
     "difference. Either the game is solved and the critic foresees all, or it pays nothing yet.",
 }
@@ -54,6 +77,9 @@ def notices(built: Built, iteration: int, lines: Sequence[dict[str, Any]]) -> li
         for name, ppo in settings.items():
             stats = {key: line[f"{name}/{key}"] for key in WATCHED}
             remarked += [(name, *one) for one in remarks(ppo, stats)]
+            if f"{name}/hyper/size" in line:
+                size, varied = (line[f"{name}/hyper/{what}"] or 0.0 for what in ("size", "over_contexts"))
+                remarked += [(name, *one) for one in hyper_remarks(iteration, ppo, size, varied)]
         found += [noticed(iteration, line["seed"], *one) for one in remarked]
     return found
 
@@ -106,6 +132,16 @@ def remarks(ppo: PPOConfig, stats: dict[str, Any]) -> list[tuple[str, str]]:
         "advantages": stats["advantage_flat"] == 1.0,
     }
     return [(kind, TEXTS[kind].format(clip=clip, **stats)) for kind, reason in reasons.items() if reason]
+
+
+def hyper_remarks(iteration: int, ppo: PPOConfig, size: float, varied: float) -> list[tuple[str, str]]:
+    """(kind, text) of what a hypernetwork does: nothing, nothing that depends on its context, or too much."""
+    reasons = {
+        "hyper_dead": iteration >= 2 and size == 0.0 and ppo.hyper_rate.start > 0,
+        "hyper_ignored": iteration >= SETTLED and size > 0.0 and varied < LOST * size,
+        "hyper_large": size > 1.0,
+    }
+    return [(kind, TEXTS[kind].format(size=size, varied=varied)) for kind, reason in reasons.items() if reason]
 
 
 def unsaid(found: Iterable[dict[str, Any]], before: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

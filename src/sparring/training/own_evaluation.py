@@ -114,7 +114,7 @@ def exploitability(built: Built, state: TrainState, *, shadow: bool = False) -> 
     measure = answers.exploitability_of(built.game)
     learner_of_side = built.lineup.player_of_side()
     sides = built.plan.seating.seats_of_side
-    if measure is None or built.config.recurrent or len(learner_of_side) < len(sides):
+    if measure is None or not built.config.net.by_rows or len(learner_of_side) < len(sides):
         return None
     if shadow and not built.plan.ppo.has_shadow:
         return None

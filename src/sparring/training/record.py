@@ -51,7 +51,8 @@ def metric_lines(
             )
         for names, stats in zip(built.lineup.learners, report.stats, strict=True):
             fields = stats._asdict()
-            fields |= {f"own/{key}": x for key, x in (fields.pop("own") or {}).items()}
+            for part in ("own", "hyper"):
+                fields |= {f"{part}/{key}": x for key, x in (fields.pop(part) or {}).items()}
             known = {key: np.asarray(x, float)[r].tolist() for key, x in fields.items()}
             for row, name in enumerate(names):
                 line.update({f"{name}/{key}": value_L[row] for key, value_L in known.items()})

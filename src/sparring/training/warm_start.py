@@ -92,7 +92,7 @@ def with_player(group: Any, row: int, checkpoint: Checkpoint, player: str, warm:
                 f"{checkpoint.path} has {name}, for which this run's network has no place: it was made with other "
                 "settings of networks or values. Use the same as in its config.toml."
             )
-    found = read(own.model, "model")
+    found = read_model(own.model, there, read)
     chosen = own._replace(model=found if warm.keep_normaliser else without_statistics(found, own.model))
     if warm.keep_normaliser and own.reward is not None and "reward.statistics.count" in there:
         chosen = chosen._replace(
@@ -105,6 +105,16 @@ def with_player(group: Any, row: int, checkpoint: Checkpoint, player: str, warm:
             optimiser=read(own.optimiser, "optimiser"), updates=jnp.asarray(there["updates"], own.updates.dtype)
         )
     return jax.vmap(lambda learners, new: put(learners, new, row))(group, chosen)
+
+
+def read_model(model: Any, there: Any, read: Any) -> Any:
+    """The model as a checkpoint has it. A hypernetwork that is not there stays as it began: it then changes nothing,
+    and the policy is the one it was."""
+    fresh = model.actor.hyper
+    if fresh is None or any(name.startswith("model.actor.hyper.") for name in there):
+        return read(model, "model")
+    plain = read(eqx.tree_at(lambda m: m.actor.hyper, model, None), "model")
+    return eqx.tree_at(lambda m: m.actor.hyper, plain, fresh, is_leaf=lambda node: node is None)
 
 
 def learner_arrays(checkpoint: Checkpoint, player: str, place: int) -> dict[str, np.ndarray]:
