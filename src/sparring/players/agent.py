@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from sparring.core.errors import ConfigError
-from sparring.core.records import Action, Observation
+from sparring.core.records import Observation
 from sparring.games.game import Game
 from sparring.games.outside import blank, leases_in
 from sparring.workers.source import Found
@@ -57,9 +57,9 @@ class Agents:
         self.world.mark(features_SF[seat], seat)
         self.world.allow(legal_SA[seat], seat, agent, mask_of(seen, info or {}))
         nobody_S = jnp.zeros(len(features_SF), bool)
-        observation = Observation(features_SF, legal_SA, nobody_S, nobody_S)
+        observation = Observation(jnp.asarray(features_SF), jnp.asarray(legal_SA), nobody_S, nobody_S)
         action, self.memory[str(agent)] = self.policy.step(observation, key, self.memory[str(agent)])
-        discrete_SD, continuous_SC = Action(*map(np.asarray, action))
+        discrete_SD, continuous_SC = map(np.asarray, action)
         own = parts.writers[seat]
         return own.write(discrete_SD[seat, : len(own.heads)], continuous_SC[seat, : own.dimensions])
 
