@@ -55,7 +55,7 @@ def test_an_even_loop_is_not_accused_and_not_called_symmetric():
         ({"gain": (1.0, 0, 0, 0)}, "L3", "ENV-BIASED"),
         ({"book": lambda rows: {**honest(rows), "player_2": honest(rows)["player_1"]}}, "L8", "LOGGING-BIASED"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
 def test_each_fault_is_found_by_its_level(wrong, level, verdict):
     audit = audit_logs([loop(seed, **wrong) for seed in range(3)])
