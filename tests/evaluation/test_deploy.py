@@ -50,7 +50,7 @@ def test_of_trained_responses_only_a_sure_difference_counts():
     found = deployment(Evidence(bounds=surely))
     assert (
         found.team == SHADOW
-        and "won 0.200 [0.100, 0.300] of it and 0.500 [0.400, 0.600] of the newest" in found.because
+        and "won 0.200 [0.100, 0.300] from it and 0.500 [0.400, 0.600] from the newest" in found.because
     )
     perhaps = {LEARNED: Interval(0.5, 0.29, 0.6, 1), SHADOW: Interval(0.2, 0.1, 0.3, 1)}
     assert deployment(Evidence(bounds=perhaps)) == Deployment(

@@ -93,7 +93,7 @@ def test_what_cannot_be_obeyed_is_told_and_the_run_goes_on(tmp_path):
     assert start(CONFIG, path, game=echo(), on_iteration=watch).finished
     told = events(path, "refused")
     assert [line["command"] for line in told] == [*range(1, 9), 99]
-    for line, (_, reason) in zip(told, [*bad, ({}, "no JSON object")], strict=True):
+    for line, (_, reason) in zip(told, [*bad, ({}, "not a JSON object")], strict=True):
         assert reason in line["text"]
     assert len(obeyed_from(RunDir.open(path), 0)[2]) == 9 and waiting(RunDir.open(path)) == []
 

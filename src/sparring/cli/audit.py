@@ -26,12 +26,16 @@ EXAMPLES = (
     "sparring audit effects kuhn --modules examples/own/hyper.py:misplaced",
     "sparring audit health runs/first",
 )
+EVERY = (
+    "Each explains itself (sparring audit seats --help), takes --json, and leaves a page to look at.",
+    "Exit code: 0 as it should be, 4 a fault was found, 5 it cannot be told.",
+)
 
 
 def command(words: list[str]) -> int:
     if not words or words[0] in ("--help", "-h"):
         print("\n".join(("usage: sparring audit KIND [options]", "", *(f"  {k:<8} {v}" for k, v in KINDS.items()))))
-        print("\n".join(("", "Exit code: 0 as it should be, 4 a fault was found, 5 it cannot be told.", "examples:")))
+        print("\n".join(("", *EVERY, "examples:")))
         print("\n".join(f"  {line}" for line in EXAMPLES))
         return 0
     return module_of(words[0]).command(words[1:])
