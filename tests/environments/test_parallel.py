@@ -15,8 +15,8 @@ from sparring.core.errors import ConfigError
 from sparring.environments.parallel import env, gymnasium_env, parallel_env
 from sparring.games import registry
 
-SHOWN = ("dogfight", "matrix:blotto", "matrix:matching_pennies", "particles:tag", "particles:world_comm", "probe:aim",
-         "probe:hybrid", "probe:limit", "probe:mask", "skirmish:MMM")  # fmt: skip
+SHOWN = ("matrix:blotto", "matrix:matching_pennies", "probe:aim", "probe:hybrid", "probe:limit", "probe:mask",
+         "skirmish:3m", "skirmish:MMM")  # fmt: skip
 """Of families whose games are written alike these stand for all; the rest is slow only because there are so many."""
 
 
