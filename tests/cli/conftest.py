@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -45,6 +45,22 @@ def one_cache():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARRING_CACHE", os.environ["JAX_COMPILATION_CACHE_DIR"])
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def blank_pictures() -> Iterator[None]:
+    """Drawing takes most of a tiny run whose programs are there already, and few tests look: those take `pictures`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sparring.reports.page.draw_curves", lambda *_: b"blank")
+        yield
+
+
+@pytest.fixture
+def pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports are drawn, as they are for people."""
+    from sparring.reports.curves import draw_curves
+
+    monkeypatch.setattr("sparring.reports.page.draw_curves", draw_curves)
 
 
 @pytest.fixture

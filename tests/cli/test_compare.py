@@ -23,9 +23,8 @@ pytest.importorskip("resource", reason="signals of POSIX")
 
 
 @pytest.fixture(autouse=True)
-def blank_pictures(monkeypatch):
+def blank_comparisons(monkeypatch):
     monkeypatch.setattr("sparring.cli.compare.comparison_picture", lambda _: b"blank")
-    monkeypatch.setattr("sparring.reports.page.draw_curves", lambda *_: b"blank")
 
 
 def in_this_process(words: list[str], *, prefix: str, quiet: bool) -> Ended:

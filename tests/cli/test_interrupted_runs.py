@@ -27,12 +27,6 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.fixture(autouse=True)
-def blank_pictures(monkeypatch):
-    """Drawing takes a third of a tiny run, and nobody looks here; other tests do."""
-    monkeypatch.setattr("sparring.reports.page.draw_curves", lambda *_: b"blank")
-
-
 def wait_for_iterations(run: Path, process: Popen, count: int) -> None:
     """Until so many iterations are recorded; compiling may take its time."""
     metrics, until = run / "metrics.jsonl", time.monotonic() + 120
