@@ -1,17 +1,22 @@
 """Every option of learning and of networks: off, no trace of it is in the program; on, it changes what is learned.
 
-Most tests compare programs as text, before anything is compiled: a text holds only what its outputs depend on.
+Most tests compare programs as JAX traced them, before anything is lowered or compiled.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.extend.core import ClosedJaxpr
+from jax.interpreters.partial_eval import dce_jaxpr
+from jax.stages import Traced
 
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
@@ -124,19 +129,33 @@ def everything(state: TrainState, report: Report) -> tuple[TrainState, Report]:
     return state, report
 
 
-TEXTS: dict[tuple, str] = {}
+TRACED_PROGRAMS: dict[tuple, Traced] = {}
 
 
 def text_of(built: Built, wanted: Callable = everything) -> str:
-    """The program of one iteration, as far as it matters to what is wanted of it. It follows from the plan, the nets
-    and the game: settings that leave these as they are leave no trace."""
+    """The program of one iteration as JAX traced it, less all that does not matter to what is wanted of it: a program is
+    lowered from nothing else. It follows from the plan, the nets and the game: settings that leave these as they are
+    leave no trace."""
     config = built.config
-    key = (built.plan, config.net, config.game, config.options, config.pool, config.defeats, wanted)
-    if key not in TEXTS:
-        program = compile_program(built.plan)
+    key = (built.plan, config.net, config.game, config.options, config.pool, config.defeats)
+    if key not in TRACED_PROGRAMS:
         shapes = jax.eval_shape(lambda: first_state(built))
-        TEXTS[key] = jax.jit(lambda *given: wanted(*program(*given))).lower(*inputs(built, shapes, 0)).as_text()
-    return TEXTS[key]
+        TRACED_PROGRAMS[key] = compile_program(built.plan).trace(*inputs(built, shapes, 0))
+    traced = TRACED_PROGRAMS[key]
+    results, structure = jax.tree.flatten(traced.out_info)
+    asked = set(jax.tree.leaves(wanted(*jax.tree.unflatten(structure, range(len(results))))))
+    needed, _ = dce_jaxpr(traced.jaxpr.jaxpr, [place in asked for place in range(len(results))])
+    numbers = [np.asarray(one).tolist() for one in constants(traced.jaxpr)]
+    return re.sub(r" at 0x[0-9a-f]+", "", f"{needed}{numbers}")  # addresses of functions
+
+
+def constants(program: ClosedJaxpr) -> Iterator[Any]:
+    """The numbers of a program that are not written into its text, those of programs within it too."""
+    yield from program.consts
+    for equation in program.jaxpr.eqns:
+        for one in jax.tree.leaves(equation.params.values(), is_leaf=lambda x: isinstance(x, ClosedJaxpr)):
+            if isinstance(one, ClosedJaxpr):
+                yield from constants(one)
 
 
 def weights(state: TrainState, report: Report) -> list:
@@ -147,12 +166,7 @@ def weights(state: TrainState, report: Report) -> list:
 @pytest.fixture(scope="module")
 def plain(tiny):
     """plain(base, wanted): the text without any option, once for each."""
-
-    @cache
-    def of(base: str, *wanted: Callable) -> str:
-        return text_of(build(config_of(tiny, BASES[base])), *wanted)
-
-    return of
+    return cache(lambda base, *wanted: text_of(build(config_of(tiny, BASES[base])), *wanted))
 
 
 @pytest.mark.parametrize(
