@@ -18,7 +18,8 @@ from sparring.setup.config import RunConfig
 from sparring.store.run_dir import RunDir
 
 
-def test_training_leaves_a_run_a_report_and_the_next_step(sparring, train_words, tmp_path, pictures):
+@pytest.mark.usefixtures("pictures")
+def test_training_leaves_a_run_a_report_and_the_next_step(sparring, train_words, tmp_path):
     run = tmp_path / "runs" / "new"
     said = sparring(*train_words)
     assert said.code == 0
@@ -98,7 +99,8 @@ def test_what_training_changed_can_be_shown(sparring, train_words):
     assert json.loads(sparring(*train_words, "--json", "--force", "--no-eval-first").out)["untrained"] == []
 
 
-def test_several_seeds_train_together_and_are_told_apart(sparring, train_words, trained, tmp_path, pictures):
+@pytest.mark.usefixtures("pictures")
+def test_several_seeds_train_together_and_are_told_apart(sparring, train_words, trained, tmp_path):
     told = json.loads(sparring(*train_words, "--json", "--seeds", 2).out)
     assert len(told["exploitability"]["learned"]) == 2
     assert all(score["mean_return"]["count"] == 2 for score in told["scores"]), "the mean is over seeds"

@@ -37,7 +37,8 @@ def test_a_run_tells_what_the_learner_earned_and_counts_no_wins(hunters):
     assert f"sparring tournament {run}#all" in said
 
 
-def test_its_report_is_drawn(hunters, pictures):
+@pytest.mark.usefixtures("pictures")
+def test_its_report_is_drawn(hunters):
     assert write_report(RunDir.open(hunters[0])).curves.read_bytes().startswith(b"\x89PNG")
 
 

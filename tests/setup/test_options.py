@@ -133,8 +133,8 @@ TRACED_PROGRAMS: dict[tuple, Traced] = {}
 
 
 def text_of(built: Built, wanted: Callable = everything) -> str:
-    """The program of one iteration as JAX traced it, less all that does not matter to what is wanted of it: a program is
-    lowered from nothing else. It follows from the plan, the nets and the game: settings that leave these as they are
+    """The program of one iteration as JAX traced it, less all that does not matter to what is wanted of it: nothing
+    else is lowered and compiled. It follows from the plan, the nets and the game: settings that leave these as they are
     leave no trace."""
     config = built.config
     key = (built.plan, config.net, config.game, config.options, config.pool, config.defeats)
