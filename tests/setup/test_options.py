@@ -261,9 +261,9 @@ TRACED = {
 }
 
 
-def trained(built: Built, program: Callable) -> tuple[dict[str, np.ndarray], Report]:
+def trained(built: Built, program: Callable, state: TrainState) -> tuple[dict[str, np.ndarray], Report]:
     """The weights after three iterations, by name, and the last report."""
-    state = first_state(built)
+    state = jax.device_put(state)
     for iteration in range(3):
         state, report = program(*inputs(built, state, iteration))
     return to_arrays(weights(state, report)), report
@@ -271,13 +271,14 @@ def trained(built: Built, program: Callable) -> tuple[dict[str, np.ndarray], Rep
 
 @pytest.fixture(scope="module")
 def running(tiny):
-    """running(which): the program, the weights it leaves and its last report, once for each of RUN."""
+    """running(which): the program and the state it begins with, the weights it leaves and its last report, once for
+    each of RUN."""
 
     @cache
-    def of(which: str) -> tuple[Callable, dict[str, np.ndarray], Report]:
+    def of(which: str) -> tuple[tuple[Callable, TrainState], dict[str, np.ndarray], Report]:
         built = build(config_of(tiny, RUN[which]))
-        program = compile_program(built.plan)
-        return program, *trained(built, program)
+        begun = compile_program(built.plan), jax.device_get(first_state(built))
+        return begun, *trained(built, *begun)
 
     return of
 
@@ -299,10 +300,10 @@ def test_every_option_is_in_a_program_that_runs():
 @pytest.mark.parametrize("name", TRACED)
 def test_a_coefficient_reaches_the_weights_without_a_new_program(tiny, running, name):
     which, value = TRACED[name]
-    program, before, _ = running(which)
-    after, _ = trained(build(config_of(tiny, {**RUN[which], name: value})), program)
+    begun, before, _ = running(which)
+    after, _ = trained(build(config_of(tiny, {**RUN[which], name: value})), *begun)
     assert before.keys() == after.keys() and any(not np.array_equal(before[leaf], after[leaf]) for leaf in before)
-    assert program._cache_size() == 1
+    assert begun[0]._cache_size() == 1
 
 
 def test_every_coefficient_is_tried():
