@@ -39,8 +39,11 @@ FORMS: dict[str, dict[str, Any]] = {
     "recurrent": {"hyper": "recurrent", "hyper_layers": "low_rank", "hyper_previous": True, "hyper_cap": 0.5},
     "seat": {"hyper_sees": "nothing", "hyper_layers": "all", "hyper_id": "learned"},
     "joint": {"hyper_sees": "joint", "execution": "centralised", "hyper_encoder": "transformer", "hyper_cap": 0.5},
+    "gru": {"hyper_encoder": "gru"},
     "recurrent_actor": {"memory": "gru", "memory_size": 8},
+    "recurrent_seat": {"memory": "lstm", "memory_size": 8, "hyper_sees": "nothing", "hyper_layers": "low_rank"},
     "simba": {"body": "simba"},
+    "simba_seat": {"body": "simba", "hyper_sees": "nothing"},
 }
 FULL: dict[str, dict[str, Any]] = {"last": {}, "all": {"hyper_layers": "all"}, "low_rank": {"hyper_layers": "low_rank"}}
 RNG = np.random.default_rng(3)
@@ -97,7 +100,7 @@ def test_weights_that_are_generated_in_full_begin_as_large_as_plain_ones(form):
         if isinstance(change, Gain):
             continue
         assert not np.any(own.weight_IO), "what is generated in full has no weights of its own"
-        weights = change.gate * change.weights(z_RZ)[:, :-1]
+        weights = change.weights(z_RZ)[:, :-1]
         whole = weights if change.down_IR is None else change.down_IR @ weights
         np.testing.assert_allclose(np.std(whole), np.std(base.weight_IO), rtol=0.1)
 
@@ -250,6 +253,7 @@ def test_a_critic_may_have_generated_weights_too():
         ("hyper_recalls", "actions", "last"),
         ("hyper_recalls", "rewards", "last"),
         ("hyper_history", 0, "last"),
+        ("hyper_encoder", "gru", "last"),
         ("hyper_encoder", "lstm", "last"),
         ("hyper_encoder", "transformer", "last"),
         ("hyper_size", 4, "last"),

@@ -7,6 +7,7 @@ contexts to weights, the squared length of the weights of z is z' (H'H) z, and H
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -27,7 +28,7 @@ class Added(eqx.Module):
     down_IR: Array | None
     """V."""
     gate: Array
-    """Learned factor of all that is added."""
+    """Learned factor of H, and so of all that is added."""
     size: int = eqx.field(static=True)
     """Z."""
 
@@ -50,7 +51,7 @@ class Added(eqx.Module):
     def map_KZO(self) -> Array:
         """H; the last row is that of the biases."""
         rows = jnp.concatenate([self.head.weight_IO, self.head.bias_O[None]])
-        return rows.reshape(rows.shape[0], self.size, -1)
+        return self.gate * rows.reshape(rows.shape[0], self.size, -1)
 
     def weights(self, z: Array) -> Array:
         """[..., K, O] of contexts [..., Z]: U(z) or W(z), biases in the last row."""
@@ -62,14 +63,23 @@ class Added(eqx.Module):
         return product(x.reshape(-1, x.shape[-1]), self.down_IR).reshape(*x.shape[:-1], -1)
 
     def applied(self, x: Array, y: Array, z: Array) -> Array:
-        """For contexts that differ from row to row."""
-        parts = self.head(self.inputs(x)).reshape(*x.shape[:-1], self.size, -1)
+        """For contexts that differ from row to row. The gate is on what is small: on z, its gradient would be a sum over
+        all rows."""
+        head = Dense(self.gate * self.head.weight_IO, self.gate * self.head.bias_O)
+        parts = head(self.inputs(x)).reshape(*x.shape[:-1], self.size, -1)
         return y + (z[..., None] * parts).sum(-2)
 
     def with_weights(self, x: Array, y: Array, weights_NKO: Array) -> Array:
-        """For weights that are made: those of each seat for all its rows, or those of each row."""
+        """For weights that are made, those of each row."""
         added = jnp.einsum("...k,...ko->...o", self.inputs(x), weights_NKO[..., :-1, :])
         return y + added + weights_NKO[..., -1, :]
+
+    def made(self, base: Dense, z_NZ: Array) -> Dense:
+        """The layer with what it adds, for each context."""
+        weights_NKO = self.weights(z_NZ)
+        rows_NKO = weights_NKO[:, :-1]
+        whole_NIO = rows_NKO if self.down_IR is None else jnp.einsum("ir,nro->nio", self.down_IR, rows_NKO)
+        return Dense(base.weight_IO + whole_NIO, base.bias_O + weights_NKO[:, -1])
 
     @property
     def gram_ZZ(self) -> Array:
@@ -86,6 +96,16 @@ class Added(eqx.Module):
         return self.shape[0] * self.shape[1]
 
 
+class Scaled(eqx.Module):
+    """A layer with a factor on each of its outputs."""
+
+    layer: Any
+    factor_O: Array
+
+    def __call__(self, x: Array) -> Array:
+        return self.layer(x) * self.factor_O
+
+
 class Gain(eqx.Module):
     """A factor of 1 + g(z) for each output of a layer that is not generated itself; at first 1."""
 
@@ -97,19 +117,19 @@ class Gain(eqx.Module):
         return cls(filled(0.0, size, outputs), filled(gate))
 
     def weights(self, z: Array) -> Array:
-        return product(z.reshape(-1, z.shape[-1]), self.map_ZO).reshape(*z.shape[:-1], -1)
+        return product(z.reshape(-1, z.shape[-1]), self.gate * self.map_ZO).reshape(*z.shape[:-1], -1)
 
     def applied(self, x: Array, y: Array, z: Array) -> Array:
         del x
         return y * (1 + self.weights(z))
 
-    def with_weights(self, x: Array, y: Array, weights: Array) -> Array:
-        del x
-        return y * (1 + weights)
+    def made(self, base: Any, z_NZ: Array) -> Scaled:
+        same = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(z_NZ), *x.shape)), base)
+        return Scaled(same, 1 + self.weights(z_NZ))
 
     @property
     def gram_ZZ(self) -> Array:
-        return self.map_ZO @ self.map_ZO.T
+        return self.gate**2 * (self.map_ZO @ self.map_ZO.T)
 
     @property
     def shape(self) -> tuple[int]:
