@@ -68,7 +68,7 @@ class Actor(eqx.Module):
         return Distribution.make(self.action, logits_NA, legal_NA, mean_NC, log_std_C), memory
 
     def scores(self, features_NF: Array, memory: Memory) -> tuple[Array, Array, Memory]:
-        """What the head says of all entries and dimensions, the hidden features that it sees, and the memory after it."""
+        """What the head says of all entries and dimensions, the hidden features it sees, and the memory after it."""
         if self.hyper is None:
             hidden, memory = self.trunk(features_NF, memory)
             return self.head(hidden), hidden, memory

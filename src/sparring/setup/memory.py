@@ -148,7 +148,7 @@ def generated_of(actor: Any, config: RunConfig) -> int:
 
 
 def made_by(change: Any) -> int:
-    return change.count if isinstance(change, Gain) else change.head.bias_O.shape[-1]
+    return change.count if isinstance(change, Gain) else change.map_KF.shape[-1]
 
 
 def bytes_of(tree: Any) -> int:

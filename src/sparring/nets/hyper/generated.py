@@ -19,16 +19,15 @@ from sparring.nets.blocks import Dense, filled, orthogonal, product
 class Added(eqx.Module):
     """Weights added to those of a dense layer: y = x W0 + b0 + x W(z) + b(z).
 
-    `head` gives what each entry of the context would add to y, [Z * O] side by side, and the context weighs them: the
-    product with weights made for z, without a matrix for each sample. It starts at 0, and then the layer is the plain
-    one. Of low rank, W(z) = V U(z) with V random and shared: never are both 0, or no gradient would reach either.
+    `map_KF` gives what each entry of the context would add to y, F = [Z * O] side by side, and the context weighs them:
+    the product with weights made for z, without a matrix for each sample. It starts at 0, and then the layer is the
+    plain one. Of low rank, W(z) = V U(z) with V random and shared: never are both 0, or no gradient would reach either.
     """
 
-    head: Dense
+    map_KF: Array
+    """H; its last row is that of the biases."""
     down_IR: Array | None
     """V."""
-    gate: Array
-    """Learned factor of H, and so of all that is added."""
     size: int = eqx.field(static=True)
     """Z."""
 
@@ -36,22 +35,23 @@ class Added(eqx.Module):
     def make(
         cls, seed: Seed, inputs: int, outputs: int, size: int, *, rank: int = 0, gate: float = 1.0, start: float = 0.0
     ) -> "Added":
-        """`start`: deviation of the weights that it generates at first; 0: none."""
+        """`start`: deviation of the weights that it generates at first, times a gate; 0: none."""
         rows = rank or inputs
         down_IR = jnp.asarray(orthogonal(seed / "down", inputs, rank, 1.0)) if rank else None
-        weight = filled(0.0, rows, size * outputs)
+        map_KF = filled(0.0, rows + 1, size * outputs)
         if start and seed is not SHAPES:
             # HyperFan-in (arXiv:2312.08399): a context of Z entries of variance 1 sums Z such numbers, V U that of R.
             deviation = start / (gate * size**0.5) * (inputs / rank if rank else 1.0) ** 0.5
             drawn = deviation * (seed / "head").generator().standard_normal((rows, size * outputs))
-            weight = jnp.asarray(drawn.astype(np.float32))
-        return cls(Dense(weight, filled(0.0, size * outputs)), down_IR, filled(gate), size)
+            map_KF = jnp.asarray(np.pad(drawn, ((0, 1), (0, 0))).astype(np.float32))
+        return cls(map_KF, down_IR, size)
+
+    def times(self, gate: Array) -> "Added":
+        return Added(gate * self.map_KF, self.down_IR, self.size)
 
     @property
     def map_KZO(self) -> Array:
-        """H; the last row is that of the biases."""
-        rows = jnp.concatenate([self.head.weight_IO, self.head.bias_O[None]])
-        return self.gate * rows.reshape(rows.shape[0], self.size, -1)
+        return self.map_KF.reshape(self.map_KF.shape[0], self.size, -1)
 
     def weights(self, z: Array) -> Array:
         """[..., K, O] of contexts [..., Z]: U(z) or W(z), biases in the last row."""
@@ -63,10 +63,8 @@ class Added(eqx.Module):
         return product(x.reshape(-1, x.shape[-1]), self.down_IR).reshape(*x.shape[:-1], -1)
 
     def applied(self, x: Array, y: Array, z: Array) -> Array:
-        """For contexts that differ from row to row. The gate is on what is small: on z, its gradient would be a sum over
-        all rows."""
-        head = Dense(self.gate * self.head.weight_IO, self.gate * self.head.bias_O)
-        parts = head(self.inputs(x)).reshape(*x.shape[:-1], self.size, -1)
+        """For contexts that differ from row to row."""
+        parts = Dense(self.map_KF[:-1], self.map_KF[-1])(self.inputs(x)).reshape(*x.shape[:-1], self.size, -1)
         return y + (z[..., None] * parts).sum(-2)
 
     def with_weights(self, x: Array, y: Array, weights_NKO: Array) -> Array:
@@ -88,7 +86,7 @@ class Added(eqx.Module):
     @property
     def shape(self) -> tuple[int, int]:
         """Of the weights of one context."""
-        return self.head.weight_IO.shape[-2] + 1, self.head.bias_O.shape[-1] // self.size
+        return self.map_KF.shape[-2], self.map_KF.shape[-1] // self.size
 
     @property
     def count(self) -> int:
@@ -110,14 +108,16 @@ class Gain(eqx.Module):
     """A factor of 1 + g(z) for each output of a layer that is not generated itself; at first 1."""
 
     map_ZO: Array
-    gate: Array
 
     @classmethod
-    def make(cls, outputs: int, size: int, *, gate: float = 1.0) -> "Gain":
-        return cls(filled(0.0, size, outputs), filled(gate))
+    def make(cls, outputs: int, size: int) -> "Gain":
+        return cls(filled(0.0, size, outputs))
+
+    def times(self, gate: Array) -> "Gain":
+        return Gain(gate * self.map_ZO)
 
     def weights(self, z: Array) -> Array:
-        return product(z.reshape(-1, z.shape[-1]), self.gate * self.map_ZO).reshape(*z.shape[:-1], -1)
+        return product(z.reshape(-1, z.shape[-1]), self.map_ZO).reshape(*z.shape[:-1], -1)
 
     def applied(self, x: Array, y: Array, z: Array) -> Array:
         del x
@@ -129,7 +129,7 @@ class Gain(eqx.Module):
 
     @property
     def gram_ZZ(self) -> Array:
-        return self.gate**2 * (self.map_ZO @ self.map_ZO.T)
+        return self.map_ZO @ self.map_ZO.T
 
     @property
     def shape(self) -> tuple[int]:
