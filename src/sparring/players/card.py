@@ -13,7 +13,7 @@ from typing import Any
 from sparring.core.errors import ConfigError
 from sparring.core.spec import GameSpec
 from sparring.nets.actor_critic import Actor
-from sparring.nets.blocks import Dense, Residual
+from sparring.nets.blocks import Dense, Fixed, Residual
 from sparring.nets.hyper.context import Transformer
 from sparring.nets.hyper.generated import Gain
 from sparring.nets.hyper.hyper import Hyper
@@ -103,7 +103,7 @@ def norm_step(norm: Any, at: str) -> list[Step]:
 
 
 def layer_step(layer: Any, number: int) -> Step:
-    kinds = {Dense: "dense", Residual: "residual"}
+    kinds = {Dense: "dense", Fixed: "dense", Residual: "residual"}
     if type(layer) not in kinds:
         raise ConfigError(
             f"The body of this player is code of its own ({type(layer).__name__}), which cannot be written for another "

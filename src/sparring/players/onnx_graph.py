@@ -1,9 +1,9 @@
 """A card and its arrays as an ONNX graph, written layer by layer with the package `onnx` alone (extra `onnx`).
 
 Inputs: features [rows, F], legal [rows, A] where there are heads, memory_0 (and memory_1 of an LSTM) [rows, H]; where
-weights are generated, seat [rows, 1] (its place on its side, from 0) and steps [rows, K * (F + 1)], the last observations.
-Outputs: probabilities [rows, A], mean and deviation [rows, C], next_memory_0 (and 1) and next_steps, each where there is
-such a thing.
+weights are generated, seat [rows, 1], its place on its side, from 0, and steps [rows, K * (F + 1)], what it saw last.
+Outputs: probabilities [rows, A], mean and deviation [rows, C], next_memory_0 (and 1) and next_steps, each where there
+is such a thing.
 """
 
 from collections.abc import Mapping
