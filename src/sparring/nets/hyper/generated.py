@@ -74,7 +74,9 @@ class Added(eqx.Module):
 
     def made(self, base: Dense, z_NZ: Array) -> Dense:
         """The layer with what it adds, for each context."""
-        weights_NKO = self.weights(z_NZ)
+        # Few contexts and many numbers: written as a sum, since the product behind the gradient of z would have one
+        # short row for each seat and thousands of terms, which a GPU adds up one after another.
+        weights_NKO = (z_NZ[:, None, :, None] * self.map_KZO).sum(2)
         rows_NKO = weights_NKO[:, :-1]
         whole_NIO = rows_NKO if self.down_IR is None else jnp.einsum("ir,nro->nio", self.down_IR, rows_NKO)
         return Dense(base.weight_IO + whole_NIO, base.bias_O + weights_NKO[:, -1])
