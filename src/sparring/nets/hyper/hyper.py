@@ -140,9 +140,8 @@ class Changed(NamedTuple):
 
     def __call__(self, number: int, x: Array, y: Array) -> Array:
         own = self.traits[number]
-        change = self.hyper.changes[number].times(self.hyper.gate_L[number])
+        change: Any = self.hyper.changes[number].times(self.hyper.gate_L[number])
         if self.hyper.recurrent:
-            assert isinstance(change, Added)
             return change.with_weights(x, y, own)
         if own.shape[:-1] != x.shape[:-1]:  # else they would be stretched, and each row get the weights of all others
             raise ValueError(f"contexts {own.shape} must have the rows of what the layer sees, {x.shape}")
