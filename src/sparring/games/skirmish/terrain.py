@@ -2,7 +2,7 @@
 
 Levels are the cliff layer of SMAC's map archives, less its rim: a cliff takes up the cells along its foot, which the
 archives mark as such, and slanting edges are cut by the same distance. So the neck of corridor is two cells wide, and
-two zealots close it.
+three zealots abreast close it.
 """
 
 from collections.abc import Iterator
