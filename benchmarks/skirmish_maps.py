@@ -146,7 +146,7 @@ def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
         total_steps=steps * len(MAPS[name].kinds(0)),
         seed=seed,
         play=replace(base.play, worlds=worlds),
-        evaluation=replace(base.evaluation, eval_every=0, eval_games=64),
+        evaluation=replace(base.evaluation, eval_every=0, eval_times=0, eval_games=0),
     )
     start(config, run)
 
