@@ -196,11 +196,13 @@ def main() -> None:
     print(f"{'map':17}{'class':11}" + "".join(f"{player:>18}" for player in columns))
     found: dict[str, dict[str, tuple[int, int]]] = {}
     for name in args.maps:
-        found[name] = {} if args.no_bots else rates(name, args.battles, args.seed)
+        found[name] = {}
         if args.learned:
             if not (args.learned / name).exists():
                 train(name, args.learned / name, args.steps, args.worlds, args.seed)
             found[name] |= learned(name, args.learned / name, args.steps)
+        if not args.no_bots:
+            found[name] |= rates(name, args.battles, args.seed)
         print(f"{name:17}{CLASSES[name]:11}" + "".join(f"{cell(found[name][p]):>18}" for p in columns), flush=True)
     show_order(found, columns)
 
