@@ -135,7 +135,9 @@ def tau(difficulty: list[float], classes: list[str]) -> float:
 
 
 def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
-    """A run of MAPPO of `steps` steps of the game, with the settings of the recipes."""
+    """A run of MAPPO of `steps` steps of the game, with the settings of the recipes but for one: the critic goes on seeing
+    the battle after its agent's death. One that is blind then gives all deaths the same value, early and late ones, and
+    agents learn to stay alive before they learn to fight (docs/log/2026-11-18-skirmish.md)."""
     from sparring.recipes.skirmish import fast_3m
     from sparring.training.runs import start
 
@@ -143,6 +145,7 @@ def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
     config = replace(
         base,
         game=f"skirmish:{name}",
+        options=(*base.options, "death_masking=false"),
         total_steps=steps * len(MAPS[name].kinds(0)),
         seed=seed,
         play=replace(base.play, worlds=worlds),
