@@ -135,9 +135,11 @@ def tau(difficulty: list[float], classes: list[str]) -> float:
 
 
 def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
-    """A run of MAPPO of `steps` steps of the game, with the settings of the recipes but for one: the critic goes on seeing
-    the battle after its agent's death. One that is blind then gives all deaths the same value, early and late ones, and
-    agents learn to stay alive before they learn to fight (docs/log/2026-11-18-skirmish.md)."""
+    """A run of MAPPO of `steps` steps of the game, with the settings of the recipes but for two: MAPPO's own step size, and
+    a critic that goes on seeing the battle after its agent's death. One that is blind then gives all deaths the same
+    value, early and late ones, and agents learn to stay alive before they learn to fight
+    (docs/log/2026-11-18-skirmish.md)."""
+    from sparring.recipes.presets import mappo
     from sparring.recipes.skirmish import fast_3m
     from sparring.training.runs import start
 
@@ -148,6 +150,7 @@ def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
         options=(*base.options, "death_masking=false"),
         total_steps=steps * len(MAPS[name].kinds(0)),
         seed=seed,
+        ppo=replace(base.ppo, learning_rate=mappo().ppo.learning_rate),
         play=replace(base.play, worlds=worlds),
         evaluation=replace(base.evaluation, eval_every=0, eval_times=0, eval_games=0),
     )
@@ -188,8 +191,8 @@ def main() -> None:
     parser.add_argument("--engaged", action="store_true", help="who fights, step by step, instead of the table")
     parser.add_argument("--no-bots", action="store_true", help="without random play and the bots")
     parser.add_argument("--learned", type=Path, metavar="FOLDER", help="of short runs of MAPPO, one for each map")
-    parser.add_argument("--steps", type=int, default=3_000_000, help="of the game, in such a run")
-    parser.add_argument("--worlds", type=int, default=512, help="in such a run")
+    parser.add_argument("--steps", type=int, default=1_500_000, help="of the game, in such a run")
+    parser.add_argument("--worlds", type=int, default=128, help="in such a run")
     args = parser.parse_args()
     if args.engaged:
         show_engaged(args.maps if args.maps != list(CLASSES) else list(CROWDS), args.battles, args.seed, 24)
