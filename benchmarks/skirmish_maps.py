@@ -191,8 +191,8 @@ def main() -> None:
     parser.add_argument("--engaged", action="store_true", help="who fights, step by step, instead of the table")
     parser.add_argument("--no-bots", action="store_true", help="without random play and the bots")
     parser.add_argument("--learned", type=Path, metavar="FOLDER", help="of short runs of MAPPO, one for each map")
-    parser.add_argument("--steps", type=int, default=1_500_000, help="of the game, in such a run")
-    parser.add_argument("--worlds", type=int, default=128, help="in such a run")
+    parser.add_argument("--steps", type=int, default=1_000_000, help="of the game, in such a run")
+    parser.add_argument("--worlds", type=int, default=64, help="in such a run")
     args = parser.parse_args()
     if args.engaged:
         show_engaged(args.maps if args.maps != list(CLASSES) else list(CROWDS), args.battles, args.seed, 24)
