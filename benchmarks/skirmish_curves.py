@@ -15,10 +15,8 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from skirmish_maps import CLASSES, ORDER
 
-from sparring.games.skirmish.maps import MAPS
-from sparring.store.run_dir import RunDir
+from skirmish_maps import CLASSES, ORDER, progress
 
 POINTS = 30
 """Of a curve, at most."""
@@ -27,12 +25,10 @@ Curve = tuple[np.ndarray, np.ndarray]
 
 def curve(name: str, run: Path) -> Curve:
     """Million steps of the game, and the share of battles won about then."""
-    lines = [line for line in RunDir.open(run).metrics() if line["kind"] == "train"]
-    steps = [line["steps"] / len(MAPS[name].kinds(0)) / 1e6 for line in lines]
-    won = [value or 0.0 for line in lines for key, value in line.items() if key.startswith("won/")]
+    steps, won = progress(name, run)
     each = max(len(won) // POINTS, 1)
     parts = [slice(begin, begin + each) for begin in range(0, len(won) - each + 1, each)]
-    return np.array([steps[part][-1] for part in parts]), np.array([np.mean(won[part]) for part in parts])
+    return np.array([steps[part][-1] / 1e6 for part in parts]), np.array([np.mean(won[part]) for part in parts])
 
 
 def half_won(curve: Curve) -> float:

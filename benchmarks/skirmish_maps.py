@@ -135,9 +135,9 @@ def tau(difficulty: list[float], classes: list[str]) -> float:
 
 
 def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
-    """A run of MAPPO of `steps` steps of the game, with the settings of the recipes but for two: MAPPO's own step size, and
-    a critic that goes on seeing the battle after its agent's death. One that is blind then gives all deaths the same
-    value, early and late ones, and agents learn to stay alive before they learn to fight
+    """A run of MAPPO of `steps` steps of the game, with the settings of the recipes but for two: MAPPO's own step size,
+    and a critic that goes on seeing the battle after its agent's death. One that is blind then gives all deaths the
+    same value, early and late ones, and agents learn to stay alive before they learn to fight
     (docs/log/2026-11-18-skirmish.md)."""
     from sparring.recipes.presets import mappo
     from sparring.recipes.skirmish import fast_3m
@@ -159,14 +159,21 @@ def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
 
 def learned(name: str, run: Path, steps: int) -> dict[str, tuple[int, int]]:
     """Battles won, and battles, in the last tenth of a run's iterations and in all of them, of its first `steps` steps.
-    All iterations count alike, as a thousand battles in all: later ones have more battles."""
-    from sparring.store.run_dir import RunDir
-
-    most = steps * len(MAPS[name].kinds(0))
-    lines = [line for line in RunDir.open(run).metrics() if line["kind"] == "train" and line["steps"] <= most]
-    shares = [value or 0.0 for line in lines for key, value in line.items() if key.startswith("won/")]
+    All iterations in which battles ended count alike, as a thousand battles in all: later ones have more battles."""
+    _, shares = progress(name, run, steps)
     last = shares[-max(len(shares) // 10, 1) :]
     return {column: (round(1000 * float(np.mean(part))), 1000) for column, part in ((LEARNED, last), (WHILE, shares))}
+
+
+def progress(name: str, run: Path, steps: float = np.inf) -> tuple[list[float], list[float]]:
+    """Of each iteration in which battles ended: steps of the game until then, and the share of them that was won."""
+    from sparring.store.run_dir import RunDir
+
+    agents = len(MAPS[name].kinds(0))
+    lines = [line for line in RunDir.open(run).metrics() if line["kind"] == "train" and line["games"]]
+    found = [(line["steps"] / agents, v) for line in lines for key, v in line.items() if key.startswith("won/")]
+    found = [(done, share) for done, share in found if done <= steps]
+    return [done for done, _ in found], [share for _, share in found]
 
 
 def cell(tally: tuple[int, int]) -> str:

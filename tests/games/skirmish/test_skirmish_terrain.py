@@ -6,7 +6,17 @@ from scipy.sparse.csgraph import dijkstra
 
 from sparring.core.errors import ConfigError
 from sparring.games.skirmish.maps import MAPS, spawn
-from sparring.games.skirmish.terrain import BLOCKED, CLIMB, CLIMB_COLOSSUS, GROUNDS, SIZE, Ground, cliffs, ground, levels
+from sparring.games.skirmish.terrain import (
+    BLOCKED,
+    CLIMB,
+    CLIMB_COLOSSUS,
+    GROUNDS,
+    SIZE,
+    Ground,
+    cliffs,
+    ground,
+    levels,
+)
 
 STRIDE = 2.953 / 16
 """Of a zergling in a loop."""

@@ -2,7 +2,8 @@
 
 An approximation of the engine's attack-move. A unit looks round as far as SCAN or its weapon reaches, and farther for
 a foe that fires at it, or, if it sees nobody, at its comrades. Those who attack come first, then the nearest, beside
-whom it finds a place to fight. It keeps a target in reach, but an idle one only until another that attacks is in reach too.
+whom it finds a place to fight. It keeps a target in reach, but an idle one only until another that attacks is in reach
+too.
 """
 
 import jax.numpy as jnp
