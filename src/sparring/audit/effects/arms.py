@@ -133,8 +133,8 @@ class Divergence(NamedTuple):
 
     @property
     def none(self) -> bool:
-        """They never part, or only as roundings do."""
-        return self.first is None or (self.weights == self.first and self.distance < ROUNDING)
+        """They never part, or only as roundings do: games at first alike, weights apart by next to nothing."""
+        return self.first is None or (self.play != self.first and self.distance < ROUNDING)
 
     @property
     def first(self) -> int | None:

@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sparring.audit.findings import Finding
+from sparring.audit.seats.levels import ALPHA, L3
 from sparring.statistics.permutation import two_way
-
-QUESTION = "does an order follow the seat or the learner?"
-ALPHA = 0.01
 
 
 class Crossed(NamedTuple):
@@ -30,19 +28,15 @@ def crossed_finding(found: Crossed, learners: Sequence[str], seats: Sequence[str
     )
     numbers = {"seat_p": both.column_p, "learner_p": both.label_p, "by_seat": by_seat, "by_learner": by_learner}
     if both.column_p < ALPHA:
-        return Finding(
-            level="L3", question=QUESTION, outcome="FAIL", evidence=text, numbers=numbers,
-            meaning="The order follows the seat, whoever sits there: it is in the game or in the books.",
-            remedy="See L1 and L2 for the game, L8 for the books.",
+        return L3.found(
+            False, text, "The order follows the seat, whoever sits there: it is in the game or in the books.",
+            "See L1 and L2 for the game, L8 for the books.", **numbers,
         )  # fmt: skip
     learned = (
-        "The learners differ, wherever they sit: that came from training. One run always shows some order; whether "
+        "The learners differ, wherever they sit: that came from training. One run always shows some order; whether it "
+        "is the same in every seed is for L6 to say."
     )
-    learned += "it is the same in every seed is for L6 to say."
-    return Finding(
-        level="L3", question=QUESTION, outcome="PASS", evidence=text, numbers=numbers,
-        meaning=learned if both.label_p < ALPHA else "",
-    )  # fmt: skip
+    return L3.found(True, text, learned if both.label_p < ALPHA else "", **numbers)
 
 
 def spelled(values: dict[str, float]) -> str:

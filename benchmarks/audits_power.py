@@ -1,0 +1,154 @@
+"""Cases of `benchmarks/audits.py` about power: how many games or seeds it takes to see a difference of 5 %.
+
+L2 plays real games with one seat's reward doctored. L3, L6 and E7 only see numbers, so theirs come from real games and
+tiny trainings in which nothing differs, and the difference is put in afterwards, in samples drawn with replacement.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from audits import Case, Outcome, kept
+from seat_mutants import doctored, scaled
+from sparring.audit.seats import returns, trained
+from sparring.audit.seats.crossed import Crossed, crossed_finding
+from sparring.audit.seats.levels import ALPHA
+from sparring.audit.seats.probes import players_of
+from sparring.evaluation.match import prepare_match
+from sparring.games.game import Game
+from sparring.games.social.coin import coin
+from sparring.games.social.snowdrift import snowdrift
+from sparring.games.social.stag_hunt import stag_hunt
+
+BATCH, REPEATS, WANTED = 128, 50, 0.8
+MORE = 0.05
+"""What one seat earns more than it should."""
+BOTS = {"stag_hunt": (stag_hunt, "nearest_hare"), "snowdrift": (snowdrift, "cleaner"), "coin": (coin, "own")}
+SKILLS = {
+    "snowdrift": (snowdrift, ("cleaner", "free_rider", "grab", "prosocial")),
+    "stag_hunt": (stag_hunt, ("nearest_hare", "nearest_stag", "nearest_hare", "random")),
+}
+"""Learners of unlike skill, as L3 meets them."""
+SEATS = ("a", "b", "c", "d")
+
+
+def cases(keep: Path) -> Iterator[Case]:
+    for name in BOTS:
+        yield Case(f"power, L2: {name}", partial(games_for_l2, name))
+    for name in SKILLS:
+        yield Case(f"power, L3: {name}", partial(games_for_l3, name))
+    yield Case("power, L6: an order, snowdrift", partial(seeds_for_l6, keep))
+    yield Case("power, L6 alike: snowdrift", partial(seeds_for_alike, keep))
+    yield Case("power, E7: kuhn", partial(seeds_for_e7, keep))
+
+
+def games_for_l2(name: str) -> Outcome:
+    make, bot = BOTS[name]
+    game: Game = doctored(make(), steps=scaled(0, 1 + MORE))
+    players, _ = players_of(game)
+    cast = (bot,) * game.spec.sides
+
+    def played(seed: int, games: int) -> returns.Played:
+        play = returns.match_player(game, players, [cast], batch=BATCH, seed=seed)
+        return returns.compare(game.spec, play, returns.Budget(games=games, seconds=600.0, batch=BATCH))
+
+    pilot = played(0, BATCH * 8)
+    level, effect = ALPHA / len(pilot.tallies), MORE * pilot.size
+    needed = max(returns.games_to_see(effect, one.spread, level, returns.USUAL) for one in pilot.tallies)
+    seen = sum(min(played(7 + seed, needed).p_values) < ALPHA for seed in range(REPEATS))
+    return Outcome({"power, L2": (seen, REPEATS)}, {"games": needed, "probe": bot})
+
+
+def smallest(sizes: list[int], seen: Callable[[int], int], table: str, unit: str, **more: Any) -> Outcome:
+    """The first size with the wanted power; what was seen at each is told."""
+    told = {}
+    for size in sizes:
+        told[size] = seen(size)
+        if told[size] >= WANTED * REPEATS:
+            return Outcome({table: (told[size], REPEATS)}, {unit: size, "seen": told, **more})
+    return Outcome({table: (told[sizes[-1]], REPEATS)}, {unit: f"more than {sizes[-1]}", "seen": told, **more})
+
+
+def games_for_l3(name: str) -> Outcome:
+    """Learners of unlike skill on each other's seats, and one seat that is paid 5 % of the mean more."""
+    make, bots = SKILLS[name]
+    game = make()
+    players, _ = players_of(game)
+    orders = list(permutations(range(game.spec.seats)))
+    found = prepare_match(game, [tuple(bots[i] for i in order) for order in orders], players, games=96)(players, seed=0)
+    return_OGS = np.stack([np.asarray(one.return_GS, float) for one in found])
+    random, size = np.random.default_rng(0), float(np.abs(return_OGS).mean())
+
+    def seen(games: int) -> int:
+        hits = 0
+        for _ in range(REPEATS):
+            order_G = np.resize(np.arange(len(orders)), games)
+            return_GS = return_OGS[order_G, random.integers(0, return_OGS.shape[1], games)].copy()
+            return_GS[:, random.integers(game.spec.seats)] += MORE * size
+            crossed = Crossed(return_GS, np.asarray(orders)[order_G])
+            hits += crossed_finding(crossed, game.spec.seat_names, game.spec.seat_names).outcome == "FAIL"
+        return hits
+
+    spread = float(return_OGS.std(axis=(0, 1)).mean()) / size
+    return smallest([192, 384, 768, 1536, 3072, 6144], seen, "power, L3", "games", spread=round(spread, 3))
+
+
+def seeds_of(keep: Path) -> np.ndarray:
+    """What seats earned in tiny runs that `alarms, runs` left, each in an order drawn anew: exactly exchangeable."""
+    rows = [row for name, one in kept(keep).items() if name.startswith("alarms, runs") for row in one["detail"]]
+    if not rows:
+        from audits_seats import tiny_runs
+
+        rows = tiny_runs(60, 1).tolist()
+    return np.asarray(rows)
+
+
+def drawn(table_RS: np.ndarray, seeds: int, random: np.random.Generator) -> np.ndarray:
+    return random.permuted(table_RS[random.integers(0, len(table_RS), seeds)], axis=1)
+
+
+def seeds_for_l6(keep: Path) -> Outcome:
+    """Each seat earns 5 % more than the next."""
+    table_RS, random = seeds_of(keep), np.random.default_rng(0)
+    factor_S = 1 + MORE * (1.5 - np.arange(4))
+
+    def seen(seeds: int) -> int:
+        samples = (drawn(table_RS, seeds, random) * factor_S for _ in range(REPEATS))
+        return sum(trained.consistency(one, SEATS).outcome == "FAIL" for one in samples)
+
+    spread = float((table_RS.std(axis=1) / table_RS.mean(axis=1)).mean())
+    return smallest([3, 5, 8, 12, 20, 40, 80, 160], seen, "power, L6", "seeds", spread=round(spread, 3))
+
+
+def seeds_for_alike(keep: Path) -> Outcome:
+    table_RS, random = seeds_of(keep), np.random.default_rng(0)
+
+    def seen(seeds: int) -> int:
+        samples = (drawn(table_RS, seeds, random) for _ in range(REPEATS))
+        return sum(trained.consistency(one, SEATS).outcome == "PASS" for one in samples)
+
+    return smallest([5, 8, 12, 20, 40, 80, 160, 320], seen, "power, L6 alike", "seeds")
+
+
+def seeds_for_e7(keep: Path) -> Outcome:
+    """Weighings of tiny runs of kuhn that differ in nothing but chance, and a difference put in."""
+    from audits_effects import figures_of_tiny_runs, weighed
+
+    told_NF, random = figures_of_tiny_runs(keep), np.random.default_rng(0)
+    spread = float(told_NF[:, 0].std()) * 2**0.5
+
+    def seen(seeds: int, gap: float) -> int:
+        return sum(weighed(told_NF[random.integers(0, len(told_NF), 2 * seeds)], gap).effect for _ in range(REPEATS))
+
+    rates = {
+        seeds: {str(k): seen(seeds, k * spread) for k in (0.5, 0.75, 1.0, 1.25, 1.5, 2.0)} for seeds in (8, 16, 32)
+    }
+    hits = 0
+    for _ in range(REPEATS):
+        own = told_NF[random.integers(0, len(told_NF), 16)]
+        hits += weighed(own, weighed(own, 0.0).detectable).effect
+    return Outcome({"power, E7": (hits, REPEATS)}, {"spread of a pair": spread, "seen, by seeds and spreads": rates})
