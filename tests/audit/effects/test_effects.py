@@ -132,6 +132,9 @@ def test_verdicts_of_runs_that_never_part_and_of_those_that_do():
     assert measured.verdict(parts, True, [], {})[:2] == ("RNG-ONLY", FAULT)
     assert measured.verdict(parts, False, [], {"m.w": "never moves"})[:2] == ("DISCONNECTED(m.w)", FAULT)
     assert measured.verdict(parts, False, [], {})[:2] == ("CONNECTED", SOUND)
+    assert measured.verdict(parts, False, [], {}, "Too small.")[:2] == ("CONNECTED-NO-EFFECT (next to none)", OPEN)
+    assert Divergence(None, 1, None, 8).none, "what is logged differs, and no weight ever does"
+    assert Divergence(3, 1, 1, 8, 1e-8).none and not Divergence(1, 1, 1, 8, 1e-8).none, "rounding flips a choice later"
     assert parts.first == 1 and stages.runs(parts, chance=False, waiting=()).outcome == "PASS"
 
 

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from grab import grab
+from grab import Keyed, grab
 
 from sparring.audit.seats import exact, returns
 from sparring.audit.seats.audit import Asked, audit_seats
 from sparring.audit.seats.claims import claimed, group_of, orders_of, pairs_of
 from sparring.audit.seats.levels import ALPHA, LEVELS
 from sparring.audit.seats.probes import players_of
+from sparring.audit.seats.starts import start_faults
 from sparring.core.errors import ConfigError
 from sparring.games.social.coin import coin
 
@@ -38,6 +39,35 @@ def test_a_head_start_is_no_fault_of_the_rules_but_of_the_start():
     finding = exact.exact(grab(head_start=0.2)).finding
     assert finding.outcome == "FAIL" and "trace" not in finding.numbers
     assert "start, luck_S[0] is not drawn alike with seat_0 as seat_1, seat_1 as seat_0" in finding.evidence
+
+
+def test_numbers_that_only_go_together_for_some_seats_are_found_though_each_is_drawn_alike():
+    (sentence, *_) = start_faults(grab(twins=1), teams=())
+    assert sentence.startswith("Of 2048 games, start, luck_S[0] together with luck_S[1] is not drawn alike with seat_1")
+    assert start_faults(grab(twins=1), teams=[(0, 1, 2)]) == [], "a team that is paid alike has places of its own"
+
+
+def test_late_steps_are_looked_at_and_the_first_ones_all():
+    assert list(exact.looked_at(6)) == list(range(6))
+    steps = exact.looked_at(1800)
+    assert len(steps) == exact.STEPS and list(steps[:32]) == list(range(32)) and steps[-1] == exact.FARTHEST - 1
+
+
+def judged(game, *leaves):
+    traces = [exact.Trace("random", 0, 0, 1, (1, 0, 2), leaf, "1", "2") for leaf in leaves]
+    return exact.judged(game, traces, [], 0.0, 6, 1)
+
+
+def test_what_one_key_decides_for_all_and_the_order_of_a_list_are_open_questions_and_no_faults():
+    fair = grab()
+    keyed = Keyed(fair.spec, fair.rules)
+    found = judged(keyed, "after.prize")
+    assert found.outcome == "UNDECIDED" and "rests on chance.key" in found.meaning
+    assert judged(keyed, "step.reward_S").outcome == "FAIL", "the reward of a step is no matter of that key"
+    assert judged(keyed, "after.prize", "step.reward_S").outcome == "FAIL"
+    assert judged(fair, "after.prize").outcome == "FAIL", "and here there is none"
+    assert judged(fair, exact.VIEW).outcome == "UNDECIDED" and "lists='others'" in judged(fair, exact.VIEW).remedy
+    assert judged(fair, exact.VIEW, exact.LISTED).outcome == "FAIL", "what is seen differs, in whatever order"
 
 
 def played(game, *, games, batch=32, seed=0, names=None):

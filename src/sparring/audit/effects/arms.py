@@ -143,7 +143,10 @@ class Divergence(NamedTuple):
     @property
     def where(self) -> str:
         if self.none and self.first is not None:
-            return f"by rounding alone ({self.distance:.1g} of the weights, from update {self.first})"
+            how = (
+                f"by rounding alone ({self.distance:.1g} of the weights" if self.weights else "only in what is logged ("
+            )
+            return f"{how}, from update {self.first})".replace("(, ", "(")
         kinds = {"games": self.play, "losses": self.losses, "weights": self.weights}
         return ", ".join(f"{kind} from update {at}" for kind, at in kinds.items() if at is not None) or "nowhere"
 

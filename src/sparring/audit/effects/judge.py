@@ -197,9 +197,8 @@ class Measured:
         waiting = [name for name in self.found.modules if self.waits(name, arms["on"])] if parted.none else []
         told.append(stages.runs(parted, chance=leak, waiting=waiting))
         pictures = (timeline(arms),)
-        verdict = self.verdict(parted, leak, waiting, faults)
-        if verdict.code == SOUND and told[-3].level == E3.level and told[-3].outcome == "FAIL":
-            verdict = Verdict("CONNECTED-NO-EFFECT (next to none)", OPEN, told[-3].meaning)
+        weak = next((one.meaning for one in wiring if one.level == E3.level and one.outcome == "FAIL"), "")
+        verdict = self.verdict(parted, leak, waiting, faults, weak)
         if full and verdict.code != FAULT:
             result = worth(off, on, self.found.modules, seeds=seeds, folder=self.folder, tell=self.tell)
             told.append(result.finding)
@@ -211,7 +210,9 @@ class Measured:
             told.append(E7.skipped("there is nothing to weigh" if verdict.code == FAULT else asked))
         return told, verdict._replace(summary=verdict.summary + remark), pictures
 
-    def verdict(self, parted: Divergence, leak: bool, waiting: Sequence[str], faults: dict[str, str]) -> Verdict:
+    def verdict(
+        self, parted: Divergence, leak: bool, waiting: Sequence[str], faults: dict[str, str], weak: str = ""
+    ) -> Verdict:
         if leak:
             return RNG_ONLY
         if parted.none and waiting:
@@ -224,6 +225,8 @@ class Measured:
         if faults:
             name, reason = next(iter(faults.items()))
             return Verdict(f"DISCONNECTED({parts})", FAULT, f"It runs, but {name} {reason}.")
+        if weak:
+            return Verdict("CONNECTED-NO-EFFECT (next to none)", OPEN, weak)
         text = f"It changes training: {parted.where}. What that is worth, --full measures over seeds."
         return Verdict("CONNECTED", SOUND, text)
 
