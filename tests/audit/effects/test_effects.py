@@ -122,6 +122,12 @@ def test_a_muted_module_leaves_the_baseline_bit_for_bit(plain):
     assert found.outcome == "PASS"
 
 
+def test_a_small_loss_is_a_fault_only_where_it_is_all_that_a_module_does():
+    assert stages.influence({}, {"m": 1e-4}, {"m": ["loss"]}).outcome == "FAIL"
+    assert stages.influence({}, {"m": 1e-4}, {"m": ["begin", "loss"]}).outcome == "PASS", "it may act by rewards"
+    assert stages.influence({}, {"m": 1e-2}, {"m": ["loss"]}).outcome == "PASS"
+
+
 def test_verdicts_of_runs_that_never_part_and_of_those_that_do():
     measured = Measured(None, (), 8, Path(), lambda *_: None)  # type: ignore[arg-type]
     never, parts = Divergence(None, None, None, 8), Divergence(None, 2, 1, 8, 0.01)

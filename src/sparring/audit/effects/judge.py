@@ -67,6 +67,13 @@ class Looked:
         return [name for name in theirs if name not in mine]
 
     @property
+    def phases(self) -> dict[str, list[str]]:
+        """By module, those of its phases that anything both runs have rests on."""
+        shared = self.off.outcomes & self.on.outcomes
+        scopes = {match for text in self.on.iterate.part(shared).scopes() for match in SCOPE.findall(text)}
+        return {name: sorted(phase for module, phase in scopes if module == name) for name in self.modules}
+
+    @property
     def differ(self) -> dict[str, tuple[str, str]]:
         return differences(self.off.built.config, self.on.built.config)
 
@@ -122,10 +129,7 @@ def audit_effects(
 
 
 def use(found: Looked) -> Finding:
-    """E2: the phases of modules that the shared part of the program rests on, and functions nobody calls."""
-    shared = found.off.outcomes & found.on.outcomes
-    scopes = {match for text in found.on.iterate.part(shared).scopes() for match in SCOPE.findall(text)}
-    phases = {name: sorted(phase for module, phase in scopes if module == name) for name in found.modules}
+    """E2: the phases that act, and functions nobody calls."""
     called = {name: count for (_, name), count in found.called.items() if "<" not in name}
     unused = [
         name
@@ -133,7 +137,7 @@ def use(found: Looked) -> Finding:
         for name in provenance.methods_of(kind)
         if name not in called
     ]
-    return stages.calls(phases, sorted(set(unused)), called)
+    return stages.calls(found.phases, sorted(set(unused)), called)
 
 
 def own_kinds(tree: Any, files: Container[str]) -> list[type]:
@@ -258,7 +262,7 @@ class Measured:
         statics = constants_in(own)
         parts = influences(probed, part_names(wired))
         told = [
-            stages.influence(shortened(parts), own_shares(probed, found.modules)),
+            stages.influence(shortened(parts), own_shares(probed, found.modules), found.phases),
             stages.gradient(shortened(wired), shortened(moved), faults, statics),
         ]
         still = f" Never trained: {stages.listed(statics)}, static or whole numbers." if statics else ""

@@ -86,12 +86,15 @@ def calls(scopes: Mapping[str, Sequence[str]], unused: Sequence[str], called: Ma
     return E2.found(True, evidence or "no code of one's own: settings of the library are read where E1 says", **numbers)
 
 
-def influence(found: Mapping[str, "Influence"], shares: Mapping[str, float]) -> Finding:
+def influence(
+    found: Mapping[str, "Influence"], shares: Mapping[str, float], phases: Mapping[str, Sequence[str]]
+) -> Finding:
+    """A small loss is a fault where it is all that a module does."""
     told = [
         f"{part}: policy KL {x.kl:.2g}, values {x.value:.2g}, gradient {x.gradient:.1%}" for part, x in found.items()
     ]
     told += [f"loss of {name}: {share:.2%} of the whole gradient" for name, share in shares.items()]
-    small = [name for name, share in shares.items() if share < SMALL]
+    small = [name for name, share in shares.items() if share < SMALL and not {"begin", "end"} & {*phases[name]}]
     numbers = {"parts": {part: x._asdict() for part, x in found.items()}, "shares": dict(shares)}
     if small:
         return E3.found(
@@ -109,12 +112,9 @@ def gradient(
         f"{moved.get(name, 0.0):.1%}, optimiser {wire.optimiser}"
         for name, wire in found.items()
     ]
-    told += [f"numbers in static fields: {listed(statics)}"] * bool(statics)
-    numbers = {
-        "parameters": {name: wire._asdict() for name, wire in found.items()},
-        "moved": dict(moved),
-        "faults": dict(faults),
-    }
+    told += [f"numbers that are static or whole: {listed(statics)}"] * bool(statics)
+    parameters = {name: wire._asdict() for name, wire in found.items()}
+    numbers = {"parameters": parameters, "moved": dict(moved), "faults": dict(faults)}
     if faults:
         return E4.found(
             False, "; ".join(f"{name} {why}" for name, why in list(faults.items())[:FEW]),
@@ -162,12 +162,9 @@ def runs(found: "Divergence", *, chance: bool, waiting: Sequence[str]) -> Findin
             None, evidence, f"It may be waiting: what {listed(waiting)} remembers goes on changing.",
             "Audit more updates than it waits for: --updates N.", **numbers,
         )  # fmt: skip
+    remedy = "Look for a weight of 0 or a factor of 0. If it waits for something, audit more: --updates N."
     return RUNS.found(
-        False,
-        evidence,
-        "What it computes reaches training, and is worth nothing there.",
-        "Look for a weight of 0 or a factor of 0. If it waits for something, audit more: --updates N.",
-        **numbers,
+        False, evidence, "What it computes reaches training, and is worth nothing there.", remedy, **numbers
     )
 
 
