@@ -11,9 +11,10 @@ import pytest
 
 from sparring.audit.effects import judge, stages
 from sparring.audit.effects.arms import Divergence
-from sparring.audit.effects.judge import Measured, audit_effects, chance_alone, look, without
+from sparring.audit.effects.judge import Measured, audit_effects, chance_alone, fault, look, without
 from sparring.audit.effects.programs import Sameness, Traced, compared, traced
 from sparring.audit.effects.reads import watched_settings
+from sparring.audit.effects.wiring import Influence, Wire
 from sparring.audit.findings import FAULT, OPEN, SOUND
 from sparring.audit.graph import Cuts, part_of, text_of
 from sparring.core.errors import ConfigError
@@ -120,6 +121,14 @@ def test_every_part_that_is_not_wired_is_named_and_no_other(plain):
 def test_a_muted_module_leaves_the_baseline_bit_for_bit(plain):
     (found,) = (one for one in audited_together(plain).findings if one.level == "E6")
     assert found.outcome == "PASS"
+
+
+def test_what_a_normalisation_takes_away_is_a_fault_of_what_plays():
+    wire = Wire(4, plays=True, used=True, losses=("policy_loss",), gradient=1e-9, optimiser="actor")
+    rounding, small = Influence(1e-12, 3e-7, 4e-6), Influence(1e-12, 3e-7, 1e-3)
+    assert not rounding.felt and small.felt
+    assert "beyond rounding" in fault(wire, 0.01, felt=rounding.felt) and fault(wire, 0.01, felt=small.felt) == ""
+    assert fault(wire._replace(plays=False), 0.01, felt=False) == "", "it may act by rewards"
 
 
 def test_a_small_loss_is_a_fault_only_where_it_is_all_that_a_module_does():

@@ -53,6 +53,7 @@ def test_an_even_loop_is_not_accused_and_not_called_symmetric():
         ({"rows": (50, 50, 50, 49)}, "L5", "TRAINING-BIASED(rows)"),
         ({"zero": (1, 1, 1, 40)}, "L5", "TRAINING-BIASED(zero subgoals)"),
         ({"gain": (1.0, 0, 0, 0)}, "L3", "ENV-BIASED"),
+        ({"book": lambda rows: {k: max(-9.0, x) for k, x in honest(rows).items()}}, "L8", "LOGGING-BIASED"),
         ({"book": lambda rows: {**honest(rows), "player_2": honest(rows)["player_1"]}}, "L8", "LOGGING-BIASED"),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),

@@ -251,16 +251,18 @@ class Measured:
         names = added(found.off, found.on)
         probed = probe(found.on.built)
         wired = wires(found.on, probed, names, found.off.outcomes & found.on.outcomes)
-        moved = moves(arm, 0, list(wired))
+        moved, owners = moves(arm, 0, list(wired)), part_names(wired)
+        parts = influences(probed, owners)
+        unfelt = {name for part, names in owners.items() if not parts[part].felt for name in names}
         faults = {
             short_name(name): why
             for name, wire in wired.items()
-            if (why := fault(wire, moved[name])) and not any(part in name.split(".") for part in self.frozen)
+            if (why := fault(wire, moved[name], felt=name not in unfelt))
+            and not any(part in name.split(".") for part in self.frozen)
         }
         (model,) = first_models(found.on.built, int(found.on.built.seeds_R[0]))[:1]
         own = {name: model.modules[name] for name in found.modules} if model.modules else {}
         statics = constants_in(own)
-        parts = influences(probed, part_names(wired))
         told = [
             stages.influence(shortened(parts), own_shares(probed, found.modules), found.phases),
             stages.gradient(shortened(wired), shortened(moved), faults, statics),
@@ -279,14 +281,16 @@ def own_shares(probed: Any, modules: Sequence[str]) -> dict[str, float]:
     return {name: share for name, share in shares(probed).items() if name in modules} if modules else {}
 
 
-def fault(wire: Wire, moved: float) -> str:
-    """What is wrong with a parameter; empty: nothing."""
+def fault(wire: Wire, moved: float, *, felt: bool = True) -> str:
+    """What is wrong with a parameter; empty: nothing. `felt`: the learner changes when its part is replaced."""
     if not wire.used:
         return "is used by nothing that the baseline has too"
     if moved == 0.0 and not wire.losses:
         return "gets no gradient from any loss, and nothing else moves it"
     if moved == 0.0:
         return "has a path to a loss, but its gradient is exactly 0 and it never moves"
+    if wire.plays and not felt:
+        return "is computed whenever the policy plays, and replacing it changes nothing beyond rounding"
     return ""
 
 

@@ -169,8 +169,9 @@ class Influence(NamedTuple):
     """Change of the gradient of actor and critic, as a share of its length."""
 
     @property
-    def any(self) -> bool:
-        return max(self) > FLOOR
+    def felt(self) -> bool:
+        """More than rounding: an output that a normalisation takes away leaves as much as that."""
+        return self.kl > 1e-6 or self.value > 1e-6 or self.gradient > 1e-5
 
 
 def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) -> dict[str, Influence]:
