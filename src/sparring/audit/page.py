@@ -1,5 +1,6 @@
 """An audit for people: a page in the terminal, and one HTML file with its pictures inside."""
 
+import re
 from base64 import b64encode
 from html import escape
 
@@ -21,7 +22,7 @@ COLOUR: dict[Outcome, tuple[str, str]] = {
 VERDICT: dict[int, Outcome] = {SOUND: "PASS", FAULT: "FAIL", OPEN: "UNDECIDED"}
 """The outcome whose colour a verdict has."""
 OWN_STYLE = """
-td { vertical-align: top } code { overflow-wrap: anywhere }
+td { vertical-align: top } .flag { white-space: nowrap } code { overflow-wrap: anywhere }
 .verdict { font-size: 1.3rem; font-weight: 600 } td.outcome { font-weight: 600; white-space: nowrap }
 """
 
@@ -70,5 +71,10 @@ def _row(one: Finding) -> str:
     colour = COLOUR[one.outcome][1]
     return (
         f'<tr><td>{escape(one.level)}</td><td>{escape(one.question)}</td><td class="outcome" style="color:{colour}">'
-        f"{one.outcome}</td><td>{escape(one.evidence)}</td><td>{escape(_advice(one))}</td></tr>"
+        f"{one.outcome}</td><td>{_marked(one.evidence)}</td><td>{_marked(_advice(one))}</td></tr>"
     )
+
+
+def _marked(text: str) -> str:
+    """Flags are never broken at their hyphens."""
+    return re.sub(r"--[\w-]+", r'<span class="flag">\g<0></span>', escape(text))

@@ -38,9 +38,9 @@ def ladder(title: str, rungs: Mapping[str, Interval], what: str, margin: float =
     axis.axvline(0.0, color="#888", linewidth=1)
     if margin:
         axis.axvspan(-margin, margin, color="#1a7f37", alpha=0.12)
-        axis.set_title("green: counts as none", fontsize=8, loc="left", color="#666")
+        axis.set_title("green: too small to count, or to be seen", fontsize=8, loc="left", color="#666")
     axis.set_yticks(range(len(rungs)), list(rungs))
-    axis.invert_yaxis()
+    axis.set_ylim(len(rungs) - 0.5, -0.5)
     axis.set_xlabel(what)
     axis.grid(alpha=0.25, axis="x")
     return Picture(title, _png(figure))
