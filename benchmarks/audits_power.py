@@ -1,7 +1,8 @@
 """Cases of `benchmarks/audits.py` about power: how many games or seeds it takes to see a difference of 5 %.
 
-L2 plays real games with one seat's reward doctored. L3, L6 and E7 only see numbers, so theirs come from real games and
-tiny trainings in which nothing differs, and the difference is put in afterwards, in samples drawn with replacement.
+L2 plays real games with one seat's reward doctored. L3, L6 and E7 only see numbers, so theirs are drawn twice: from real
+games and tiny trainings in which nothing differs, with the difference put in afterwards; and from normal numbers of a
+stated spread ("simulated"), which say what it takes in any game whose spread is known.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,6 +42,12 @@ def cases(keep: Path) -> Iterator[Case]:
         yield Case(f"power, L2: {name}", partial(games_for_l2, name))
     for name in SKILLS:
         yield Case(f"power, L3: {name}", partial(games_for_l3, name))
+    for spread in (0.5, 1.0):
+        yield Case(f"power, L3: simulated, a game spreads by {spread:.0%}", partial(simulated_games, spread))
+    for spread in (0.02, 0.05, 0.1):
+        yield Case(f"power, L6: simulated, a seat spreads by {spread:.0%}", partial(simulated_order, spread))
+        yield Case(f"power, L6 alike: simulated, a seat spreads by {spread:.0%}", partial(simulated_alike, spread))
+    yield Case("power, E7: simulated", simulated_worth)
     yield Case("power, L6: an order, snowdrift", partial(seeds_for_l6, keep))
     yield Case("power, L6 alike: snowdrift", partial(seeds_for_alike, keep))
     yield Case("power, E7: kuhn", partial(seeds_for_e7, keep))
@@ -93,7 +100,7 @@ def games_for_l3(name: str) -> Outcome:
             hits += crossed_finding(crossed, game.spec.seat_names, game.spec.seat_names).outcome == "FAIL"
         return hits
 
-    spread = float(return_OGS.std(axis=(0, 1)).mean()) / size
+    spread = float((return_OGS - return_OGS.mean(axis=1, keepdims=True)).std()) / size
     return smallest([192, 384, 768, 1536, 3072, 6144], seen, "power, L3", "games", spread=round(spread, 3))
 
 
@@ -152,3 +159,61 @@ def seeds_for_e7(keep: Path) -> Outcome:
         own = told_NF[random.integers(0, len(told_NF), 16)]
         hits += weighed(own, weighed(own, 0.0).detectable).effect
     return Outcome({"power, E7": (hits, REPEATS)}, {"spread of a pair": spread, "seen, by seeds and spreads": rates})
+
+
+def simulated_games(spread: float) -> Outcome:
+    """Four learners of skills 20 % apart on each other's seats; one seat is paid 5 % more. One game is the unit."""
+    random, orders = np.random.default_rng(0), np.asarray(list(permutations(range(4))))
+    skill = 1 + 0.2 * (np.arange(4) - 1.5)
+
+    def seen(games: int) -> int:
+        hits = 0
+        for _ in range(REPEATS):
+            learner_GS = orders[np.resize(np.arange(len(orders)), games)]
+            return_GS = skill[learner_GS] + spread * random.normal(size=learner_GS.shape)
+            return_GS[:, random.integers(4)] += MORE
+            hits += crossed_finding(Crossed(return_GS, learner_GS), SEATS, SEATS).outcome == "FAIL"
+        return hits
+
+    return smallest([192, 384, 768, 1536, 3072, 6144, 12288], seen, "power, L3", "games", spread=spread)
+
+
+def simulated_order(spread: float) -> Outcome:
+    random, mean_S = np.random.default_rng(0), 1 + MORE * (1.5 - np.arange(4))
+
+    def seen(seeds: int) -> int:
+        samples = (mean_S + spread * random.normal(size=(seeds, 4)) for _ in range(REPEATS))
+        return sum(trained.consistency(one, SEATS).outcome == "FAIL" for one in samples)
+
+    return smallest([3, 4, 5, 6, 8, 10, 12, 16, 20], seen, "power, L6", "seeds", spread=spread)
+
+
+def simulated_alike(spread: float) -> Outcome:
+    random = np.random.default_rng(0)
+
+    def seen(seeds: int) -> int:
+        samples = (1 + spread * random.normal(size=(seeds, 4)) for _ in range(REPEATS))
+        return sum(trained.consistency(one, SEATS).outcome == "PASS" for one in samples)
+
+    return smallest([3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 40, 60, 80], seen, "power, L6 alike", "seeds", spread=spread)
+
+
+def simulated_worth() -> Outcome:
+    """Of pairs of seeds: the gap that is seen in 80 of 100, in spreads of one pair; the last value and the mean of a
+    curve correlate by 0.8."""
+    from audits_effects import weighed
+
+    random = np.random.default_rng(0)
+
+    def figures(seeds: int) -> np.ndarray:
+        last_N = random.normal(size=2 * seeds) / 2**0.5
+        other_N = random.normal(size=2 * seeds) / 2**0.5
+        return np.stack([last_N, 0.8 * last_N + 0.6 * other_N], axis=1)
+
+    def seen(seeds: int, gap: float) -> int:
+        return sum(weighed(figures(seeds), gap).effect for _ in range(2 * REPEATS))
+
+    gaps = np.round(np.arange(0.3, 2.1, 0.1), 1)
+    told = {n: next(float(gap) for gap in gaps if seen(n, gap) >= WANTED * 2 * REPEATS) for n in (8, 12, 16, 32)}
+    hits = sum(weighed(own, weighed(own, 0.0).detectable).effect for own in (figures(8) for _ in range(REPEATS)))
+    return Outcome({"power, E7": (hits, REPEATS)}, {"gap in spreads of a pair, by seeds": told})
