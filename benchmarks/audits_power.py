@@ -1,8 +1,8 @@
 """Cases of `benchmarks/audits.py` about power: how many games or seeds it takes to see a difference of 5 %.
 
-L2 plays real games with one seat's reward doctored. L3, L6 and E7 only see numbers, so theirs are drawn twice: from real
-games and tiny trainings in which nothing differs, with the difference put in afterwards; and from normal numbers of a
-stated spread ("simulated"), which say what it takes in any game whose spread is known.
+L2 plays real games with one seat's reward doctored. L3, L6 and E7 only see numbers, so theirs are drawn twice: from
+real games and tiny trainings in which nothing differs, with the difference put in afterwards; and from normal numbers
+of a stated spread ("simulated"), which say what it takes in any game whose spread is known.
 """
 
 from collections.abc import Callable, Iterator
