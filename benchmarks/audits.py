@@ -36,7 +36,7 @@ TABLES = {
     "alarms, games L2": "1 % are allowed",
     "alarms, runs L6": "1 % are allowed",
     "power, L2": "5 % more for one seat, seen after the games that the page names: 80 %",
-    "power, L3": "5 % more for one seat, learners change seats",
+    "power, L3": "what the page calls detectable for one seat, learners change seats: 80 %",
     "power, L6": "each seat 5 % more than the next",
     "power, L6 alike": "nothing differs, and that is shown within 5 %",
     "power, E7": "the difference that the page calls detectable, 8 seeds: 80 %",

@@ -8,6 +8,7 @@ of a stated spread ("simulated"), which say what it takes in any game whose spre
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import permutations
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ from sparring.games.social.coin import coin
 from sparring.games.social.snowdrift import snowdrift
 from sparring.games.social.stag_hunt import stag_hunt
 
-BATCH, REPEATS, WANTED = 128, 50, 0.8
+BATCH, REPEATS, FEW, WANTED = 128, 50, 25, 0.8
+GAMES = 768
+"""That L3 plays."""
 MORE = 0.05
 """What one seat earns more than it should."""
 BOTS = {"stag_hunt": (stag_hunt, "nearest_hare"), "snowdrift": (snowdrift, "cleaner"), "coin": (coin, "own")}
@@ -81,27 +84,34 @@ def smallest(sizes: list[int], seen: Callable[[int], int], table: str, unit: str
 
 
 def games_for_l3(name: str) -> Outcome:
-    """Learners of unlike skill on each other's seats, and one seat that is paid 5 % of the mean more."""
+    """Learners of unlike skill on each other's seats, and one seat that is paid what the page calls detectable more."""
     make, bots = SKILLS[name]
     game = make()
     players, _ = players_of(game)
-    orders = list(permutations(range(game.spec.seats)))
-    found = prepare_match(game, [tuple(bots[i] for i in order) for order in orders], players, games=96)(players, seed=0)
+    orders = np.asarray(list(permutations(range(game.spec.seats))))
+    casts = [tuple(bots[i] for i in order) for order in orders]
+    found = prepare_match(game, casts, players, games=96)(players, seed=0)
     return_OGS = np.stack([np.asarray(one.return_GS, float) for one in found])
     random, size = np.random.default_rng(0), float(np.abs(return_OGS).mean())
 
-    def seen(games: int) -> int:
-        hits = 0
-        for _ in range(REPEATS):
-            order_G = np.resize(np.arange(len(orders)), games)
-            return_GS = return_OGS[order_G, random.integers(0, return_OGS.shape[1], games)].copy()
-            return_GS[:, random.integers(game.spec.seats)] += MORE * size
-            crossed = Crossed(return_GS, np.asarray(orders)[order_G])
-            hits += crossed_finding(crossed, game.spec.seat_names, game.spec.seat_names).outcome == "FAIL"
-        return hits
+    def drawn_games(games: int) -> Crossed:
+        order_G = np.resize(np.arange(len(orders)), games)
+        return Crossed(return_OGS[order_G, random.integers(0, return_OGS.shape[1], games)], orders[order_G])
 
-    spread = float((return_OGS - return_OGS.mean(axis=1, keepdims=True)).std()) / size
-    return smallest([192, 384, 768, 1536, 3072, 6144], seen, "power, L3", "games", spread=round(spread, 3))
+    return seen_by_l3(drawn_games, size, random)
+
+
+def seen_by_l3(drawn_games: Callable[[int], Crossed], size: float, random: np.random.Generator) -> Outcome:
+    """With the games of the command: how often what is called detectable is seen, and the games that 5 % take."""
+    detectable = float(crossed_finding(drawn_games(GAMES), SEATS, SEATS).numbers["detectable"])
+    hits = 0
+    for _ in range(FEW):
+        crossed = drawn_games(GAMES)
+        crossed.return_GS[:, random.integers(4)] += detectable
+        hits += crossed_finding(crossed, SEATS, SEATS).outcome == "FAIL"
+    games = ceil(GAMES * (detectable / (MORE * size)) ** 2)
+    told = {"detectable of what a seat earns": round(detectable / size, 3), "games for 5 %": games}
+    return Outcome({"power, L3": (hits, FEW)}, told)
 
 
 def seeds_of(keep: Path) -> np.ndarray:
@@ -162,20 +172,15 @@ def seeds_for_e7(keep: Path) -> Outcome:
 
 
 def simulated_games(spread: float) -> Outcome:
-    """Four learners of skills 20 % apart on each other's seats; one seat is paid 5 % more. One game is the unit."""
+    """Four learners of skills 20 % apart on each other's seats; one seat is paid more. One game is the unit."""
     random, orders = np.random.default_rng(0), np.asarray(list(permutations(range(4))))
     skill = 1 + 0.2 * (np.arange(4) - 1.5)
 
-    def seen(games: int) -> int:
-        hits = 0
-        for _ in range(REPEATS):
-            learner_GS = orders[np.resize(np.arange(len(orders)), games)]
-            return_GS = skill[learner_GS] + spread * random.normal(size=learner_GS.shape)
-            return_GS[:, random.integers(4)] += MORE
-            hits += crossed_finding(Crossed(return_GS, learner_GS), SEATS, SEATS).outcome == "FAIL"
-        return hits
+    def drawn_games(games: int) -> Crossed:
+        learner_GS = orders[np.resize(np.arange(len(orders)), games)]
+        return Crossed(skill[learner_GS] + spread * random.normal(size=learner_GS.shape), learner_GS)
 
-    return smallest([192, 384, 768, 1536, 3072, 6144, 12288], seen, "power, L3", "games", spread=spread)
+    return seen_by_l3(drawn_games, 1.0, random)
 
 
 def simulated_order(spread: float) -> Outcome:
