@@ -9,7 +9,6 @@ import re
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -17,6 +16,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from sparring.core.errors import ConfigError
+from sparring.core.names import near_names
 
 Code = str
 """Among the types of a setting: a name may also be code, file.py:function or package.module:function."""
@@ -125,7 +125,7 @@ def load(text: str) -> Any:
     module = _module_of_file(Path(source)) if source.endswith(".py") else _installed_module(source)
     if not hasattr(module, found.name):
         own = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
-        near = get_close_matches(found.name, own, n=1, cutoff=0.5)
+        near = near_names(found.name, own)
         here = [name for name in own if getattr(vars(module)[name], "__module__", "") == module.__name__]
         hint = f"Did you mean {near[0]!r}?" if near else f"It has {', '.join(here) or 'none'}."
         raise ConfigError(f"{source} has no function {found.name!r}. {hint}")

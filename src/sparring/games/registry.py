@@ -7,7 +7,6 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, SparringError, unknown
+from sparring.core.names import near_names
 from sparring.core.sizes import LARGEST, check_size
 from sparring.games import interfaces
 from sparring.games.skirmish.maps import MAPS
@@ -259,21 +259,21 @@ def _refusal(name: str) -> str:
     """The sentence for a name that is no game: near ones of its family, all of them, or the nearest of all games."""
     family, _, variant = name.partition(":")
     known = variants(family)
-    meant = get_close_matches(family, interfaces.OUTSIDE, n=1, cutoff=0.75)
+    meant = near_names(family, interfaces.OUTSIDE, cutoff=0.75)
     if not known and meant:
         example = f"{meant[0]}:{variant or interfaces.EXAMPLES[meant[0]]}"
         return f"Unknown game {name!r}. " + (
             f"Did you mean {example!r}?" if variant else f"Name one, such as {example!r}."
         )
     if not known:
-        near = get_close_matches(name, available(), n=1, cutoff=0.5)
+        near = near_names(name, available())
         about = [] if near else [game for game in GAMES if name.lower() in common_line(game).lower()]
         if about:
             return f"Unknown game {name!r}. Did you mean {' or '.join(map(repr, about[:4]))}?"
         return (
             f"{unknown('game', name, available() if near else overview())} One of your own is named file.py:function."
         )
-    near = get_close_matches(variant, [game.partition(":")[2] for game in known], n=3, cutoff=0.5)
+    near = near_names(variant, [game.partition(":")[2] for game in known], n=3, cutoff=0.5)
     if near:
         return f"Unknown game {name!r}. Did you mean {' or '.join(repr(f'{family}:{word}') for word in near)}?"
     return f"{f'Unknown game {name!r}. ' if variant else ''}Which {family}? {', '.join(known)}."

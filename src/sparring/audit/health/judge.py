@@ -11,7 +11,8 @@ from sparring.audit.findings import FAULT, SOUND, Audit, Finding, Picture
 from sparring.audit.health import league, learning
 from sparring.audit.health.learning import by_notice
 from sparring.audit.health.record import Record
-from sparring.evaluation.verdict import ADVICE
+from sparring.core.names import counted
+from sparring.evaluation.advice import ADVICE
 from sparring.training.notices import LARGE_KL
 
 OFTEN = 0.1
@@ -54,7 +55,7 @@ def audit_health(path: Path, command: str = "") -> Audit:
     record = Record.of(path)
     told = tuple(check(record) for check in CHECKS.values())
     sick = [one.level for one in told if one.outcome == "FAIL"]
-    summary = f"{len(sick)} symptoms: {', '.join(sick)}." if sick else "No symptom was found."
+    summary = f"{counted(len(sick), 'symptom')}: {', '.join(sick)}." if sick else "No symptom was found."
     facts = {"iterations": str(record.done), "game": str(record.manifest["game"]), "checks": str(len(told))}
     return Audit(
         kind="health", subject=str(path), verdict=f"SICK({', '.join(sick)})" if sick else "HEALTHY",

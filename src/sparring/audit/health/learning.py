@@ -25,8 +25,8 @@ def by_notice(name: str, kind: str, meaning: str, remedy: str, *, share: float =
         seen = len({line["iteration"] for line in told})
         part = seen / record.done
         if not told or part < share:
-            rare = f" ({seen} of {record.done} iterations, which is rare)" if told else ""
-            return finding(name, "PASS", f"no sign of it{rare}", iterations=seen)
+            rare = f", but for {seen}, which is rare" if told else ""
+            return finding(name, "PASS", f"yes, in all {record.done} iterations{rare}", iterations=seen)
         when = f"{seen} of {record.done} iterations, first in {told[0]['iteration']}"
         evidence = f"{told[0]['learner']}: {told[0]['text'].partition('. ')[0]}. ({when})"
         return finding(name, "FAIL", evidence, meaning, remedy, iterations=seen, first=told[0]["iteration"])

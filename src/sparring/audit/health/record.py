@@ -2,13 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sparring.audit.findings import Finding, Outcome, skipped
 from sparring.core.errors import RunError
+from sparring.evaluation.findings import Opposed
+from sparring.evaluation.stored import opposed
 from sparring.setup.build import Built
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
@@ -20,8 +22,8 @@ QUESTIONS = {
     "entropy": "does the policy still try things in the first half?",
     "KL": "do updates stay near the policy that played?",
     "critic": "does the critic explain returns?",
-    "numbers": "is everything finite?",
-    "game": "do games go wrong?",
+    "numbers": "is every number finite?",
+    "game": "do all games go as their rules say?",
     "time": "do games end before their limit?",
     "stale pool": "do past selves still teach?",
     "cycling league": "do players take turns beating each other?",
@@ -47,6 +49,7 @@ class Record:
     manifest: Mapping[str, Any]
     lines: Sequence[Mapping[str, Any]]
     rows: Sequence[ResultRow]
+    opposed: Opposed = field(default_factory=Opposed)
 
     @classmethod
     def of(cls, path: Path) -> "Record":
@@ -55,7 +58,7 @@ class Record:
         if not any(line["kind"] == "train" for line in lines):
             raise RunError(f"{path} has no iteration yet: there is nothing to judge. Train it first.")
         rows = read_results(run.results_path) if run.results_path.exists() else []
-        return cls(reopen(run, trains=False), run.read_manifest(), lines, rows)
+        return cls(reopen(run, trains=False), run.read_manifest(), lines, rows, opposed(run.settings()))
 
     def kind(self, *kinds: str) -> list[Mapping[str, Any]]:
         return [line for line in self.lines if line["kind"] in kinds]
