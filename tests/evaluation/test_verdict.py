@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from sparring.evaluation.scoring import LEARNED, UNTRAINED, SideScore
 from sparring.evaluation.findings import Findings, Opposed, listed
-from sparring.evaluation.standing import Fall, falls, standings
+from sparring.evaluation.scoring import LEARNED, UNTRAINED, SideScore
+from sparring.evaluation.standing import falls, standings
 from sparring.evaluation.verdict import verdict
 from sparring.statistics.intervals import Interval, Moments
 

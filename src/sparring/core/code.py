@@ -4,6 +4,7 @@ Code that is loaded can do anything, so nothing is loaded unless somebody has na
 on the command line, or by `admit` in Python. A run directory or a package names code, and never makes it run.
 """
 
+import ast
 import hashlib
 import re
 import sys
@@ -133,6 +134,15 @@ def load(text: str) -> Any:
     if not callable(value):
         raise ConfigError(f"{source}:{found.name} is a {type(value).__name__}, expected a function. Name a function.")
     return value
+
+
+def functions_of(path: Path) -> list[str]:
+    """The functions that a file defines, in its order; it is read, not run."""
+    try:
+        parsed = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return []
+    return [one.name for one in parsed.body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")]
 
 
 def digest(text: str) -> str | None:

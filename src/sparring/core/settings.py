@@ -61,7 +61,8 @@ def load_toml(cls: type[C], path: str | Path, *, base: C | None = None) -> C:
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not a text file in UTF-8, as TOML is. Give a TOML file.") from None
     except (ValueError, RecursionError) as error:  # ValueError: bad TOML, or a number of thousands of digits
-        raise ConfigError(f"{path} is not valid TOML: {error}. Correct that line.") from None
+        quotes = ' Text needs quotes, as in game = "kuhn".' if "Invalid value" in str(error) else ""
+        raise ConfigError(f"{path} is not valid TOML: {error}. Correct that line.{quotes}") from None
     return from_dict(cls, data, where=path, base=base)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from sparring.core import code
@@ -257,6 +258,11 @@ def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
 
 def _refusal(name: str) -> str:
     """The sentence for a name that is no game: near ones of its family, all of them, or the nearest of all games."""
+    if name.endswith(".py"):
+        own = code.functions_of(Path(name))
+        if own:
+            return f"{name} is a file. It has {', '.join(own)}: name one, as {name}:{own[-1]}"
+        return f"{name} is a file without a function, or none. A game of your own is named file.py:function."
     family, _, variant = name.partition(":")
     known = variants(family)
     meant = near_names(family, interfaces.OUTSIDE, cutoff=0.75)

@@ -36,10 +36,9 @@ TEXTS = {
     "by_time": "every game of {count} iterations ended by time, after {longest} steps. If games should end sooner, pay "
     "for what leads there (--shaping), begin with easier opponents (--curriculum) or allow more steps (--options).",
     "no_gain": "{side} does no better than {than}: {own:.2f} against {base:.2f}, where the bot {bot} gets {best:.2f}. "
-    "Train longer (sparring resume RUN --total-steps N), with larger steps (--learning-rate), or pay for what leads "
-    "there (--shaping).",
-    "exploitable": "exploitability is {own:.3f}, no lower than that of random play ({base:.3f}). Train longer "
-    "(sparring resume RUN --total-steps N), or meet an average or past selves too: --self-play magnet or sparring.",
+    "Train longer, with larger steps (--learning-rate), or pay for what leads there (--shaping).",
+    "exploitable": "exploitability is {own:.3f}, no lower than that of random play ({base:.3f}). "
+    "Train with what settles (--self-play magnet), or longer.",
 }
 
 
