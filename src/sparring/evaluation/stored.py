@@ -39,7 +39,12 @@ def scores_at(rows: Sequence[ResultRow], iteration: int, manifest: Mapping[str, 
 
 def verdict_of(run: RunDir) -> Verdict:
     """What a run learned, as far as its files tell."""
-    facts, lines = run.read_manifest(), run.metrics()
+    return verdict(findings_of(run))
+
+
+def findings_of(run: RunDir, newest: Sequence[Mapping[str, Any]] = ()) -> Findings:
+    """What the files of a run tell of it; `newest`: lines that are yet to be written."""
+    facts, lines = run.read_manifest(), [*run.metrics(), *newest]
     rows = read_results(run.results_path, "eval") if run.results_path.exists() else []
     done = max((line["iteration"] + 1 for line in lines if line["kind"] == "train"), default=0)
     known = sorted({row.iteration for row in rows if row.iteration != UNTRAINED})
@@ -47,7 +52,7 @@ def verdict_of(run: RunDir) -> Verdict:
     exact = {i: exact_at(lines, i) for i in (*known, last, half, UNTRAINED)}
     team = MIXTURE if MIXTURE in exact[last] else LEARNED
     scores = {i: scores_at(rows, i, facts) for i in (UNTRAINED, *known)}
-    findings = Findings(
+    return Findings(
         run=str(run.path), facts=facts, finished=done >= facts["iterations"], bounds=bounds_of(run.exploits()),
         steps=facts.get("total_steps", facts["iterations"] * facts["steps_per_iteration"]),
         scores=scores[last] if known else (), before=scores[UNTRAINED], half=scores[half] if half != UNTRAINED else (),
@@ -58,7 +63,6 @@ def verdict_of(run: RunDir) -> Verdict:
         curve={i: exact[i][team] for i in known if i != last and team in exact[i]},
         kept=kept_policies(run, facts["steps_per_iteration"]), opposed=opposed(run.settings()),
     )  # fmt: skip
-    return verdict(findings)
 
 
 def kept_policies(run: RunDir, per_iteration: int) -> dict[int, str]:

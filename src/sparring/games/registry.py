@@ -36,6 +36,7 @@ GAMES = {
     "matrix:biased_rock_paper_scissors": "sparring.games.matrix:biased_rock_paper_scissors",
     "matrix:blotto": "sparring.games.matrix:blotto",
     "matrix:chicken": "sparring.games.matrix:chicken",
+    "matrix:custom": "sparring.games.matrix:custom",
     "matrix:coordination": "sparring.games.matrix:coordination",
     "matrix:five_moves": "sparring.games.matrix:five_moves",
     "matrix:matching_pennies": "sparring.games.matrix:matching_pennies",

@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 
 from sparring.core.spec import GameSpec
+from sparring.evaluation.advice import settling
 from sparring.evaluation.deploy import measure
+from sparring.evaluation.findings import Findings
 from sparring.evaluation.scoring import LEARNED, SHADOW, UNTRAINED, SideScore
+from sparring.evaluation.standing import is_contest
+from sparring.evaluation.verdict import fall_sentence
 from sparring.games import answers
 from sparring.play.scripted import RANDOM
 from sparring.setup.build import Built
@@ -110,6 +114,15 @@ def gain_notices(
         blind = learner_remarks(built.game.spec, name, last[0], last, early=False, least=BLIND)
         told += [noticed(iteration, built.config.seed, name, *one) for one in blind]
     return told
+
+
+def fall_notices(iteration: int, seed: int, found: Findings) -> list[dict[str, Any]]:
+    """Of an evaluation along the way: what an earlier policy could do better, where that is known for sure."""
+    said = fall_sentence(found)
+    if not said:
+        return []
+    advice = f" It may be circling. {settling(found.opposed)[0]}" if is_contest(found.facts) else ""
+    return [noticed(iteration, seed, EVERYBODY, "fallen", f"{said[0].lower()}{said[1:]}{advice}")]
 
 
 def exact_remarks(built: Built, exact: Mapping[str, Sequence[float]]) -> Iterator[tuple[str, str]]:
