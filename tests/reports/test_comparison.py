@@ -119,7 +119,7 @@ def test_the_judgement_says_what_is_sure_and_what_is_not():
     same = (mixed().candidates[0], *(replace(mixed().candidates[1], name=name) for name in ("a", "b", "c")))
     assert judgement(replace(mixed(), candidates=same)) == [
         "a, b and c are surely better than naive in exploitability.",
-        "By worst, no regime differs from naive by more than chance may explain.",
+        "By worst opponent, no regime differs from naive by more than chance may explain.",
     ]
     even = of("rating", naive=(1.0, 2.0), pool=(1.0, 3.0), league=(0.0, 2.0))
     assert judgement(even) == ["2 seeds show no sure difference between naive and pool and league."]
