@@ -14,7 +14,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
-from difflib import get_close_matches
 from functools import cache, wraps
 from math import isnan
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 from sparring.core.code import reference
 from sparring.core.errors import ConfigError
 from sparring.core.fields import RANGE, check_range, check_ranges
+from sparring.core.names import near_names
 from sparring.core.schedules import Schedule
 from sparring.core.words import FLAGS, called_here, nearest, not_here
 
@@ -61,7 +61,8 @@ def load_toml(cls: type[C], path: str | Path, *, base: C | None = None) -> C:
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not a text file in UTF-8, as TOML is. Give a TOML file.") from None
     except (ValueError, RecursionError) as error:  # ValueError: bad TOML, or a number of thousands of digits
-        raise ConfigError(f"{path} is not valid TOML: {error}. Correct that line.") from None
+        quotes = ' Text needs quotes, as in game = "kuhn".' if "Invalid value" in str(error) else ""
+        raise ConfigError(f"{path} is not valid TOML: {error}. Correct that line.{quotes}") from None
     return from_dict(cls, data, where=path, base=base)
 
 
@@ -142,7 +143,7 @@ def _read_literal(choices: tuple[Any, ...], value: Any, place: _Place) -> Any:
         if type(choice) is type(value) and choice == value:  # 1 == True in Python, but not in a file of settings
             return choice
     listed = ", ".join(_toml_value(choice) for choice in choices)
-    near = get_close_matches(str(value), [str(choice) for choice in choices], n=1, cutoff=0.5)
+    near = near_names(str(value), [str(choice) for choice in choices])
     wanted = next((choice for choice in choices if near and str(choice) == near[0]), choices[0])
     raise place.wrong(f"one of {listed}", value, place.example(wanted))
 

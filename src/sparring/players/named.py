@@ -14,7 +14,6 @@ mine.json                   a network from PyTorch: its card, with the weights b
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, RunError, unknown
+from sparring.core.names import near_names
 from sparring.core.settings import load_toml, to_dict
 from sparring.core.spec import GameSpec
 from sparring.evaluation.scoring import LEARNED, MIXTURE
@@ -194,7 +194,7 @@ def no_player(text: str, game: Game | None = None) -> RunError:
             unknown("player", text, [*bots, *players_in(Path()), *(f"runs/{n}" for n in players_in(Path("runs")))])
         )
     there = players_in(path.parent)
-    near = get_close_matches(re.split("[:@#]", path.name)[0], there, n=1, cutoff=0.4)
+    near = near_names(re.split("[:@#]", path.name)[0], there, cutoff=0.4)
     count = f"Of runs and packages, {len(there)} are in {path.parent}: check the name."
     return RunError(f"No player at {text}. " + (f"Did you mean {path.parent / near[0]}?" if near else count))
 
