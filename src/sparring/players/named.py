@@ -48,7 +48,7 @@ from sparring.players.checkpointed import (
 from sparring.players.claims import check_claims, filled, net_of
 from sparring.players.from_torch import TorchCard, read_card, read_network
 from sparring.setup.config import RunConfig
-from sparring.setup.line_up import line_up
+from sparring.setup.line_up import config_of, line_up
 from sparring.setup.named_arrays import to_arrays
 from sparring.store.checkpoints import Checkpoint, load
 from sparring.store.packages import SUFFIX, PlayerMeta, has_checksum, read_package, write_package
@@ -219,6 +219,7 @@ def from_run(source: Source, game: Game, game_name: str = "") -> Entrant:
         policy = mixture_of(run, checkpoint, place, game.spec, config)
     else:
         player, own = weights_of(checkpoint, player, source.seed, run=source.place)
+        config = config_of(game.spec, config, player.removesuffix(SHADOW))
         policy = filled(game.spec, config.net, own, str(checkpoint.path))
     steps = checkpoint.iteration * int(run.read_manifest().get("steps_per_iteration", 0))
     past = members(checkpoint, place).get(player)

@@ -14,9 +14,11 @@ from jax.core import Tracer
 from sparring.core.seeding import Seed
 from sparring.games.game import Game
 from sparring.league.roles import role_of, roles
+from sparring.learn.config import PPOConfig
 from sparring.learn.learner import Learner, new_learner
 from sparring.learn.module import modules_of
 from sparring.nets.actor_critic import ActorCritic
+from sparring.nets.config import NetConfig
 from sparring.play.chance import stream
 from sparring.play.collect import begin
 from sparring.play.defeats import empty_archive
@@ -43,7 +45,7 @@ class Beginning:
     @classmethod
     def of(cls, built: Built) -> "Beginning":
         config, lineup = built.config, built.lineup
-        identity = {name: player for player, name in enumerate(lineup.names)}
+        identity = {name: player for player, name in enumerate(lineup.numbered)}
         pools = 1 if config.roles.active else len(lineup.names)  # a league of roles has one past for all
         return cls(
             built.plan,
@@ -90,9 +92,9 @@ def with_origin(beginning: Beginning, state: TrainState) -> TrainState:
 def first_models(built: Built, seed: int) -> tuple[ActorCritic, ...]:
     """Untrained networks, stacked group by group, as NumPy arrays. A learner's identity is its place in the line-up,
     not its row."""
-    spec, net, ppo, seating = built.game.spec, built.config.net, built.plan.ppo, built.plan.seating
+    spec, seating = built.game.spec, built.plan.seating
 
-    def model(player: int, group: Group) -> ActorCritic:
+    def model(player: int, group: Group, net: NetConfig, ppo: PPOConfig) -> ActorCritic:
         seats = seating.seats_in(group) if ppo.on("value_noise") else 0
         seeded = Seed.of(seed) / "weights" / player
         scaled, choices = ppo.value_norm != "none", ppo.advantage == "expected"
@@ -100,8 +102,8 @@ def first_models(built: Built, seed: int) -> tuple[ActorCritic, ...]:
         return ActorCritic(made.actor, made.critic, modules_of(ppo.losses, ppo.modules, seeded, spec))
 
     groups = [seating.groups[i] for i in seating.learning]
-    players = Beginning.of(built).players
-    return tuple(stacked([model(p, group) for p in own]) for own, group in zip(players, groups, strict=True))
+    stacks = zip(Beginning.of(built).players, groups, built.nets, built.plan.algorithms, strict=True)
+    return tuple(stacked([model(player, *kind) for player in players]) for players, *kind in stacks)
 
 
 def stacked(models: Sequence[Any]) -> Any:
@@ -120,9 +122,9 @@ def new_learners(
 ) -> tuple[Learner, ...]:
     """Learners that have learned nothing yet, stacked group by group as their networks are."""
     seating, found = plan.seating, []
-    for i, own, model in zip(seating.learning, players, models, strict=True):
+    for i, own, model, ppo in zip(seating.learning, players, models, plan.algorithms, strict=True):
         worlds = len(seating.groups[i].lanes[0]) * seating.worlds
-        make = partial(new_learner, config=plan.ppo, worlds=worlds, seats=seating.seats_in(seating.groups[i]))
+        make = partial(new_learner, config=ppo, worlds=worlds, seats=seating.seats_in(seating.groups[i]))
         found.append(jax.vmap(make)(model, jnp.asarray(own, jnp.uint32)))
     return tuple(found)
 

@@ -93,6 +93,8 @@ class RunConfig:
     """Train this many seeds, from `seed` on, as one stacked program."""
     each: tuple[str, ...] = ()
     """Settings of single learners, in order: learning_rate=3e-4,1e-3 gives the second a larger one."""
+    learner: tuple[str, ...] = setting((), by_name=True)
+    """Settings of one learner alone, networks and algorithm too: hunter_2.memory=gru; [learner.hunter_2] in a file."""
     shaping: tuple[str, ...] = ()
     """Weights of the game's shaping terms: posture=0.5 or 'survival=0.1 -> 0'; `sparring games GAME` lists them."""
     stages: tuple[str, ...] = ()

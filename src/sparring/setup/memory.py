@@ -24,7 +24,8 @@ from sparring.nets.hyper.generated import Gain
 from sparring.play.starts import starts_needed
 from sparring.setup.config import RunConfig, has_bots, has_pool, has_selves
 from sparring.setup.evaluations import games_of, most_lineups
-from sparring.setup.line_up import resolve_share
+from sparring.setup.line_up import line_up, resolve_share
+from sparring.setup.own_settings import configs_of
 
 FLOAT = 4
 PROGRAM = 600e6
@@ -50,7 +51,7 @@ LOWER = {
 
 def check_memory(game: Game, config: RunConfig) -> None:
     """Refuse a run that would need far more than the machine has."""
-    needed, available = estimate(game, config), available_bytes()
+    needed, available = largest_estimate(game, config), available_bytes()
     total = sum(needed.values())
     if total > ALLOWED * available:
         largest = max(needed, key=lambda part: needed[part])
@@ -59,6 +60,12 @@ def check_memory(game: Game, config: RunConfig) -> None:
             f"This run would need about {size_text(total)} of memory ({shown}), and there are "
             f"{size_text(available)}. Lower {LOWER[largest]}."
         )
+
+
+def largest_estimate(game: Game, config: RunConfig) -> dict[str, float]:
+    """As if all learners were like the one that needs most."""
+    own = configs_of(config, line_up(game.spec, config).numbered) if config.learner else ()
+    return max((estimate(game, one) for one in (config, *own)), key=lambda needed: sum(needed.values()))
 
 
 def estimate(game: Game, config: RunConfig) -> dict[str, float]:

@@ -92,6 +92,13 @@ class Plan:
     shaping: bool = False
     live: bool = False
     """Learners meet each other as they are now, one of them learning."""
+    own: tuple[PPOConfig, ...] = ()
+    """Where learners are of several kinds: what is said of `ppo`, of each learning group."""
+
+    @property
+    def algorithms(self) -> tuple[PPOConfig, ...]:
+        """Of each learning group; `ppo` has every term that any of them has."""
+        return self.own or (self.ppo,) * len(self.seating.learning)
 
 
 def iterate(
@@ -108,12 +115,16 @@ def iterate(
     seating = plan.seating
     learners, rollouts, cursor, games = play(plan, game, state, rosters, orders, knobs, key)
 
-    def learn(learner: Learner, rollout: Any, knobs_H: Array) -> tuple[Learner, UpdateStats, Batch]:
-        own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
-        return teach(plan, learner, rollout, knobs_H, own)
+    learned = []
+    for group, stack in enumerate(zip(learners, rollouts, knobs, strict=True)):
 
-    # Rollouts are time-major, so learners are their second axis.
-    learned = [jax.vmap(learn, in_axes=(0, 1, 0))(*parts) for parts in zip(learners, rollouts, knobs, strict=True)]
+        def learn(
+            learner: Learner, rollout: Any, knobs_H: Array, group: int = group
+        ) -> tuple[Learner, UpdateStats, Batch]:
+            own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
+            return teach(plan, learner, rollout, knobs_H, own, group)
+
+        learned.append(jax.vmap(learn, in_axes=(0, 1, 0))(*stack))  # rollouts are time-major: learners come second
     learners, stats, suspects = zip(*learned, strict=True)
     fought = duels(games.counted, seating, cursor.fresh_BW) if cursor.fresh_BW is not None else None
     archive, again = state.archive, None
@@ -147,7 +158,7 @@ def play(
         pairing=orders.pairing, shaping=plan.shaping, archive=state.archive,
         replay_share=0.0 if orders.replay_share is None else orders.replay_share, imitating=imitating,
         sharers_SS=sharers_SS(game.spec, plan.ppo.shared_with) if plan.ppo.on("shared_reward") else None,
-        for_modules=bool(plan.ppo.modules),
+        for_modules=any(ppo.modules for ppo in plan.algorithms),
     )  # fmt: skip
     if imitating:
         rollouts = with_winners(rollouts, games, plan.seating, orders)
@@ -157,12 +168,16 @@ def play(
 
 
 def teach(
-    plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array, key: Array
+    plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array, key: Array, group: int = 0
 ) -> tuple[Learner, UpdateStats, Batch]:
-    """What one learner makes of what it lived."""
-    parts = len(plan.ppo.losses) + len(plan.ppo.modules)
+    """What one learner of a learning group makes of what it lived."""
+    ppo = plan.algorithms[group]
+    parts = len(ppo.losses) + len(ppo.modules)
     shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
-    return update(learner, rollout, key, knobs_of(knobs_H, parts), plan.ppo, *shaping_J)
+    every = (ppo.burn_in or ppo.sequence) // plan.keep
+    if every > 1 and jax.tree.leaves(rollout.memory):  # others at the table need theirs more often
+        rollout = rollout._replace(memory=jax.tree.map(lambda x: x[::every], rollout.memory))
+    return update(learner, rollout, key, knobs_of(knobs_H, parts), ppo, *shaping_J)
 
 
 def with_winners(rollouts: tuple, games: Games, seating: Seating, orders: Orders) -> tuple:
@@ -180,11 +195,12 @@ def with_prices(plan: Plan, learners: tuple[Learner, ...], rollouts: tuple, knob
     seating = plan.seating
     groups = [seating.groups[i] for i in seating.learning]
 
-    def own(learner: Learner, rollout: Any, knobs_H: Array) -> Array:
-        return own_price(learner, rollout, knobs_of(knobs_H), plan.ppo)
-
     price_TBWS: Any = 0.0
-    for group, learner, rollout, knobs_LH in zip(groups, learners, rollouts, knobs, strict=True):
+    for group, ppo, learner, rollout, knobs_LH in zip(groups, plan.algorithms, learners, rollouts, knobs, strict=True):
+
+        def own(learner: Learner, rollout: Any, knobs_H: Array, ppo: PPOConfig = ppo) -> Array:
+            return own_price(learner, rollout, knobs_of(knobs_H), ppo)
+
         price_TLWN = jax.vmap(own, in_axes=(0, 1, 0), out_axes=1)(learner, rollout, knobs_LH)
         source_BS = seating.sources(group)
         by_seat_TBWS = jax.vmap(lambda x, source_BS=source_BS: seating.from_lanes(x, source_BS))(price_TLWN)
@@ -205,13 +221,13 @@ def seat_players(
     knobs: tuple[Array, ...],
 ) -> list[Driver]:
     """A driver for each group: its learners as they explore, or the rows of a roster."""
-    live, named = iter(zip(learners, knobs, strict=True)), iter(zip(*orders[:4], strict=True))
+    live, named = iter(zip(plan.algorithms, learners, knobs, strict=True)), iter(zip(*orders[:4], strict=True))
     drivers = []
     for group in plan.seating.groups:
         if group.learns:
-            learner, knobs_LH = next(live)
-            actor: Any = learner.shadow if plan.ppo.behaviour == "shadow" else learner.model.actor
-            policy = behaviour(actor, knobs_of(knobs_LH.T), plan.ppo)
+            ppo, learner, knobs_LH = next(live)
+            actor: Any = learner.shadow if ppo.behaviour == "shadow" else learner.model.actor
+            policy = behaviour(actor, knobs_of(knobs_LH.T), ppo)
             drivers.append(Driver(policy, learner.model.judge, learner.player))
         else:
             rows_P, ids_P, temperature_P, epsilon_P = next(named)
