@@ -37,7 +37,7 @@ from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
 from sparring.setup.own_code import with_own_parts
 from sparring.setup.own_settings import check_learners, configs_of
-from sparring.setup.program import Orders, Plan
+from sparring.setup.program import Kind, Orders, Plan
 from sparring.setup.rows import taken
 
 FILMED = 8
@@ -69,7 +69,7 @@ class Built:
     @property
     def shadowed(self) -> bool:
         """Whether every learner has a shadow."""
-        return all(ppo.has_shadow for ppo in self.plan.algorithms)
+        return all(kind.ppo.has_shadow for kind in self.plan.kinds)
 
     @property
     def by_rows(self) -> bool:
@@ -166,9 +166,12 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     settings = tuple(tuple(configs[name].ppo for name in names) for names in lineup.learners)
     ppo = every_sequence(config, every_term(config.ppo, settings))
     firsts = [configs[names[0]] for names in lineup.learners]
-    own = tuple(every_sequence(c, every_term(c.ppo, (group,))) for c, group in zip(firsts, settings, strict=True))
-    for algorithm, one in zip(own, firsts, strict=True):
-        check_actions(game, config.game, algorithm, one.net)
+    kinds = [
+        Kind(every_sequence(one, every_term(one.ppo, (group,))), one.mind)
+        for one, group in zip(firsts, settings, strict=True)
+    ]
+    for kind, one in zip(kinds, firsts, strict=True):
+        check_actions(game, config.game, kind.ppo, one.net)
     check_sharing(game.spec, config.game, ppo)
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config.stages)
@@ -177,8 +180,10 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     check_blocks(game, config)
     check_meetings(game.spec, config)
     live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
-    own = own if len(own) > 1 and config.learner else ()
-    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live, own=own)
+    plan = Plan(
+        lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live, mind=config.mind,
+        own=tuple(kinds) if len(kinds) > 1 and config.learner else (),
+    )  # fmt: skip
     return Built(config, game, lineup, plan, rosters_of(game, config), settings, tuple(one.net for one in firsts))
 
 

@@ -18,7 +18,7 @@ from sparring.setup.checks import check_learner, check_learning
 from sparring.setup.config import RunConfig
 from sparring.setup.needs import idle, met, without_idle
 
-OWN = ("net", "ppo")
+OWN = ("net", "ppo", "mind")
 """Tables of settings that a learner may have for itself."""
 
 
@@ -120,6 +120,7 @@ def check_learners(config: RunConfig, spec: GameSpec, configs: Mapping[str, RunC
             check_learning(own.ppo, own.net)
             if name in alone:
                 check_ranges(own.net)
+                check_ranges(own.mind)
                 check_learner(own, spec)
         except ConfigError as error:
             raise ConfigError(f"Settings of {name}: {error}") from None

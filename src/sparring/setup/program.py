@@ -1,7 +1,7 @@
 """One iteration of training, play and learning, as one compiled program. The one place that jits the loop."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,6 +17,8 @@ from sparring.learn.learner import Learner, behaviour, ready
 from sparring.learn.ppo import UpdateStats, update
 from sparring.learn.price import dues_SS, own_price
 from sparring.learn.shaping import sharers_SS
+from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.study import studied
 from sparring.play.chance import stream
 from sparring.play.collect import collect
 from sparring.play.defeats import Archive, before_defeat, remembered, replay_results
@@ -79,6 +81,13 @@ class Report(NamedTuple):
     """Where defeats are replayed: games that began before one, and those of them won, drawn, lost: [4]."""
 
 
+class Kind(NamedTuple):
+    """How the learners of one stack learn."""
+
+    ppo: PPOConfig
+    mind: MindConfig
+
+
 @dataclass(frozen=True)
 class Plan:
     """The static part of a run: what recompiles when it changes."""
@@ -92,13 +101,14 @@ class Plan:
     shaping: bool = False
     live: bool = False
     """Learners meet each other as they are now, one of them learning."""
-    own: tuple[PPOConfig, ...] = ()
-    """Where learners are of several kinds: what is said of `ppo`, of each learning group."""
+    mind: MindConfig = field(default_factory=MindConfig)
+    own: tuple[Kind, ...] = ()
+    """Where learners are of several kinds: that of each learning group; `ppo` then has every term that any has."""
 
     @property
-    def algorithms(self) -> tuple[PPOConfig, ...]:
-        """Of each learning group; `ppo` has every term that any of them has."""
-        return self.own or (self.ppo,) * len(self.seating.learning)
+    def kinds(self) -> tuple[Kind, ...]:
+        """Of each learning group."""
+        return self.own or (Kind(self.ppo, self.mind),) * len(self.seating.learning)
 
 
 def iterate(
@@ -158,7 +168,7 @@ def play(
         pairing=orders.pairing, shaping=plan.shaping, archive=state.archive,
         replay_share=0.0 if orders.replay_share is None else orders.replay_share, imitating=imitating,
         sharers_SS=sharers_SS(game.spec, plan.ppo.shared_with) if plan.ppo.on("shared_reward") else None,
-        for_modules=any(ppo.modules for ppo in plan.algorithms),
+        for_modules=any(kind.ppo.modules for kind in plan.kinds),
     )  # fmt: skip
     if imitating:
         rollouts = with_winners(rollouts, games, plan.seating, orders)
@@ -170,14 +180,21 @@ def play(
 def teach(
     plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array, key: Array, group: int = 0
 ) -> tuple[Learner, UpdateStats, Batch]:
-    """What one learner of a learning group makes of what it lived."""
-    ppo = plan.algorithms[group]
+    """What one learner of a learning group makes of what it lived; then its mind, where it has one."""
+    ppo, mind = plan.kinds[group]
     parts = len(ppo.losses) + len(ppo.modules)
     shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
     every = (ppo.burn_in or ppo.sequence) // plan.keep
     if every > 1 and jax.tree.leaves(rollout.memory):  # others at the table need theirs more often
         rollout = rollout._replace(memory=jax.tree.map(lambda x: x[::every], rollout.memory))
-    return update(learner, rollout, key, knobs_of(knobs_H, parts), ppo, *shaping_J)
+    seen = rollout
+    if rollout.others is not None and not ppo.modules:  # rows of the epochs need not carry what only a mind looks at
+        seen = rollout._replace(others=None)
+    learner, stats, suspect = update(learner, seen, key, knobs_of(knobs_H, parts), ppo, *shaping_J)
+    if mind.on:
+        learner, found = studied(learner, rollout, key, mind)
+        stats = stats._replace(mind={**dict(stats.mind), **found})
+    return learner, stats, suspect
 
 
 def with_winners(rollouts: tuple, games: Games, seating: Seating, orders: Orders) -> tuple:
@@ -196,12 +213,12 @@ def with_prices(plan: Plan, learners: tuple[Learner, ...], rollouts: tuple, knob
     groups = [seating.groups[i] for i in seating.learning]
 
     price_TBWS: Any = 0.0
-    for group, ppo, learner, rollout, knobs_LH in zip(groups, plan.algorithms, learners, rollouts, knobs, strict=True):
+    for group, kind, *stack in zip(groups, plan.kinds, learners, rollouts, knobs, strict=True):
 
-        def own(learner: Learner, rollout: Any, knobs_H: Array, ppo: PPOConfig = ppo) -> Array:
+        def own(learner: Learner, rollout: Any, knobs_H: Array, ppo: PPOConfig = kind.ppo) -> Array:
             return own_price(learner, rollout, knobs_of(knobs_H), ppo)
 
-        price_TLWN = jax.vmap(own, in_axes=(0, 1, 0), out_axes=1)(learner, rollout, knobs_LH)
+        price_TLWN = jax.vmap(own, in_axes=(0, 1, 0), out_axes=1)(*stack)
         source_BS = seating.sources(group)
         by_seat_TBWS = jax.vmap(lambda x, source_BS=source_BS: seating.from_lanes(x, source_BS))(price_TLWN)
         price_TBWS += jnp.where((source_BS >= 0)[:, None], by_seat_TBWS, 0.0)
@@ -221,11 +238,11 @@ def seat_players(
     knobs: tuple[Array, ...],
 ) -> list[Driver]:
     """A driver for each group: its learners as they explore, or the rows of a roster."""
-    live, named = iter(zip(plan.algorithms, learners, knobs, strict=True)), iter(zip(*orders[:4], strict=True))
+    live, named = iter(zip(plan.kinds, learners, knobs, strict=True)), iter(zip(*orders[:4], strict=True))
     drivers = []
     for group in plan.seating.groups:
         if group.learns:
-            ppo, learner, knobs_LH = next(live)
+            (ppo, _), learner, knobs_LH = next(live)
             actor: Any = learner.shadow if ppo.behaviour == "shadow" else learner.model.actor
             policy = behaviour(actor, knobs_of(knobs_LH.T), ppo)
             drivers.append(Driver(policy, learner.model.judge, learner.player))

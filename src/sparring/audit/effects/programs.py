@@ -110,7 +110,7 @@ def traced(built: Built) -> Traced:
 def all_knobs(built: Built) -> dict[str, str]:
     """Of each group and knob, a hash of its values over all iterations."""
     shaping = [f"shaping {j}" for j in range(len(built.shaping_J(0)))]
-    own = [weights_of(ppo.losses, ppo.modules) for ppo in built.plan.algorithms]
+    own = [weights_of(kind.ppo.losses, kind.ppo.modules) for kind in built.plan.kinds]
     groups = zip(*(built.knobs(i) for i in range(built.iterations)), strict=True)
     return {
         f"knobs.{group}.{name}": digest(values_ILH[..., h])

@@ -125,7 +125,7 @@ def coefficients(built: Built, game: Game) -> dict[str, dict[str, float]]:
     for when, iteration in (("", 0), (" halfway", built.iterations // 2), (" at the end", built.iterations - 1)):
         for group, learners in enumerate(built.lineup.learners):
             lanes = built.plan.seating.groups[built.plan.seating.learning[group]].lanes
-            ppo = built.plan.algorithms[group]
+            ppo = built.plan.kinds[group].ppo
             own = (f"weight of {name}" for name in weights_of(ppo.losses, ppo.modules))
             names = (*COEFFICIENTS, *(f"shaping of {term}" for term in terms), *own)
             for row, learner in enumerate(learners):

@@ -98,7 +98,7 @@ class Pipeline:
 
             return quick_jit(jax.vmap(teach, in_axes=(0, 1, 0, 0)))
 
-        return [of_group(group) for group in range(len(plan.algorithms))]
+        return [of_group(group) for group in range(len(plan.kinds))]
 
     @cached_property
     def state(self) -> Any:
