@@ -37,8 +37,9 @@ from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
 from sparring.setup.own_code import with_own_parts
 from sparring.setup.own_settings import check_learners, configs_of
-from sparring.setup.program import Kind, Orders, Plan
+from sparring.setup.program import RULES, Kind, Orders, Plan
 from sparring.setup.rows import taken
+from sparring.setup.stages import check_stages, rule_names, rule_rows
 
 FILMED = 8
 """Most steps from one state that is kept for defeats to the next."""
@@ -107,7 +108,13 @@ class Built:
             pairing=pairing if self.plan.seating.changing else None,
             reach=filled(defeats.defeat_reach, np.int32) if defeats.defeat_share else None,
             replay_share=filled(defeats.defeat_share, np.float32) if defeats.defeat_share else None,
+            rule=self.rule_in(0),
         )
+
+    def rule_in(self, stage: int) -> tuple[Array, ...] | None:
+        """The bot in the place of each learner in a stage, as Orders have it; None where none ever is."""
+        rows = rule_rows(parse_stages(self.config.stages), self.plan.seating, stage)
+        return rows and tuple(jax.device_put(np.tile(row_P, (self.config.seeds, 1))) for row_P in rows)
 
     def game_of(self, stage: int) -> Game:
         """The game with the rules of a stage, counted from 0."""
@@ -174,7 +181,7 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
         check_actions(game, config.game, kind.ppo, one.net)
     check_sharing(game.spec, config.game, ppo)
     shaping_weights(game.spec, config.shaping)
-    check_stages(game, config.stages)
+    check_stages(game, config, lineup.seating)
     check_minibatches(firsts, lineup.seating)
     check_seats(firsts, lineup.seating)
     check_blocks(game, config)
@@ -269,14 +276,13 @@ def check_seats(configs: Sequence[RunConfig], seating: Seating) -> None:
 
 
 def rosters_of(game: Game, config: RunConfig) -> dict[str, Any]:
-    """The bots that oppose: the one of a config that names it, or the whole ladder."""
+    """The bots that oppose, the one of a config that names it or the whole ladder; and those that play in the learners'
+    place."""
     names = (config.seats.opponent,) if config.seats.opponent else ladder_of(game, config) if has_bots(config) else ()
-    if not names:
-        return {}
-    roster = stack([Scripted.make(game, name) for name in names])
-    if not config.changing:
-        return {BOTS: roster}
-    return {bots_family(game.spec, seats): roster for seats in game.spec.seats_of_side}
+    families = dict.fromkeys(bots_family(game.spec, seats) for seats in game.spec.seats_of_side)
+    parts = dict.fromkeys(families if config.changing else (BOTS,), names)
+    parts[RULES] = rule_names(parse_stages(config.stages))
+    return {family: stack([Scripted.make(game, name) for name in bots]) for family, bots in parts.items() if bots}
 
 
 def ladder_of(game: Game, config: RunConfig) -> tuple[str, ...]:
@@ -303,12 +309,6 @@ def shaping_weights(spec: GameSpec, texts: tuple[str, ...]) -> dict[str, Schedul
             raise ConfigError(f"The shaping term {name!r} is given twice: keep one.")
         weights[name] = Schedule.parse(value.strip())
     return weights
-
-
-def check_stages(game: Game, texts: tuple[str, ...]) -> None:
-    """Every stage must be readable, and name rules that the game has."""
-    for stage in parse_stages(texts):
-        game.with_rules(**dict(stage.settings))
 
 
 def every_term(common: PPOConfig, settings: tuple[tuple[PPOConfig, ...], ...]) -> PPOConfig:

@@ -99,7 +99,8 @@ class RunConfig:
     shaping: tuple[str, ...] = ()
     """Weights of the game's shaping terms: posture=0.5 or 'survival=0.1 -> 0'; `sparring games GAME` lists them."""
     stages: tuple[str, ...] = ()
-    """Rules of the game in stages: 'gun_cone=15 until cause/gun > 0.4' 'gun_cone=5'; the last has no mark."""
+    """Rules of the game, and bots in the learners' place, in stages: 'play=nearest_stag until steps > 200k'
+    'gun_cone=15 until cause/gun > 0.4' 'gun_cone=5'; the last has no mark."""
     seats: SeatsConfig = field(default_factory=SeatsConfig)
     play: PlayConfig = field(default_factory=PlayConfig)
     workers: WorkersConfig = field(default_factory=WorkersConfig)

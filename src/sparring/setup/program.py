@@ -27,6 +27,7 @@ from sparring.play.rollout import Cursor, Driver, Duels, Games, Pairing, Rollout
 from sparring.play.roster import take
 from sparring.play.scripted import Scripted
 from sparring.play.seating import Seating
+from sparring.play.switching import Switching
 
 
 class TrainState(NamedTuple):
@@ -58,6 +59,12 @@ class Orders(NamedTuple):
     reach: Array | None = None
     """Steps before a defeat from which it is replayed."""
     replay_share: Array | None = None
+    rule: tuple[Array, ...] | None = None
+    """Where bots may play in the learners' place: for each learning group the row of RULES, or LEARNED."""
+
+
+RULES, LEARNED = "rules", -1
+"""The roster of bots in the learners' place, and the row of none."""
 
 
 def shadow_row(learner: int) -> int:
@@ -129,12 +136,15 @@ def iterate(
     for group, stack in enumerate(zip(learners, rollouts, knobs, strict=True)):
 
         def learn(
-            learner: Learner, rollout: Any, knobs_H: Array, group: int = group
+            learner: Learner, rollout: Any, knobs_H: Array, *rule: Array, group: int = group
         ) -> tuple[Learner, UpdateStats, Batch]:
             own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
-            return teach(plan, learner, rollout, knobs_H, own, group)
+            waits = rule[0] != LEARNED if rule else None
+            return teach(plan, learner, rollout, knobs_H, own, group, waits)
 
-        learned.append(jax.vmap(learn, in_axes=(0, 1, 0))(*stack))  # rollouts are time-major: learners come second
+        rule = () if orders.rule is None else (orders.rule[group],)
+        axes = (0, 1, 0, *(0 for _ in rule))  # rollouts are time-major: learners come second
+        learned.append(jax.vmap(learn, in_axes=axes)(*stack, *rule))
     learners, stats, suspects = zip(*learned, strict=True)
     fought = duels(games.counted, seating, cursor.fresh_BW) if cursor.fresh_BW is not None else None
     archive, again = state.archive, None
@@ -170,6 +180,8 @@ def play(
         sharers_SS=sharers_SS(game.spec, plan.ppo.shared_with) if plan.ppo.on("shared_reward") else None,
         for_modules=any(kind.ppo.modules for kind in plan.kinds),
     )  # fmt: skip
+    if orders.rule is not None:  # the policy that learns has no part in what bots remember
+        rollouts = tuple(r._replace(memory=(r.memory[0][0], r.memory[1])) for r in rollouts)
     if imitating:
         rollouts = with_winners(rollouts, games, plan.seating, orders)
     if plan.ppo.on("anchor_price"):
@@ -178,9 +190,12 @@ def play(
 
 
 def teach(
-    plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array, key: Array, group: int = 0
-) -> tuple[Learner, UpdateStats, Batch]:
-    """What one learner of a learning group makes of what it lived; then its mind, where it has one."""
+    plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array, key: Array, group: int = 0,
+    waits: Array | None = None,
+) -> tuple[Learner, UpdateStats, Batch]:  # fmt: skip
+    """What one learner of a learning group makes of what it lived; then its mind, where it has one. A learner that
+    waits, since a bot played in its place, stays as it was: only its mind learns from what it saw."""
+    before = learner
     ppo, mind = plan.kinds[group]
     parts = len(ppo.losses) + len(ppo.modules)
     shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
@@ -191,6 +206,8 @@ def teach(
     if rollout.others is not None and not ppo.modules:  # rows of the epochs need not carry what only a mind looks at
         seen = rollout._replace(others=None)
     learner, stats, suspect = update(learner, seen, key, knobs_of(knobs_H, parts), ppo, *shaping_J)
+    if waits is not None:
+        learner, stats = where_first(waits, before, learner), stats._replace(waits=1.0 * waits)
     if mind.on:
         learner, found = studied(learner, rollout, key, mind)
         stats = stats._replace(mind={**dict(stats.mind), **found})
@@ -239,12 +256,15 @@ def seat_players(
 ) -> list[Driver]:
     """A driver for each group: its learners as they explore, or the rows of a roster."""
     live, named = iter(zip(plan.kinds, learners, knobs, strict=True)), iter(zip(*orders[:4], strict=True))
-    drivers = []
+    rules, drivers = iter(orders.rule or ()), []
     for group in plan.seating.groups:
         if group.learns:
             (ppo, _), learner, knobs_LH = next(live)
             actor: Any = learner.shadow if ppo.behaviour == "shadow" else learner.model.actor
             policy = behaviour(actor, knobs_of(knobs_LH.T), ppo)
+            if orders.rule is not None:
+                row_P = next(rules)
+                policy = Switching(policy, take(rosters[RULES], jnp.maximum(row_P, 0)), row_P != LEARNED)
             drivers.append(Driver(policy, learner.model.judge, learner.player))
         else:
             rows_P, ids_P, temperature_P, epsilon_P = next(named)
