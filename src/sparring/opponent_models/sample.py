@@ -13,6 +13,7 @@ from sparring.core.spec import ActionSpec
 from sparring.nets.distributions import split_heads
 from sparring.play.rollout import Rollout
 
+
 class Sample(NamedTuple):
     """Leaves [R, ...], or without R of one row."""
 
