@@ -1,8 +1,8 @@
 """Learners with minds: what they are told starts without a part in what they do, and all of it is studied and kept."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import jax
 import jax.numpy as jnp
@@ -37,8 +37,12 @@ RNG = np.random.default_rng(3)
 
 @cache
 def actor(**settings: Any) -> Actor:
-    net = NetConfig(hidden=(8,))
-    return with_mind(Actor.make(Seed.of(1), SPEC, net), Seed.of(1), GAME, replace(MIND, **settings))
+    return with_mind(plain(), Seed.of(1), GAME, replace(MIND, **settings))
+
+
+@cache
+def plain() -> Actor:
+    return Actor.make(Seed.of(1), SPEC, NetConfig(hidden=(8,)))
 
 
 def mind_of(**settings: Any) -> BeliefMind:
@@ -74,12 +78,11 @@ witness = quick(lambda mind, *given: mind.witness(*given))
 @pytest.mark.parametrize("form", ["film", "projection"])
 def test_at_first_the_policy_is_the_plain_one_to_the_bit_and_a_gradient_reaches_what_it_is_told(form):
     minded = actor(mind_fusion=form)
-    plain = Actor.make(Seed.of(1), SPEC, NetConfig(hidden=(8,)))
     assert minded.fusion is not None and isinstance(minded.mind, BeliefMind)
     seat = np.asarray(OBSERVED.features_SF)[:, :1], np.asarray(OBSERVED.legal_SA)[:, :1]
     said = RNG.normal(size=(WORLDS, 1, minded.mind.said)).astype(np.float32)
     speak = quick(lambda own, memory: own(*seat, memory)[0].log_p_A)
-    np.testing.assert_array_equal(speak(minded, Told((), said)), speak(plain, ()))
+    np.testing.assert_array_equal(speak(minded, Told((), said)), speak(plain(), ()))
     slope: Any = quick(jax.grad(lambda own: (own(*seat, Told((), said))[0].log_p_A * jnp.arange(7)).sum()))(minded)
     assert float(jnp.abs(slope.fusion.change.weight_IO).max()) > 0
     assert not any(np.any(leaf) for leaf in jax.tree.leaves(slope.mind))
@@ -244,3 +247,44 @@ def test_what_a_rollout_keeps_for_minds_is_counted():
     """Two others with four aims of so many numbers each."""
     about = GOALS.about_SGZ.shape[-1] + 1
     assert watched_size(GAME, MIND) > 2 * 4 * about
+
+
+ANOTHER: dict[str, Any] = {"mind_room": 0.3, "mind_gate": 2.0, "mind_batch": 4, "mind_buffer": 44}
+"""Other values of settings where a type does not tell one."""
+
+
+def text_of(**settings: Any) -> str:
+    """All that a mind does in a step and after a rollout, and the policy that it tells of it, as it is traced."""
+    own, config = actor(**settings), replace(MIND, **settings)
+    mind: Any = own.mind
+    study = jax.eval_shape(lambda: new_study(mind, SPEC.features, config))
+    legal = np.asarray(OBSERVED.legal_SA)[:, :1]
+
+    def step(own: Any, seen: Situation, sample: Sample, study: Study, beliefs: Any) -> Any:
+        thought, pending = own.mind.attend(seen, beliefs)
+        done = jnp.zeros((WORLDS, 1, 2, 1), jnp.int32)
+        reached = jnp.zeros((WORLDS, 1, 2, len(SPEC.goals)), bool)
+        nothing: Any = ()
+        later = own.mind.witness(Witnessed(done, done[..., :0], reached, nothing, nothing), pending)
+        said = own(seen.features, legal, telling((), thought.said_NM))[0].log_p_A
+        return later, said, fitted(own.mind, kept(study, sample, jax.random.key(0)), jax.random.key(1), config)
+
+    sample = jax.tree.map(lambda x: jax.ShapeDtypeStruct((20, *x.shape[1:]), x.dtype), study.buffer)
+    beliefs = jax.eval_shape(lambda: mind.initial(WORLDS, 1))
+    return str(jax.make_jaxpr(step)(own, situation(), sample, study, beliefs))
+
+
+@cache
+def plain_text(**settings: Any) -> str:
+    return text_of(**settings)
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(MindConfig) if field.name != "mind"])
+def test_every_setting_changes_what_a_mind_does(name):
+    base = {"mind_gate": 3.0} if name == "mind_room" else {}
+    default = getattr(MIND, name)
+    value = ANOTHER.get(name)
+    if value is None:
+        choices = [choice for choice in get_args(get_type_hints(MindConfig)[name]) if choice != default]
+        value = choices[0] if choices else not default if isinstance(default, bool) else type(default)(default / 2)
+    assert text_of(**base, **{name: value}) != plain_text(**base)
