@@ -12,6 +12,7 @@ from sparring.core.settings import load_toml, to_toml
 from sparring.learn.config import COEFFICIENTS, PPOConfig
 from sparring.nets.config import NetConfig
 from sparring.players.loaded import load
+from sparring.setup.beginning import Beginning
 from sparring.setup.build import build
 from sparring.setup.config import EvalConfig, OpponentsConfig, PlayConfig, RunConfig, SeatsConfig
 from sparring.setup.own_code import named_code
@@ -49,6 +50,7 @@ def test_learners_keep_their_numbers_however_they_are_stacked(table):
     lineup = build(table).lineup
     assert lineup.learners == (("hunter_0", "hunter_1", "hunter_3"), ("hunter_2",))
     assert lineup.numbered == HUNTERS
+    assert Beginning.of(build(table)).players == ((0, 1, 3), (2,))
 
 
 def test_a_file_may_give_a_learner_a_table_of_its_own(table, tmp_path):
