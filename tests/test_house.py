@@ -180,7 +180,7 @@ BUDGETS = {
     "core": 1_450, "statistics": 550, "ratings": 1_050, "games": 12_800, "nets": 1_650, "league": 3_650, "play": 2_050,
     "store": 1_800, "learn": 2_200, "evaluation": 1_950, "setup": 2_250, "players": 1_900, "training": 2_650,
     "studies": 950, "reports": 2_400, "recipes": 950, "cli": 4_150, "bridges": 1_350,
-    "environments": 450, "workers": 1_590, "audit": 5_200,
+    "environments": 450, "workers": 1_590, "audit": 5_200, "opponent_models": 2_200,
 }  # fmt: skip
 """Lines of source that a room may have. One that outgrows them is a sign to look for the idea that is missing there."""
 

@@ -16,11 +16,12 @@ from sparring.nets.blocks import Dense, Fixed, Residual, filled
 from sparring.nets.config import LOG_STD_RANGE, NetConfig
 from sparring.nets.distributions import Distribution
 from sparring.nets.hyper.hyper import Changed, Hyper, Layer, Traits, layer_of
+from sparring.nets.minds import Fusion, Mind, heard, untold
 from sparring.nets.normalise import Held, Normaliser, ValueScale
 from sparring.nets.trunk import Memory, Trunk, joined
 
-UNTRAINED = (Normaliser, ValueScale, Held, Fixed)
-"""The parts of a network that no gradient moves: a trainer sets them between updates."""
+UNTRAINED = (Normaliser, ValueScale, Held, Fixed, Mind)
+"""The parts of a network that no gradient of its loss moves: a trainer sets them between updates."""
 NOISE_FEATURES = 10
 """Random features of each seat that a noisy critic sees, as many as in the reference."""
 
@@ -35,6 +36,10 @@ class Actor(eqx.Module):
     action: ActionSpec = eqx.field(static=True)
     hyper: Hyper | None = None
     """What changes the layers from step to step or from seat to seat; None: nothing."""
+    mind: Mind | None = None
+    """What believes something of the others; None: nothing does."""
+    fusion: Fusion | None = None
+    """What joins to the hidden features what the mind says."""
 
     @classmethod
     def make(cls, seed: Seed, spec: GameSpec, config: NetConfig) -> "Actor":
@@ -71,6 +76,14 @@ class Actor(eqx.Module):
 
     def hidden(self, features_NF: Array, memory: Memory) -> tuple[Array, Changed | None, Memory]:
         """The last hidden features, how layers are changed to give them, and the memory after it."""
+        if self.fusion is None:
+            return self.unfused(features_NF, untold(memory))
+        memory, said_NM = heard(memory)
+        hidden, changed, memory = self.unfused(features_NF, memory)
+        return self.fusion(hidden, said_NM), changed, memory
+
+    def unfused(self, features_NF: Array, memory: Memory) -> tuple[Array, Changed | None, Memory]:
+        """The same without what a mind says."""
         if self.hyper is None:
             hidden, memory = self.trunk(features_NF, memory)
             return hidden, None, memory
@@ -93,7 +106,7 @@ class Actor(eqx.Module):
     def traits(self, features_NF: Array, memory: Memory) -> tuple[Traits, Traits]:
         """What determines the weights generated in this step, and in the one before it."""
         assert self.hyper is not None
-        return self.hyper.traits(features_NF, memory[1], self.bases, self.trunk.normaliser)
+        return self.hyper.traits(features_NF, untold(memory)[1], self.bases, self.trunk.normaliser)
 
 
 class Critic(eqx.Module):

@@ -17,6 +17,8 @@ from sparring.league.roles import role_of, roles
 from sparring.learn.learner import Learner, new_learner
 from sparring.learn.module import modules_of
 from sparring.nets.actor_critic import ActorCritic
+from sparring.opponent_models.mind import with_mind
+from sparring.opponent_models.study import new_study
 from sparring.play.chance import stream
 from sparring.play.collect import begin
 from sparring.play.defeats import empty_archive
@@ -97,7 +99,8 @@ def first_models(built: Built, seed: int) -> tuple[ActorCritic, ...]:
         seeded = Seed.of(seed) / "weights" / player
         scaled, choices = ppo.value_norm != "none", ppo.advantage == "expected"
         made = ActorCritic.make(seeded, spec, net, value_scale=scaled, noise_seats=seats, choices=choices)
-        return ActorCritic(made.actor, made.critic, modules_of(ppo.losses, ppo.modules, seeded, spec))
+        actor = with_mind(made.actor, seeded, built.game, built.config.mind)
+        return ActorCritic(actor, made.critic, modules_of(ppo.losses, ppo.modules, seeded, spec))
 
     groups = [seating.groups[i] for i in seating.learning]
     players = Beginning.of(built).players
@@ -123,7 +126,11 @@ def new_learners(
     for i, own, model in zip(seating.learning, players, models, strict=True):
         worlds = len(seating.groups[i].lanes[0]) * seating.worlds
         make = partial(new_learner, config=plan.ppo, worlds=worlds, seats=seating.seats_in(seating.groups[i]))
-        found.append(jax.vmap(make)(model, jnp.asarray(own, jnp.uint32)))
+        learners = jax.vmap(make)(model, jnp.asarray(own, jnp.uint32))
+        if plan.mind.on:
+            begun = partial(new_study, features=seating.spec.features, config=plan.mind)
+            learners = learners._replace(study=jax.vmap(begun)(model.actor.mind))
+        found.append(learners)
     return tuple(found)
 
 

@@ -160,7 +160,7 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     check_blocks(game, config)
     check_meetings(game.spec, config)
     live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
-    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live)
+    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live, mind=config.mind)
     return Built(config, game, lineup, plan, rosters_of(game, config), settings)
 
 

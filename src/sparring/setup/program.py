@@ -1,7 +1,7 @@
 """One iteration of training, play and learning, as one compiled program. The one place that jits the loop."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,6 +17,8 @@ from sparring.learn.learner import Learner, behaviour, ready
 from sparring.learn.ppo import UpdateStats, update
 from sparring.learn.price import dues_SS, own_price
 from sparring.learn.shaping import sharers_SS
+from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.study import studied
 from sparring.play.chance import stream
 from sparring.play.collect import collect
 from sparring.play.defeats import Archive, before_defeat, remembered, replay_results
@@ -92,6 +94,7 @@ class Plan:
     shaping: bool = False
     live: bool = False
     """Learners meet each other as they are now, one of them learning."""
+    mind: MindConfig = field(default_factory=MindConfig)
 
 
 def iterate(
@@ -159,10 +162,17 @@ def play(
 def teach(
     plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array, key: Array
 ) -> tuple[Learner, UpdateStats, Batch]:
-    """What one learner makes of what it lived."""
+    """What one learner makes of what it lived; then its mind, where it has one."""
     parts = len(plan.ppo.losses) + len(plan.ppo.modules)
     shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
-    return update(learner, rollout, key, knobs_of(knobs_H, parts), plan.ppo, *shaping_J)
+    seen = rollout
+    if plan.mind.on and not plan.ppo.modules:  # rows of the epochs need not carry what only a mind looks at
+        seen = rollout._replace(others=None)
+    learner, stats, suspect = update(learner, seen, key, knobs_of(knobs_H, parts), plan.ppo, *shaping_J)
+    if plan.mind.on:
+        learner, found = studied(learner, rollout, key, plan.mind)
+        stats = stats._replace(mind={**dict(stats.mind), **found})
+    return learner, stats, suspect
 
 
 def with_winners(rollouts: tuple, games: Games, seating: Seating, orders: Orders) -> tuple:

@@ -51,7 +51,7 @@ def metric_lines(
             )
         for names, stats in zip(built.lineup.learners, report.stats, strict=True):
             fields = stats._asdict()
-            for part in ("own", "hyper"):
+            for part in ("own", "hyper", "mind"):
                 fields |= {f"{part}/{key}": x for key, x in (fields.pop(part) or {}).items()}
             known = {key: np.asarray(x, float)[r].tolist() for key, x in fields.items()}
             for row, name in enumerate(names):

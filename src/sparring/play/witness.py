@@ -1,0 +1,145 @@
+"""What minds are shown: the others and their goals before all choose, and what came of it. Letters: O the other seats,
+G goals, Z numbers that tell one goal from another.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.core.records import Action, Step
+from sparring.games.game import Game, State
+from sparring.games.others import others_SO
+from sparring.nets.minds import has_mind
+from sparring.play.decide import Sight, by_block
+from sparring.play.rollout import Driver, Others
+from sparring.play.seating import Group, Seating
+
+
+class Situation(NamedTuple):
+    """What a seat knows of the others before all choose, leaves [..., N, ...]. Of goals: what each of the others can
+    still reach, in how many steps, and what it looks like from there; no columns where a game names none."""
+
+    features: Array
+    start: Array
+    """The game begins."""
+    acting: Array
+    """From here on of the others, [..., N, O, ...], as in `rollout.Others`."""
+    legal: Array
+    open: Array
+    steps: Array
+    about: Array
+
+
+class Witnessed(NamedTuple):
+    """What came of it, leaves [..., N, ...]."""
+
+    discrete: Array
+    continuous: Array
+    reached: Array
+    own: Action
+    """What the seat itself did, and what that paid."""
+    reward: Array
+
+
+class Thought(NamedTuple):
+    """What a mind made of a situation, as a rollout keeps it, leaves [..., N, ...]."""
+
+    said_NM: Array
+    """What the policy is told."""
+    log_b_NOG: Array
+    """Log of the belief that it is this goal."""
+    log_p_NOA: Array
+    """Log of what each of the others is expected to do."""
+    evaluated_NOG: Array
+    """Goals for which a model was asked what somebody after them would do."""
+    passed_NOG: Array
+    """Goals that were near enough to be asked about, for which there was no room."""
+    reset_NO: Array
+    """Beliefs that nothing was left of, and that began anew."""
+    leaning_NOK: Array
+    """What the others have been after in earlier games, by kinds of goals."""
+
+
+Minds = tuple[Any, ...]
+"""For each group what its minds hold, leaves [P, W', N, ...]; () where policies have none."""
+
+
+def first_minds(seating: Seating, drivers: Sequence[Driver]) -> Minds | None:
+    """Blank minds of all groups; None where nobody has one."""
+    if not any(has_mind(driver.policy) for driver in drivers):
+        return None
+    return tuple(blank_mind(seating, *pair) for pair in zip(seating.groups, drivers, strict=True))
+
+
+def blank_mind(seating: Seating, group: Group, driver: Driver) -> Any:
+    mind = mind_of(driver.policy)
+    if mind is None:
+        return ()
+    return mind.initial(group.players, len(group.lanes[0]) * seating.worlds, seating.seats_in(group))
+
+
+def mind_of(policy: Any) -> Any:
+    """The mind of an actor, which may be wrapped into what explores; None where there is none."""
+    while policy is not None and not hasattr(policy, "mind"):
+        policy = getattr(policy, "policy", None)
+    return None if policy is None else policy.mind
+
+
+class Witness(NamedTuple):
+    """All that minds of any group are shown in one step: for each seat its view of the others, leaves [B, W, S, O,
+    ...]."""
+
+    others: Others
+    start_BWS: Array
+
+
+def watch(game: Game, state: State, sight: Sight, start_BW: Array, seating: Seating) -> Witness:
+    """The others before they choose. What is no usable number, in a world that went wrong, is 0."""
+    goals, other_SO = by_block(jax.vmap(game.goals)(state), seating), others_SO(seating.spec.seats)
+    open_, steps, about = (jnp.nan_to_num(jnp.asarray(x), posinf=0.0, neginf=0.0)[:, :, other_SO] for x in goals)
+    seen = sight.observation
+    unknown = jnp.zeros((*start_BW.shape, *other_SO.shape, 0))
+    others = Others(
+        unknown, unknown, seen.acting_S[:, :, other_SO], seen.legal_SA[:, :, other_SO], open_ > 0, steps, about
+    )
+    return Witness(others, jnp.broadcast_to(start_BW[..., None], seen.acting_S.shape))
+
+
+def afterwards(witness: Witness, game: Game, before: State, played: Action, after: State, action: Action) -> Witness:
+    """With what they then did and reached."""
+    batch, other_SO = action.discrete_SD.shape[:2], others_SO(game.spec.seats)
+    reached = jax.vmap(game.reached)(before, played, after)
+    others = witness.others._replace(
+        discrete=action.discrete_SD[:, :, other_SO], continuous=action.continuous_SC[:, :, other_SO],
+        reached=reached.reshape(*batch, *reached.shape[1:])[:, :, other_SO],
+    )  # fmt: skip
+    return witness._replace(others=others)
+
+
+def attended(seating: Seating, group: Group, driver: Driver, witness: Witness, sight: Sight, mind: Any) -> Any:
+    """What the minds of a group think before the choice, a Thought with what they need after it; None without one."""
+    model = mind_of(driver.policy)
+    if model is None:
+        return None
+    others = jax.tree.map(lambda x: seating.per_seat(x, group), witness.others)
+    situation = Situation(
+        seating.per_seat(sight.observation.features_SF, group), seating.per_seat(witness.start_BWS, group),
+        others.acting, others.legal, others.open, others.steps, others.about,
+    )  # fmt: skip
+    return jax.vmap(lambda model, *seen: model.attend(*seen))(model, situation, mind)
+
+
+def witnessed(
+    seating: Seating, group: Group, driver: Driver, witness: Witness, action: Action, step: Step, thought: Any
+) -> Any:
+    """What the minds of a group hold after the step; `thought` is what they thought before it."""
+    model = mind_of(driver.policy)
+    if model is None:
+        return ()
+    others = witness.others
+    seats = (others.discrete, others.continuous, others.reached, action, step.reward_S)
+    seen = Witnessed(*jax.tree.map(lambda x: seating.per_seat(x, group), seats))
+    return jax.vmap(lambda model, *given: model.witness(*given))(model, seen, thought[1])
