@@ -1,10 +1,10 @@
 """What each of the others is after: a belief over its goals, by Bayes' rule from what it does, that starts from what it
 was after in earlier games (intra-OM and inter-OM of HOP, arXiv:2406.08002).
 
-b(g) <- b(g) pi(a | s, g) within a game, in logarithms. Three things are added to the paper. One may be after none of the
-goals. Goals may change: at every step a share of the belief begins anew, so that no belief is too sure to be moved. And
-somebody may be likelier to want what is near: with prior=learned a small model says so, fitted on goals that turned out.
-"""
+b(g) <- b(g) pi(a | s, g) within a game, in logarithms. Three things are added to the paper. One may be after none of
+the goals. Goals may change: at every step a share of the belief begins anew, so that no belief is too sure to be
+moved. And somebody may be likelier to want what is near: with prior=learned a small model says so, fitted on goals
+that turned out."""
 
 from typing import NamedTuple
 
