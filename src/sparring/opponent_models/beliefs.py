@@ -2,9 +2,10 @@
 was after in earlier games (intra-OM and inter-OM of HOP, arXiv:2406.08002).
 
 b(g) <- b(g) pi(a | s, g) within a game, in logarithms. Three things are added to the paper. One may be after none of
-the goals. Goals may change: at every step a share of the belief begins anew, so that no belief is too sure to be
-moved. And somebody may be likelier to want what is near: with prior=learned a small model says so, fitted on goals
-that turned out."""
+the goals. Goals may change: at every step a share of the belief begins anew, so that none is too sure to be moved. And
+somebody may be likelier to want what is near: with prior=learned a small model says so, fitted on goals that were
+reached.
+"""
 
 from typing import NamedTuple
 

@@ -196,6 +196,13 @@ def about_size(game: Game, config: MindConfig) -> int:
     return 1 + jax.eval_shape(lambda key: game.goals(game.start(key)), jax.random.key(0)).about_SGZ.shape[-1]
 
 
+def watched_size(game: Game, config: MindConfig) -> int:
+    """Numbers that a rollout keeps of what one seat saw of the others in a step, and thought of it."""
+    goals, about = len(game.spec.goals) + 1, about_size(game, config)
+    told = told_size(config, goals, about, game.spec.action.entries)
+    return (game.spec.seats - 1) * (goals * (about + 5) + 2 * game.spec.action.entries + told + 8)
+
+
 def with_mind(actor: Actor, seed: Seed, game: Game, config: MindConfig) -> Actor:
     """An actor with a mind, if it is to have one. What the mind says starts without a part in what is done."""
     if not config.on:

@@ -3,7 +3,7 @@
 Letters: R rows, O the other seats, G goals, Z what tells them apart, K kinds of goals, D heads of an action.
 """
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +12,6 @@ from jax import Array, lax
 from sparring.core.spec import ActionSpec
 from sparring.nets.distributions import split_heads
 from sparring.play.rollout import Rollout
-
-Seen = TypeVar("Seen", bound=Any)
 
 
 class Sample(NamedTuple):
@@ -57,25 +55,22 @@ def hindsight(reached_TWNOG: Array, open_TWNOG: Array, start_TW: Array) -> Array
     return lax.scan(before, unknown_WNO, (reached_TWNOG, open_TWNOG, ends_TW), reverse=True)[1]
 
 
-def aims(seen: Seen, *, listed: bool) -> Seen:
+def aims(seen: Any, *, listed: bool) -> Any:
     """What is seen of the others (a Situation, or Others of a rollout), with one thing more that they may be after:
     nothing of all that, told by a last number of 1. Where goals are not looked at, it is the only one."""
 
-    def wider(x: Array, ends: Array | float) -> Array:
-        return jnp.concatenate([x, jnp.broadcast_to(jnp.asarray(ends, x.dtype), (*x.shape[:-1], 1))], axis=-1)
+    goals = seen.open.shape[-1] if listed else 0
+    others = seen.acting.shape
 
-    open_, steps, about = (
-        x if listed else x[..., :0] for x in (seen.open, seen.steps, jnp.swapaxes(seen.about, -1, -2))
-    )
-    of_none = jnp.zeros((*about.shape[:-1], 1))
-    about = jnp.swapaxes(jnp.concatenate([about, of_none], axis=-1), -1, -2)
-    goals = about.shape[-2]
-    found = seen._replace(
-        open=wider(open_, True), steps=wider(steps, 0.0), about=wider(about, jnp.arange(goals)[:, None] == goals - 1)
-    )
-    if getattr(seen, "reached", None) is None:
-        return found
-    return found._replace(reached=wider(seen.reached if listed else seen.reached[..., :0], False))
+    def with_last(x: Array, last: Array | bool) -> Array:
+        return jnp.concatenate([x[..., :goals], jnp.broadcast_to(jnp.asarray(last, x.dtype), (*others, 1))], axis=-1)
+
+    about = seen.about[..., :goals, :] if listed else jnp.zeros((*others, 0, 0))
+    about = jnp.pad(about, [(0, 0)] * len(others) + [(0, 1), (0, 1)])
+    about = about.at[..., -1, -1].set(1.0)
+    found = seen._replace(open=with_last(seen.open, True), steps=with_last(seen.steps, 0.0), about=about)
+    reached = getattr(seen, "reached", None)
+    return found if reached is None else found._replace(reached=with_last(reached, False))
 
 
 def rows_of(rollout: Rollout, action: ActionSpec) -> Sample:

@@ -44,7 +44,7 @@ from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout,
 from sparring.play.seating import Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
 from sparring.play.turns import Happened, Turn, to_rollout, turn
-from sparring.play.witness import Witness, afterwards, attended, first_minds, watch, witnessed
+from sparring.play.witness import Witness, first_minds, kept_of, learned, said, thinking
 
 
 @dataclass(frozen=True)
@@ -223,8 +223,8 @@ def play_step(
     ]
     sight = look(game, seating, drivers, cursor.state)
     drives = [driving(seating, group, stage.pairing, cursor.fresh_BW) for group in seating.groups]
-    seen, thoughts = thinking(stage, cursor, sight)
-    recalled = [telling(memory[i][0], said_of(thoughts, i)) for i in range(len(players))]
+    seen, thoughts = thinking(game, seating, players, cursor, sight)
+    recalled = [telling(kept, said(thought)) for (kept, _), thought in zip(memory, thoughts, strict=True)]
     decisions = {i: decide(seating, *players[i], sight, recalled[i], numbers[i]) for i in seating.learning}
     driven = [
         (decisions[i].action, decisions[i].memory)
@@ -254,15 +254,12 @@ def play_step(
     step = without_fault(step, fault_BW)
     if paid is not None:
         paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
-    minds = None
-    if seen is not None:
-        seen = afterwards(seen, game, cursor.state, played, state, action)
-        given = zip(players, thoughts, strict=True)
-        minds = tuple(witnessed(seating, *player, seen, action, step, thought) for player, thought in given)
+    transition = (cursor.state, played, state, step.reward_S)
+    seen, minds = learned(game, seating, players, seen, thoughts, action, transition)
     asked = asked_for(stage, sight, step, action, seen)
     happened = Happened(cursor.start_BW, sight, step, paid, fault_BW, blind_BW, choice=choice, **asked)
     turns = tuple(
-        turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened, kept_of(thoughts, i))
+        turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened, kept_of(thoughts[i]))
         for i, later_value in zip(seating.learning, later_values, strict=True)
     )
     sums = None if paid is None or cursor.sums_BWSJ is None else cursor.sums_BWSJ + paid.columns
@@ -272,26 +269,6 @@ def play_step(
         count_TBWSJ=step.count_SJ,
     )  # fmt: skip
     return restart(state, memory, games, stage.bank, used_V, minds), (turns, games, played)
-
-
-def thinking(stage: Stage, cursor: Cursor, sight: Sight) -> tuple[Witness | None, list[Any]]:
-    """What the others look like before they choose, and what the minds of each group make of it; nothing where nobody
-    has one."""
-    if cursor.minds is None:
-        return None, []
-    players = zip(stage.seating.groups, stage.drivers, cursor.minds, strict=True)
-    seen = watch(stage.game, cursor.state, sight, cursor.start_BW, stage.seating)
-    return seen, [attended(stage.seating, group, driver, seen, sight, mind) for group, driver, mind in players]
-
-
-def kept_of(thoughts: list[Any], number: int) -> Any:
-    """Of the thoughts of a group what is kept; None where it has none."""
-    return thoughts[number][0] if thoughts and thoughts[number] is not None else None
-
-
-def said_of(thoughts: list[Any], number: int) -> Array | None:
-    thought = kept_of(thoughts, number)
-    return None if thought is None else thought.said_NM
 
 
 def asked_for(stage: Stage, sight: Sight, step: Step, action: Action, seen: Witness | None) -> dict[str, Any]:

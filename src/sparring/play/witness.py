@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from sparring.core.records import Action, Step
+from sparring.core.records import Action
 from sparring.games.game import Game, State
 from sparring.games.others import others_SO
 from sparring.nets.minds import has_mind
 from sparring.play.decide import Sight, by_block
-from sparring.play.rollout import Driver, Others
+from sparring.play.rollout import Cursor, Driver, Others
 from sparring.play.seating import Group, Seating
 
 
@@ -96,9 +96,38 @@ class Witness(NamedTuple):
     start_BWS: Array
 
 
-def watch(game: Game, state: State, sight: Sight, start_BW: Array, seating: Seating) -> Witness:
+Players = Sequence[tuple[Group, Driver]]
+Thoughts = list[Any]
+"""Of each group a Thought, with what its minds need after the step; None where they have none."""
+
+
+def thinking(game: Game, seating: Seating, players: Players, cursor: Cursor, sight: Sight) -> tuple[Any, Thoughts]:
+    """What there is to see of the others before all choose, a Witness, and what minds make of it."""
+    if cursor.minds is None:
+        return None, [None] * len(players)
+    seen = watched(game, cursor, sight, seating)
+    pairs = zip(players, cursor.minds, strict=True)
+    return seen, [attended(seating, *player, seen, sight, mind) for player, mind in pairs]
+
+
+def learned(
+    game: Game, seating: Seating, players: Players, seen: Witness | None, thoughts: Thoughts, action: Action,
+    happened: tuple[State, Action, State, Array],
+) -> tuple[Witness | None, Minds | None]:  # fmt: skip
+    """The Witness with what the others did and reached, and what minds hold after it. `happened`: the state before,
+    what the game received, the state after, and what each seat was paid, [B, W, S]."""
+    if seen is None:
+        return None, None
+    *transition, reward_BWS = happened
+    seen = afterwards(seen, game, action, *transition)
+    pairs = zip(players, thoughts, strict=True)
+    return seen, tuple(witnessed(seating, *player, seen, action, reward_BWS, thought) for player, thought in pairs)
+
+
+def watched(game: Game, cursor: Cursor, sight: Sight, seating: Seating) -> Witness:
     """The others before they choose. What is no usable number, in a world that went wrong, is 0."""
-    goals, other_SO = by_block(jax.vmap(game.goals)(state), seating), others_SO(seating.spec.seats)
+    start_BW, other_SO = cursor.start_BW, others_SO(seating.spec.seats)
+    goals = by_block(jax.vmap(game.goals)(cursor.state), seating)
     open_, steps, about = (jnp.nan_to_num(jnp.asarray(x), posinf=0.0, neginf=0.0)[:, :, other_SO] for x in goals)
     seen = sight.observation
     unknown = jnp.zeros((*start_BW.shape, *other_SO.shape, 0))
@@ -108,7 +137,7 @@ def watch(game: Game, state: State, sight: Sight, start_BW: Array, seating: Seat
     return Witness(others, jnp.broadcast_to(start_BW[..., None], seen.acting_S.shape))
 
 
-def afterwards(witness: Witness, game: Game, before: State, played: Action, after: State, action: Action) -> Witness:
+def afterwards(witness: Witness, game: Game, action: Action, before: State, played: Action, after: State) -> Witness:
     """With what they then did and reached."""
     batch, other_SO = action.discrete_SD.shape[:2], others_SO(game.spec.seats)
     reached = jax.vmap(game.reached)(before, played, after)
@@ -120,7 +149,7 @@ def afterwards(witness: Witness, game: Game, before: State, played: Action, afte
 
 
 def attended(seating: Seating, group: Group, driver: Driver, witness: Witness, sight: Sight, mind: Any) -> Any:
-    """What the minds of a group think before the choice, a Thought with what they need after it; None without one."""
+    """What the minds of a group think before the choice."""
     model = mind_of(driver.policy)
     if model is None:
         return None
@@ -133,13 +162,22 @@ def attended(seating: Seating, group: Group, driver: Driver, witness: Witness, s
 
 
 def witnessed(
-    seating: Seating, group: Group, driver: Driver, witness: Witness, action: Action, step: Step, thought: Any
+    seating: Seating, group: Group, driver: Driver, witness: Witness, action: Action, reward_BWS: Array, thought: Any
 ) -> Any:
-    """What the minds of a group hold after the step; `thought` is what they thought before it."""
+    """What the minds of a group hold after the step."""
     model = mind_of(driver.policy)
     if model is None:
         return ()
     others = witness.others
-    seats = (others.discrete, others.continuous, others.reached, action, step.reward_S)
+    seats = (others.discrete, others.continuous, others.reached, action, reward_BWS)
     seen = Witnessed(*jax.tree.map(lambda x: seating.per_seat(x, group), seats))
     return jax.vmap(lambda model, *given: model.witness(*given))(model, seen, thought[1])
+
+
+def kept_of(thoughts: Any) -> Thought | None:
+    """Of what a group thought, what a rollout keeps."""
+    return None if thoughts is None else thoughts[0]
+
+
+def said(thoughts: Any) -> Array | None:
+    return None if thoughts is None else thoughts[0].said_NM

@@ -90,10 +90,15 @@ def of_one(built: Built, played: Mapping[str, Sequence[Seen]], blocks: list[int]
         for control in CONTROLS if control != "own"
     }  # fmt: skip
     found["return_by_game"] = {
-        control: [bounds(np.concatenate(values)) for values in zip(*(returns_by_game(x, blocks, games) for x in rows), strict=True)]
-        for control, rows in played.items() if control in ("own", "forgetful")
-    }  # fmt: skip
+        control: game_by_game([returns_by_game(seen, blocks, games) for seen in played[control]])
+        for control in ("own", "forgetful")
+    }
     return found
+
+
+def game_by_game(seeds: Sequence[list[list[float]]]) -> list[list[float]]:
+    """Bounds of the return in the first game, the second, ... over the worlds of all seeds."""
+    return [bounds(np.concatenate(values)) for values in zip(*seeds, strict=True)]
 
 
 def joined(parts: Sequence[insight.Watched]) -> insight.Watched:
