@@ -86,6 +86,7 @@ def tell(name: str, as_json: bool) -> None:
         "shaping terms": {term.name: f"{term.kind}, {term.meaning}" for term in spec.terms},
         "games end by": list(spec.causes),
         "counted": list(spec.counts),
+        "goals": {name: spec.goals.count(name) for name in spec.goals},
         "settings that suit it": {name: plain(value) for name, value in suits_of(spec)},
     }
     if as_json:

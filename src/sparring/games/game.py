@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from sparring.core.errors import ConfigError, unknown
-from sparring.core.records import Action, Observation, Step
+from sparring.core.records import Action, Goals, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import GameSpec, Listing
 
@@ -67,6 +67,19 @@ class Game(eqx.Module):
         order_SS = (jnp.arange(seats)[:, None] + jnp.arange(seats)) % seats
         return features_SF[order_SS].reshape(seats, -1)
 
+    def goals(self, state: State) -> Goals:
+        """How every seat is placed to everything it may be after, `GameSpec.goals`. It speaks of the state itself:
+        where something is hidden, whoever is told goals knows more than features say."""
+        del state
+        seats = self.spec.seats
+        return Goals(jnp.zeros((seats, 0), bool), jnp.zeros((seats, 0)), jnp.zeros((seats, 0, 0)))
+
+    def reached(self, before: State, action: Action, after: State) -> Array:
+        """reached_SG: in which goals that were open before this step each seat had part in it; `after` is the state
+        that `step` gave, not a new start."""
+        del before, action, after
+        return jnp.zeros((self.spec.seats, 0), bool)
+
     def openings(self) -> tuple[State, np.ndarray] | None:
         """Every state in which a game can start, stacked on a leading axis, and the probability of each.
 
@@ -106,9 +119,9 @@ class Game(eqx.Module):
     def permute(self, tree: Any, order_S: Array) -> Any:
         """The same record with seats reordered: new seat i is old seat order_S[i].
 
-        A record is a state, a chance, the rules, an Action, an Observation or a Step. Override this where a number in
-        one names a seat. Where choices do, such as "attack enemy i", `permute_choices` is the override; features that
-        list seats are listed again afterwards, as `Feature.lists` says.
+        A record is a state, a chance, the rules, an Action, an Observation, a Step or Goals. Override this where a
+        number in one names a seat. Where choices do, such as "attack enemy i", `permute_choices` is the override;
+        features that list seats are listed again afterwards, as `Feature.lists` says.
         """
         return permute_seats(tree, order_S)
 
@@ -131,6 +144,13 @@ class Game(eqx.Module):
     ) -> tuple[Array, Array, Any]:
         """`bot_scores` for players that remember: override this with `bot_memory` instead."""
         return *self.bot_scores(parameters_J, features_NF, legal_NA), memory
+
+    def bot_goals(self, parameters_J: Array, state: State, memory: Any = None) -> Array | None:
+        """wanted_SG: what each seat would be after if this scripted player drove it: the goals that it heads for now,
+        all that are equally near. None where bots do not tell. To judge guesses by, never to be shown to players;
+        `memory` is what `bot_memory` of all seats has become, blank if not given."""
+        del parameters_J, state, memory
+        return None
 
 
 MOST_JOINT = 100_000
