@@ -20,7 +20,6 @@ from sparring.games import registry
 from sparring.games.game import Game
 from sparring.games.tree import policy_exploitability
 
-
 STEP, SLOW, FIRST_TEMPERATURE = 0.2, 0.02, 0.5
 
 
