@@ -36,7 +36,8 @@ class Metrics:
 
 def command(words: list[str]) -> None:
     arguments = parse(Metrics, words, command="metrics", examples=EXAMPLES)
-    from sparring.reports.series import changing, chosen, parting, series_table, value_table
+    from sparring.reports.series import changing, chosen, series_table, value_table
+    from sparring.store.fingerprint import parting
     from sparring.store.lines import series
     from sparring.store.run_dir import RunDir
 

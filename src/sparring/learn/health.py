@@ -29,7 +29,7 @@ def hidden_sample(actor: Actor, rollout: Rollout) -> tuple[Array, Array]:
 
     memory = jax.tree.map(lambda x: x[:, ::some], rollout.memory[0])
     memory = where_first(at(rollout.start_TW), jax.tree.map(jnp.zeros_like, memory), memory)
-    hidden, *_ = actor.hidden(at(rollout.features_TWNF), memory)
+    _, hidden, _ = actor.scores(at(rollout.features_TWNF), memory)
     return hidden.reshape(-1, hidden.shape[-1]), at(rollout.acting_TWN).reshape(-1)
 
 

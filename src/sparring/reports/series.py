@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -13,8 +13,6 @@ from sparring.store.lines import series
 BLOCKS = "▁▂▃▄▅▆▇█"
 WIDTH, ROWS = 14, 12
 """Letters of a small picture, and rows of a table of values."""
-MOST_NAMED = 8
-"""Names of metrics in one sentence."""
 Lines = Sequence[Mapping[str, Any]]
 
 
@@ -67,38 +65,3 @@ def value_table(lines: Lines, name: str) -> Table:
         part = values[first : first + size]
         made.add_row(f"{steps[min(first + size, len(steps)) - 1]:,}", f"{sum(part) / len(part):.5g}")
     return made
-
-
-class Parting(NamedTuple):
-    """Where two runs stop being the same."""
-
-    compared: int
-    """Lines that both have."""
-    iteration: int | None
-    """The first whose metrics differ; None where all are equal."""
-    names: tuple[str, ...]
-    """The metrics of both that differ there."""
-
-    @property
-    def text(self) -> str:
-        if not self.compared:
-            return "The runs have no iteration of a common seed, so nothing can be compared."
-        if self.iteration is None:
-            return (
-                f"All {self.compared} lines that both runs have are equal. What differs in their settings changed "
-                "nothing: look whether it is in config.toml at all."
-            )
-        shown = ", ".join(self.names[:MOST_NAMED]) + (" and more" if len(self.names) > MOST_NAMED else "")
-        return f"The runs are equal before iteration {self.iteration}; in it these differ: {shown}"
-
-
-def parting(lines: Lines, others: Lines, names: Sequence[str]) -> Parting:
-    """The first iteration in which metrics that both runs have differ, over the seeds that both have."""
-    known = {(line["kind"], line["iteration"], line["seed"]): line for line in others}
-    pairs = [(line, known.get((line["kind"], line["iteration"], line["seed"]))) for line in lines]
-    both = sorted(((a, b) for a, b in pairs if b is not None), key=lambda pair: pair[0]["iteration"])
-    for line, other in both:
-        differing = tuple(name for name in names if name in line and name in other and line[name] != other[name])
-        if differing:
-            return Parting(len(both), line["iteration"], differing)
-    return Parting(len(both), None, ())

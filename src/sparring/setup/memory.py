@@ -34,7 +34,10 @@ COPIES = 3
 BACKWARD = 4
 """Hidden features that a gradient keeps, in those of one evaluation of the nets."""
 STEP_OF_CONTEXT = 8
-"""Numbers for each entry of a context that a step of it keeps: the observation encoded, gates and what they give."""
+"""Numbers for each entry of a context that a step of it keeps: the observation encoded, gates and what they give. Steps
+that are seen side by side keep half of those of one."""
+GENERATED = 0.5
+"""What a gradient keeps of a generated number, in what it keeps of a hidden feature: most are summed at once."""
 ALLOWED = 2.0
 """Estimates up to this share of the memory pass."""
 UNKNOWN = 2**40
@@ -136,19 +139,20 @@ def hidden_of(config: RunConfig) -> int:
     return sum(net.hidden) * wide + sum(net.critic_hidden or net.hidden) * wide + 2 * cell
 
 
-def generated_of(actor: Any, config: RunConfig) -> int:
+def generated_of(actor: Any, config: RunConfig) -> float:
     """What a hypernetwork makes of each seat of a row: what contexts add to layers, and the steps behind a context.
     Where the seat alone counts, weights are made once for all rows."""
     net = config.net
     if actor.hyper is None or (net.hyper_sees == "nothing" and net.hyper != "recurrent"):
         return 0
     outputs = sum(prod(change.shape) if net.hyper == "recurrent" else made_by(change) for change in actor.hyper.changes)
-    steps = max(1, net.hyper_history) * STEP_OF_CONTEXT * net.hyper_size * (1 + config.ppo.on("smooth"))
-    return outputs + steps
+    steps = 0.5 if actor.hyper.context.over_time is None else net.hyper_history
+    context = steps * STEP_OF_CONTEXT * net.hyper_size * (1 + config.ppo.on("smooth"))
+    return GENERATED * (outputs + context)
 
 
 def made_by(change: Any) -> int:
-    return change.count if isinstance(change, Gain) else change.head.bias_O.shape[-1]
+    return change.count if isinstance(change, Gain) else change.map_KF.shape[-1]
 
 
 def bytes_of(tree: Any) -> int:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from sparring.audit.effects.graph import Cuts, Part, part_of, text_of
+from sparring.audit.graph import Cuts, Part, named, part_of, text_of
 from sparring.core.schedules import Schedule
 from sparring.games.trial import is_key
 from sparring.learn.config import COEFFICIENTS
@@ -23,7 +23,6 @@ from sparring.learn.module import weights_of
 from sparring.setup.beginning import Beginning, begin_runs, first_models, stacked
 from sparring.setup.build import Built
 from sparring.setup.config import RunConfig
-from sparring.setup.named_arrays import leaf_name
 from sparring.setup.program import compile_program
 
 STATE = "state."
@@ -125,15 +124,6 @@ def trace(function: Any, arguments: tuple, words: Sequence[str], results: Sequen
     jaxpr, shape = jax.make_jaxpr(function, return_shape=True)(*arguments)
     out = (shape,) if len(results) == 1 else shape
     return Program(jaxpr, tuple(named(words, arguments)), tuple(named(results, out)))
-
-
-def named(words: Sequence[str], trees: Sequence[Any]) -> dict[str, Any]:
-    """Every leaf under a word and its path."""
-    return {
-        f"{word}.{leaf_name(path)}".strip("."): leaf
-        for word, tree in zip(words, trees, strict=True)
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
-    }
 
 
 def digest(leaf: Any) -> str:
