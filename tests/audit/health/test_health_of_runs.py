@@ -112,3 +112,24 @@ def test_a_run_that_has_not_begun_is_refused(tmp_path, config):
 def test_the_verdict_names_the_symptoms(tmp_path, config):
     audit = audit_health(make_run(tmp_path / "run", config, **SICK["KL"]))
     assert (audit.verdict, audit.code) == ("SICK(KL)", FAULT)
+
+
+def test_alike_sides_are_pooled_and_advice_names_what_the_run_does_not_do_yet(tmp_path, config):
+    """96 games of each side: 70 of 96 and then 47 on both are 3.3 deviations apart together and fewer alone."""
+    rows = rows_with(
+        *(met(i, "ace", won, games=96, kind="eval", side=k) for i, won in ((31, 70), (63, 47)) for k in (0, 1))
+    )
+    (found,) = (
+        one for one in audit_health(make_run(tmp_path / "run", config, rows=rows)).findings if one.level == "forgetting"
+    )
+    assert found.outcome == "FAIL" and found.evidence == "against ace: 0.73 after iteration 31, 0.49 at the end"
+    assert "--history" not in found.remedy and "--bots" not in found.remedy and "magnet" in found.remedy
+
+
+def test_no_data_is_no_pass(tmp_path, config):
+    def by_return(_, line):
+        line["points/past"] = None
+        line["games"] = 0
+
+    found = {one.level: one for one in audit_health(make_run(tmp_path / "run", config, by_return)).findings}
+    assert found["stale pool"].outcome == "SKIPPED" and found["swings"].outcome == "SKIPPED"

@@ -108,14 +108,13 @@ def traced(built: Built) -> Traced:
 
 def all_knobs(built: Built) -> dict[str, str]:
     """Of each group and knob, a hash of its values over all iterations."""
-    own = weights_of(built.plan.ppo.losses, built.plan.ppo.modules)
-    terms = len(built.shaping_J(0))
-    names = (*COEFFICIENTS, *(f"shaping {j}" for j in range(terms)), *own)
+    shaping = [f"shaping {j}" for j in range(len(built.shaping_J(0)))]
+    own = [weights_of(kind.ppo.losses, kind.ppo.modules) for kind in built.plan.kinds]
     groups = zip(*(built.knobs(i) for i in range(built.iterations)), strict=True)
     return {
         f"knobs.{group}.{name}": digest(values_ILH[..., h])
         for group, values_ILH in enumerate(map(np.stack, groups))
-        for h, name in enumerate(names)
+        for h, name in enumerate((*COEFFICIENTS, *shaping, *own[group]))
     }
 
 

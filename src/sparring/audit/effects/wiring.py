@@ -72,9 +72,10 @@ def probe(built: Built, group: int = 0) -> Probe:
     program = compile_program(built.plan)
     _, report = program(built.game_of(0), state, built.rosters, orders, knobs, seeds_R, jnp.asarray(0))
     batch = jax.tree.map(lambda x: x[0, 0], report.suspects[group])
-    own = weights_of(built.plan.ppo.losses, built.plan.ppo.modules)
+    ppo = built.plan.kinds[group].ppo
+    own = weights_of(ppo.losses, ppo.modules)
     weights = {name: float(weight.at(0.0)) for name, (_, weight) in own.items()}
-    return Probe(first.model, batch, knobs_of(knobs[group][0], len(own)), first.kl_weight, built.plan.ppo, weights)
+    return Probe(first.model, batch, knobs_of(knobs[group][0], len(own)), first.kl_weight, ppo, weights)
 
 
 def reached(loss: Callable[[Any], Array], trained: Any) -> set[str]:

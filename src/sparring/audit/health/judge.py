@@ -10,7 +10,8 @@ from sparring.audit.findings import FAULT, SOUND, Audit, Picture, Question, Verd
 from sparring.audit.health import league, learning
 from sparring.audit.health.learning import Check, by_notice
 from sparring.audit.health.record import Record
-from sparring.evaluation.verdict import ADVICE
+from sparring.core.names import counted
+from sparring.evaluation.advice import ADVICE
 from sparring.training.notices import LARGE_KL
 
 OFTEN = 0.1
@@ -26,10 +27,10 @@ CHECKS: dict[Question, Check] = {
     Question("critic", "does the critic explain returns?"): by_notice(
         "blind_critic", "Advantages are mostly noise, so learning is slow or none.", f"Try to {ADVICE['blind_critic']}."
     ),
-    Question("numbers", "is everything finite?"): by_notice(
+    Question("numbers", "is every number finite?"): by_notice(
         "not_finite", "Some minibatches taught nothing.", "Look at the rewards of the game, or lower the step size."
     ),
-    Question("game", "do games go wrong?"): by_notice(
+    Question("game", "do all games go as their rules say?"): by_notice(
         "left_out", "Worlds broke and were left out, so that the rest may mislead.",
         "Check the game: sparring games GAME.",
     ),
@@ -50,7 +51,7 @@ def audit_health(path: Path, command: str = "") -> Audit:
     record = Record.of(path)
     told = [check(ask, record) for ask, check in CHECKS.items()]
     sick = [one.level for one in told if one.outcome == "FAIL"]
-    summary = f"{len(sick)} symptoms: {', '.join(sick)}." if sick else "No symptom was found."
+    summary = f"{counted(len(sick), 'symptom')}: {', '.join(sick)}." if sick else "No symptom was found."
     facts = {"iterations": str(record.done), "game": str(record.manifest["game"]), "checks": str(len(told))}
     verdict = Verdict(f"SICK({', '.join(sick)})" if sick else "HEALTHY", FAULT if sick else SOUND, summary)
     return concluded("health", str(path), verdict, told, facts=facts, command=command, pictures=pictures(record))

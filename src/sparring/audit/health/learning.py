@@ -19,13 +19,13 @@ def by_notice(kind: str, meaning: str, remedy: str, *, share: float = 0.0) -> Ch
     def look(ask: Question, record: Record) -> Finding:
         told = record.noticed.get(kind, [])
         seen = len({line["iteration"] for line in told})
-        if not told or seen / record.done < share:
-            rare = f" ({seen} of {record.done} iterations, which is rare)" if told else ""
-            return ask.found(True, f"no sign of it{rare}", iterations=seen)
-        first = told[0]["iteration"]
-        when = f"{seen} of {record.done} iterations, first in {first}"
+        part = seen / record.done
+        if not told or part < share:
+            rare = f", but for {seen}, which is rare" if told else ""
+            return ask.found(True, f"yes, in all {record.done} iterations{rare}", iterations=seen)
+        when = f"{seen} of {record.done} iterations, first in {told[0]['iteration']}"
         evidence = f"{told[0]['learner']}: {told[0]['text'].partition('. ')[0]}. ({when})"
-        return ask.found(False, evidence, meaning, remedy, iterations=seen, first=first)
+        return ask.found(False, evidence, meaning, remedy, iterations=seen, first=told[0]["iteration"])
 
     return look
 

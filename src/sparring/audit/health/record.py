@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sparring.core.errors import RunError
+from sparring.evaluation.findings import Opposed
+from sparring.evaluation.stored import opposed
 from sparring.setup.build import Built
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
@@ -29,6 +31,7 @@ class Record:
     manifest: Mapping[str, Any]
     lines: Sequence[Mapping[str, Any]]
     rows: Sequence[ResultRow]
+    opposed: Opposed = field(default_factory=Opposed)
 
     @classmethod
     def of(cls, path: Path) -> "Record":
@@ -37,7 +40,7 @@ class Record:
         if not any(line["kind"] == "train" for line in lines):
             raise RunError(f"{path} has no iteration yet: there is nothing to judge. Train it first.")
         rows = read_results(run.results_path) if run.results_path.exists() else []
-        return cls(reopen(run, trains=False), run.read_manifest(), lines, rows)
+        return cls(reopen(run, trains=False), run.read_manifest(), lines, rows, opposed(run.settings()))
 
     def kind(self, *kinds: str) -> list[Mapping[str, Any]]:
         return [line for line in self.lines if line["kind"] in kinds]

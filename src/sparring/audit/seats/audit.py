@@ -118,18 +118,21 @@ def settings(asked: Asked, game: Game, pipe: pipeline.Pipeline | None) -> Findin
 def coefficients(built: Built, game: Game) -> dict[str, dict[str, float]]:
     """By learner of a seat that has a twin, every coefficient at the beginning, in the middle and at the end."""
     terms = game.spec.terms_of("reward") + game.spec.terms_of("potential") if built.plan.shaping else ()
-    own = tuple(weights_of(built.plan.ppo.losses, built.plan.ppo.modules))
-    names = (*COEFFICIENTS, *(f"shaping of {term}" for term in terms), *(f"weight of {name}" for name in own))
     alike = {seat for group in seats_alike(game) for seat in group}
     found: dict[str, dict[str, float]] = {}
     for when, iteration in (("", 0), (" halfway", built.iterations // 2), (" at the end", built.iterations - 1)):
         for group, learners in enumerate(built.lineup.learners):
             lanes = built.plan.seating.groups[built.plan.seating.learning[group]].lanes
+            ppo = built.plan.kinds[group].ppo
+            own = (f"weight of {name}" for name in weights_of(ppo.losses, ppo.modules))
+            names = (*COEFFICIENTS, *(f"shaping of {term}" for term in terms), *own)
             for row, learner in enumerate(learners):
                 seats = {seat for _, side in lanes[row] for seat in built.plan.seating.seats_of_side[side]}
                 if seats & alike:
                     values = map(float, built.knobs(iteration)[group][row])
                     named = {f"{name}{when}": value for name, value in zip(names, values, strict=True)}
+                    if built.config.learner:
+                        named["kind of network and algorithm (--learner)"] = group
                     found.setdefault(learner, {}).update(named)
     return found
 

@@ -89,13 +89,17 @@ class Pipeline:
         return quick_jit(play)
 
     @cached_property
-    def _teach(self) -> Any:
+    def _teach(self) -> list[Any]:
+        """For each learning group."""
         plan = self.built.plan
 
-        def teach(learner: Learner, rollout: Rollout, knobs_H: Any, key: Any) -> tuple[Learner, UpdateStats]:
-            return program.teach(plan, learner, rollout, knobs_H, key)[:2]
+        def of_group(group: int) -> Any:
+            def teach(learner: Learner, rollout: Rollout, knobs_H: Any, key: Any) -> tuple[Learner, UpdateStats]:
+                return program.teach(plan, learner, rollout, knobs_H, key, group)[:2]
 
-        return quick_jit(jax.vmap(teach, in_axes=(0, 1, 0, 0)))
+            return quick_jit(jax.vmap(teach, in_axes=(0, 1, 0, 0)))
+
+        return [of_group(group) for group in range(len(plan.kinds))]
 
     @cached_property
     def state(self) -> Any:
@@ -142,7 +146,7 @@ class Pipeline:
                 learners = others._replace(player=learners.player)
                 rollouts = jax.tree.map(lambda x, order=order: x[:, order], rollouts)
                 knobs_LH, keys_L = knobs_LH[order], keys_L[order]
-            found.append(self._teach(learners, rollouts, knobs_LH, keys_L))
+            found.append(self._teach[group](learners, rollouts, knobs_LH, keys_L))
         return found
 
     @property
