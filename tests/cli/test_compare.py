@@ -47,7 +47,7 @@ def test_a_comparison_is_stopped_gone_on_with_and_called_again(sparring, launch,
     assert told["judgement"][-1] in said.out
     naive, *_ = told["candidates"]
     assert len(naive["figures"]["exploitability"]["seeds"]) == len(naive["worst_against"]) == 2
-    assert 0 <= naive["figures"]["worst"]["mean"] <= 0.5 < told["games"] == 4
+    assert 0 <= naive["figures"]["worst opponent"]["mean"] <= 0.5 < told["games"] == 4
     cost = told["costs"]["naive"]
     assert cost["seconds"] == before["seconds"] + taken > taken and cost["steps_per_second"] > 0
     assert cost["peak_mib"] == before["peak_mib"] > 50, "as the process told that was stopped"

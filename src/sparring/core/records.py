@@ -51,3 +51,15 @@ class Step(NamedTuple):
     """Why the game ended for each side, as an index into `GameSpec.causes`; read only where it ended."""
     count_SJ: Array | tuple = ()
     """How often each seat has done so far what `GameSpec.counts` names; read only where the game ended."""
+
+
+class Goals(NamedTuple):
+    """What seats may be after, in the order of `GameSpec.goals`; Z: numbers that tell one goal from another."""
+
+    open_SG: Array
+    """Whether that seat can still have that goal in this game."""
+    steps_SG: Array
+    """About how many steps away it is, a float; 0 where it is not open."""
+    about_SGZ: Array
+    """What a small network that knows no goal by its number needs: where the goal is as seen from that seat, in units
+    of the board, of what kind it is, what it is worth; zeros where it is not open."""

@@ -118,8 +118,14 @@ class GameSpec:
     seat_names: tuple[str, ...] = field(default=())
     causes: tuple[str, ...] = ()
     """Why a side's game can end, such as gun, ground, timeout; `Step.cause_K` counts in this list."""
+    fates: tuple[str, ...] = ()
+    """What each cause did to a side, as words after its name ("was shot down"), in the order of `causes`; empty: the
+    causes speak for themselves."""
     counts: tuple[str, ...] = ()
     """What a seat does that tells how it plays, such as hares caught; `Step.count_SJ` counts it."""
+    goals: tuple[str, ...] = ()
+    """Things that seats may be after, such as each stag and each hare; `Game.goals` says how each seat is placed to
+    them. Goals of one name are of one kind: only their places tell them apart."""
     terms: tuple[Term, ...] = ()
     """Shaping terms: the rewards in the order of `Step.terms_SJ`, the potentials in that of `Game.potential`."""
     suits: tuple[tuple[str, str | float | tuple[int, ...] | tuple[str, ...]], ...] = ()

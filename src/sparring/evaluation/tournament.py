@@ -24,6 +24,7 @@ from sparring.evaluation.match import family_of, play_out
 from sparring.games.game import Game
 from sparring.games.outside import each_game_once
 from sparring.nets.distributions import Distribution
+from sparring.nets.minds import telling
 from sparring.play.chance import game_chance, stream
 from sparring.play.collect import begin
 from sparring.play.mixed import Mixture
@@ -31,6 +32,7 @@ from sparring.play.rollout import Driver
 from sparring.play.roster import stack, take
 from sparring.play.seating import Group, Seating
 from sparring.play.starts import fresh_starts
+from sparring.play.witness import mind_of
 from sparring.ratings.payoff import Payoff
 from sparring.statistics.rates import of_starts
 
@@ -295,12 +297,18 @@ def ready(name: str, policy: Any, spec: GameSpec) -> Any:
     legal_NA = jax.ShapeDtypeStruct((seats, spec.action.entries), jnp.bool_)
     expected = "It must be called with (features_NF, legal_NA, memory) and give (Distribution, memory)"
     try:
-        said, _ = jax.eval_shape(lambda *seen: policy(*seen, policy.initial(seats)), features_NF, legal_NA)
+        said, _ = jax.eval_shape(lambda *seen: policy(*seen, blank_of(policy, seats)), features_NF, legal_NA)
     except Exception as error:  # whatever a player of somebody's own may raise
         raise ConfigError(f"The player {name!r} cannot act for a side of this game. {expected}; {error}") from error
     if not isinstance(said, Distribution) or said.action != spec.action or said.log_p_A.shape != legal_NA.shape:
         raise ConfigError(f"The player {name!r} does not give a Distribution of this game's actions. {expected}.")
     return policy
+
+
+def blank_of(policy: Any, seats: int) -> Any:
+    """The memory with which it begins; what a mind would say with it."""
+    mind = mind_of(policy)
+    return telling(policy.initial(seats), None if mind is None else jnp.zeros((seats, mind.said)))
 
 
 def check_two_sides(spec: GameSpec) -> None:

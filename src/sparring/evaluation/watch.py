@@ -16,13 +16,15 @@ from sparring.core.spec import GameSpec
 from sparring.evaluation.ending import Ending
 from sparring.evaluation.match import driver_of, family_of
 from sparring.games.game import Game, State
+from sparring.nets.minds import telling
 from sparring.play.chance import game_chance, stream
 from sparring.play.collect import draws, noise
 from sparring.play.decide import blank_memory, decide, look, within_bounds
-from sparring.play.rollout import Driver
+from sparring.play.rollout import Cursor, Driver
 from sparring.play.roster import stack
 from sparring.play.seating import Seating, seat
 from sparring.play.starts import fresh_starts
+from sparring.play.witness import first_minds, learned, said, thinking
 
 
 class Watched(NamedTuple):
@@ -136,17 +138,25 @@ def play_out(
     """The states of one world, leaves [T + 1, 1, ...], and its steps. What follows an end is no part of the game."""
     random = (game_chance(game, stream(key, "chance"), steps, 1), noise(seating, drivers, key, steps, explore))
     players = list(zip(seating.groups, drivers, strict=True))
+    begins, none = jnp.ones((1, 1), bool), jnp.zeros((1, 1))
+    cursor = Cursor(first, memory, begins, none, none, minds=first_minds(seating, drivers))
 
-    def one_step(carry: tuple[State, tuple], random: Any) -> tuple[tuple[State, tuple], tuple[State, Step]]:
-        (state, memory), (chance, numbers) = carry, random
-        sight = look(game, seating, drivers, state)
-        decisions = [decide(seating, *p, sight, m, n) for p, m, n in zip(players, memory, numbers, strict=True)]
+    def one_step(cursor: Cursor, random: Any) -> tuple[Cursor, tuple[State, Step]]:
+        chance, numbers = random
+        sight = look(game, seating, drivers, cursor.state)
+        seen, thoughts = thinking(game, seating, players, cursor, sight)
+        recalled = [telling(kept, said(thought)) for kept, thought in zip(cursor.memory, thoughts, strict=True)]
+        decisions = [decide(seating, *p, sight, m, n) for p, m, n in zip(players, recalled, numbers, strict=True)]
         action = Action(*(seating.to_seats(parts) for parts in zip(*(d.action for d in decisions), strict=True)))
         played = jax.tree.map(lambda x: x[0], within_bounds(action, game.spec.action))
-        state, step = jax.vmap(game.step)(state, played, chance)
-        return (state, tuple(decision.memory for decision in decisions)), (state, step)
+        state, step = jax.vmap(game.step)(cursor.state, played, chance)
+        happened = (cursor.state, played, state, step.reward_S[None])
+        _, minds = learned(game, seating, players, seen, thoughts, action, happened)
+        kept = tuple(decision.memory for decision in decisions)
+        later = cursor._replace(state=state, memory=kept, start_BW=jnp.zeros((1, 1), bool), minds=minds)
+        return later, (state, step)
 
-    _, (later, step) = lax.scan(one_step, (first, memory), random, length=steps)
+    _, (later, step) = lax.scan(one_step, cursor, random, length=steps)
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), first, later), step
 
 
@@ -159,8 +169,12 @@ def ending_of(spec: GameSpec, step: Step) -> Ending:
     return_K = tuple(float(return_S[list(seats)].mean()) for seats in spec.seats_of_side)
     outcome_K: tuple[float, ...] = ()
     cause_K: tuple[str, ...] = ()
+    fate_K: tuple[str, ...] = ()
     if finished and spec.score == "outcome":
         outcome_K = tuple(float(np.sign(x)) for x in np.asarray(step.outcome_K)[steps - 1, 0])
     if finished and spec.causes:
-        cause_K = tuple(spec.causes[int(i)] for i in np.asarray(step.cause_K)[steps - 1, 0])
-    return Ending(steps=steps, finished=finished, outcome_K=outcome_K, cause_K=cause_K, return_K=return_K)
+        why = [int(i) for i in np.asarray(step.cause_K)[steps - 1, 0]]
+        cause_K, fate_K = tuple(spec.causes[i] for i in why), tuple(spec.fates[i] for i in why) if spec.fates else ()
+    return Ending(
+        steps=steps, finished=finished, outcome_K=outcome_K, cause_K=cause_K, fate_K=fate_K, return_K=return_K
+    )

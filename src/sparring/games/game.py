@@ -1,6 +1,6 @@
 """The rules of one world. Every method is pure and written for one world; the library plays thousands with vmap."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from sparring.core.errors import ConfigError, unknown
-from sparring.core.records import Action, Observation, Step
+from sparring.core.records import Action, Goals, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import GameSpec, Listing
 
@@ -67,12 +67,26 @@ class Game(eqx.Module):
         order_SS = (jnp.arange(seats)[:, None] + jnp.arange(seats)) % seats
         return features_SF[order_SS].reshape(seats, -1)
 
+    def goals(self, state: State) -> Goals:
+        """How every seat is placed to everything it may be after, `GameSpec.goals`. It speaks of the state itself:
+        where something is hidden, whoever is told goals knows more than features say."""
+        del state
+        seats = self.spec.seats
+        return Goals(jnp.zeros((seats, 0), bool), jnp.zeros((seats, 0)), jnp.zeros((seats, 0, 0)))
+
+    def reached(self, before: State, action: Action, after: State) -> Array:
+        """reached_SG: in which goals that were open before this step each seat had part in it; `after` is the state
+        that `step` gave, not a new start."""
+        del before, action, after
+        return jnp.zeros((self.spec.seats, 0), bool)
+
     def openings(self) -> tuple[State, np.ndarray] | None:
         """Every state in which a game can start, stacked on a leading axis, and the probability of each.
 
         Override it where chance falls at the start alone and the game is small: `games/tree` then knows exact answers.
+        By itself a game of one step without chance has its one start.
         """
-        return None
+        return only_opening(self)
 
     def potential(self, state: State) -> Array:
         """potential_SJ of the shaping terms of kind potential, the better the higher; learners add the discount."""
@@ -105,9 +119,9 @@ class Game(eqx.Module):
     def permute(self, tree: Any, order_S: Array) -> Any:
         """The same record with seats reordered: new seat i is old seat order_S[i].
 
-        A record is a state, a chance, the rules, an Action, an Observation or a Step. Override this where a number in
-        one names a seat. Where choices do, such as "attack enemy i", `permute_choices` is the override; features that
-        list seats are listed again afterwards, as `Feature.lists` says.
+        A record is a state, a chance, the rules, an Action, an Observation, a Step or Goals. Override this where a
+        number in one names a seat. Where choices do, such as "attack enemy i", `permute_choices` is the override;
+        features that list seats are listed again afterwards, as `Feature.lists` says.
         """
         return permute_seats(tree, order_S)
 
@@ -130,6 +144,38 @@ class Game(eqx.Module):
     ) -> tuple[Array, Array, Any]:
         """`bot_scores` for players that remember: override this with `bot_memory` instead."""
         return *self.bot_scores(parameters_J, features_NF, legal_NA), memory
+
+    def bot_goals(self, parameters_J: Array, state: State, memory: Any = None) -> Array | None:
+        """wanted_SG: what each seat would be after if this scripted player drove it: the goals that it heads for now,
+        all that are equally near. None where bots do not tell. To judge guesses by, never to be shown to players;
+        `memory` is what `bot_memory` of all seats has become, blank if not given."""
+        del parameters_J, state, memory
+        return None
+
+
+MOST_JOINT = 100_000
+"""Joint choices of a game whose tree is grown without being asked for."""
+
+
+def only_opening(game: Game) -> tuple[State, np.ndarray] | None:
+    """The one start of a game of one step in which nothing is left to chance; None of all others."""
+    spec, key = game.spec, jax.random.key(0)
+    alone = spec.seats == spec.sides > 1 and len(spec.action.heads) == 1 and not spec.action.dimensions
+    if spec.longest > 1 or spec.outside or not alone or spec.action.entries**spec.seats > MOST_JOINT:
+        return None
+    if jax.tree.leaves(jax.eval_shape(game.chance, key)) or depends(game.start, key):
+        return None
+    return jax.tree.map(lambda x: np.asarray(x)[None], game.start(key)), np.ones(1)
+
+
+def depends(function: Callable[[Any], Any], value: Any) -> bool:
+    """Whether anything that a function gives may depend on its argument, by its program: sure where it says no."""
+    program = jax.make_jaxpr(function)(value).jaxpr
+    reached = set(program.invars)
+    for step in program.eqns:
+        if any(not hasattr(x, "val") and x in reached for x in step.invars):  # a literal has a value
+            reached |= set(step.outvars)
+    return any(not hasattr(x, "val") and x in reached for x in program.outvars)
 
 
 def permute_seats(tree: Any, order_S: Array) -> Any:

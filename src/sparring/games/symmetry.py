@@ -2,6 +2,7 @@
 
 from functools import partial
 from itertools import combinations, pairwise
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from sparring.core.errors import GameError
-from sparring.core.records import Action
+from sparring.core.records import Action, Goals
 from sparring.core.spec import GameSpec
 from sparring.games.game import Chance, Game, State, listed_rows
 from sparring.games.trial import Moment, Record, moment, quick_jit
@@ -93,3 +94,22 @@ def exchange_potentials(game: Game, state_M: State, order_S: Array) -> tuple[Arr
 
 
 exchanged_potentials = quick_jit(exchange_potentials)
+
+
+def exchange_goals(game: Game, sample: Record, order_S: Array) -> tuple[tuple[Goals, Goals], tuple[Goals, Goals]]:
+    """Goals, and those that were reached, of sampled transitions with their seats exchanged, and what they should
+    be."""
+
+    def told(state: State, action: Action, after: State) -> tuple[Goals, Goals]:
+        goals = game.goals(state)
+        return goals, goals._replace(open_SG=game.reached(state, action, after))
+
+    def one(*moment: Any) -> tuple[tuple[Goals, Goals], tuple[Goals, Goals]]:
+        wanted = told(*moment)
+        goals, reached = (game.permute(goals, order_S) for goals in wanted)
+        return told(*(game.permute(part, order_S) for part in moment)), (goals, reached)
+
+    return jax.vmap(one)(sample.state, sample.action, sample.moment.after)
+
+
+exchanged_goals = quick_jit(exchange_goals)

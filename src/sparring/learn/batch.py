@@ -10,6 +10,7 @@ from jax import Array, lax
 from sparring.core.records import Action
 from sparring.nets.actor_critic import Actor, Critic
 from sparring.nets.distributions import Distribution
+from sparring.nets.minds import telling
 from sparring.play.rollout import Choice, Others, Rollout, where_first
 
 
@@ -50,6 +51,8 @@ class Batch(NamedTuple):
     merit: Array | None = None
     counts: Array | None = None
     """What the game counted of each seat, [M, sequence, N, J], where a module asks for it."""
+    said: Array | None = None
+    """What the mind of the policy said, [M, sequence, N, ...], where it has one."""
 
 
 class Evaluation(NamedTuple):
@@ -113,7 +116,7 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
         target=unknown, present=rollout.present_TWN, acting=rollout.acting_TWN, start=rollout.start_TW,
         warm=None, hold=None, memory=(), imitate=rollout.imitate_TWN, others=rollout.others,
         choice=None if rollout.worth is None else rollout.worth.choice,
-        counts=rollout.counts_TWNJ,
+        counts=rollout.counts_TWNJ, said=None if rollout.thought is None else rollout.thought.said_NM,
     )  # fmt: skip
     batch = jax.tree.map(cut.rows, batch)
     if not cut.burn_in:
@@ -138,7 +141,7 @@ def unroll(policy: Any, critic: Critic, batch: Batch, actor: Actor | None = None
         blank = jax.tree.map(jnp.zeros_like, memory)
         actor_memory, critic_memory = where_first(row.start, blank, memory)
         jump = None if actor is None else jump_of(actor, row.features, actor_memory)
-        distribution, actor_memory = policy(row.features, row.legal, actor_memory)
+        distribution, actor_memory = policy(row.features, row.legal, telling(actor_memory, row.said))
         told = () if row.choice is None or row.choice.told is None else (row.choice.told,)
         value, critic_memory = critic(row.features if row.views is None else row.views, critic_memory, *told)
         log_p = worth = None
@@ -176,7 +179,7 @@ def opinions(policy: Any, batch: Batch, minibatches: int) -> Distribution:
 
     def at_step(memory: Any, row: Batch) -> tuple[Any, Distribution]:
         memory = where_first(row.start, jax.tree.map(jnp.zeros_like, memory), memory)
-        distribution, later = policy(row.features, row.legal, memory)
+        distribution, later = policy(row.features, row.legal, telling(memory, row.said))
         return (later if row.hold is None else where_first(row.hold, memory, later)), distribution
 
     def of_row(row: Batch) -> Distribution:

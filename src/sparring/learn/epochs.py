@@ -112,6 +112,8 @@ def minibatch(
     norms |= {f"grad_norm_{name}": norm for name, norm in group_norms(gradient, labels(trained)).items()}
     if learner.model.actor.hyper is not None:
         norms["hyper"] = optax.global_norm(gradient.actor.hyper)
+    if learner.model.actor.fusion is not None:
+        norms["mind"] = optax.global_norm(gradient.actor.fusion)
     progress = kept(progress, stepped, sound, stopped, order_M)
     return progress, Taken(losses, norms, advantage, stopped)
 

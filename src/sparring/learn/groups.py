@@ -33,6 +33,7 @@ MODULES = ("modules", "modules")
 HEADS: Table = (
     ("actor", "actor.head"),
     ("actor", "actor.log_std_C"),
+    ("actor", "actor.fusion"),
     ("critic", "critic.trunk"),
     ("critic", "critic.head"),
     ("hyper", "actor.hyper"),

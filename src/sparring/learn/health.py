@@ -6,6 +6,7 @@ from jax import Array
 
 from sparring.learn.losses import FLAT
 from sparring.nets.actor_critic import Actor
+from sparring.nets.minds import telling
 from sparring.play.rollout import Rollout, where_first
 
 SAMPLE = 128
@@ -29,7 +30,8 @@ def hidden_sample(actor: Actor, rollout: Rollout) -> tuple[Array, Array]:
 
     memory = jax.tree.map(lambda x: x[:, ::some], rollout.memory[0])
     memory = where_first(at(rollout.start_TW), jax.tree.map(jnp.zeros_like, memory), memory)
-    _, hidden, _ = actor.scores(at(rollout.features_TWNF), memory)
+    said = None if rollout.thought is None else at(rollout.thought.said_NM)
+    _, hidden, _ = actor.scores(at(rollout.features_TWNF), telling(memory, said))
     return hidden.reshape(-1, hidden.shape[-1]), at(rollout.acting_TWN).reshape(-1)
 
 

@@ -35,6 +35,8 @@ class Learner(NamedTuple):
     """What modules of one's own remember."""
     past: Actor | None = None
     """The policies of the last iterations, the newest first: leaves [H, ...]."""
+    study: Any = None
+    """What fits the models in the actor's mind, with what they are fitted on (opponent_models/study)."""
 
 
 def new_learner(model: ActorCritic, player: Array | int, config: PPOConfig, worlds: int, seats: int) -> Learner:

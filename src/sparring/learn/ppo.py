@@ -80,6 +80,10 @@ class UpdateStats(NamedTuple):
     """What modules of one's own measure, by name, where there are any."""
     hyper: Any = ()
     """What there is to tell of a hypernetwork, by name, where there is one."""
+    waits: Any = None
+    """Where bots may play in the learner's place: 1 while one does, and nothing else of this is kept."""
+    mind: Any = ()
+    """The same of opponent models, where there are any."""
 
 
 def update(
@@ -118,6 +122,7 @@ def update(
         value_spread=standardise(batch.value, batch.present).std,
         dead_units=dead_units(hidden_RH, seen_R), feature_rank=feature_rank(hidden_RH, seen_R), own=own,
         hyper=hyper_measures(learner, suspect, taken.norms["hyper"], knobs, config) if "hyper" in taken.norms else (),
+        mind={"gradient": taken.norms["mind"].mean()} if "mind" in taken.norms else (),
     )  # fmt: skip
     learner = learner._replace(model=with_statistics(learner.model, rollout))
     return followed(recalled(learner, played), knobs, config), stats, suspect
@@ -190,7 +195,7 @@ def means(taken: Taken) -> dict[str, Array]:
     losses = taken.losses._asdict()
     gap, _ = losses.pop("ratio_gap"), losses.pop("own")
     mean, std, flat = taken.advantage
-    norms = {name: norm for name, norm in taken.norms.items() if name != "hyper"}
+    norms = {name: norm for name, norm in taken.norms.items() if name not in ("hyper", "mind")}
     found = {**losses, **norms, "advantage_mean": mean, "advantage_std": std, "advantage_flat": flat}
     found["skipped"] = 1.0 * taken.stopped
     return {name: x.mean() for name, x in found.items()} | {"first_ratio_gap": gap[0, 0]}

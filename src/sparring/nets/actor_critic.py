@@ -17,11 +17,12 @@ from sparring.nets.blocks import Dense, Fixed, Residual, filled
 from sparring.nets.config import LOG_STD_RANGE, NetConfig
 from sparring.nets.distributions import Distribution
 from sparring.nets.hyper.hyper import Changed, Hyper, Layer, Traits, layer_of
+from sparring.nets.minds import Fusion, Mind, heard, untold
 from sparring.nets.normalise import Held, Normaliser, ValueScale
 from sparring.nets.trunk import Memory, Trunk, joined
 
-UNTRAINED = (Normaliser, ValueScale, Held, Fixed)
-"""The parts of a network that no gradient moves: a trainer sets them between updates."""
+UNTRAINED = (Normaliser, ValueScale, Held, Fixed, Mind)
+"""The parts of a network that no gradient of its loss moves: a trainer sets them between updates."""
 NOISE_FEATURES = 10
 """Random features of each seat that a noisy critic sees, as many as in the reference."""
 
@@ -36,6 +37,10 @@ class Actor(eqx.Module):
     action: ActionSpec = eqx.field(static=True)
     hyper: Hyper | None = None
     """What changes the layers from step to step or from seat to seat; None: nothing."""
+    mind: Mind | None = None
+    """What believes something of the others; None: nothing does."""
+    fusion: Fusion | None = None
+    """What joins to the hidden features what the mind says."""
 
     @classmethod
     def make(cls, seed: Seed, spec: GameSpec, config: NetConfig) -> "Actor":
@@ -69,23 +74,38 @@ class Actor(eqx.Module):
 
     def scores(self, features_NF: Array, memory: Memory) -> tuple[Array, Array, Memory]:
         """What the head says of all entries and dimensions, the hidden features it sees, and the memory after it."""
+        said_NM = None if self.fusion is None else heard(memory).said_NM
+        memory = untold(memory)
         if self.hyper is None:
             hidden, memory = self.trunk(features_NF, memory)
+            hidden = self.fused(hidden, said_NM)
             return self.head(hidden), hidden, memory
         own, past = memory
         if self.hyper.by_seat:
             layers = self.hyper.of_seats(features_NF.shape[-2], self.bases)
-            scores, hidden, own = jax.vmap(self.with_layers, (0, -2, -2), -2)(layers, features_NF, own)
+            scores, hidden, own = jax.vmap(self.with_layers, (0, -2, -2, -2), -2)(layers, features_NF, own, said_NM)
             return scores, hidden, (own, past)
         changed, past = self.hyper(features_NF, past, self.bases, self.trunk.normaliser)
         hidden, own = self.trunk(features_NF, own, changed=changed)
+        hidden = self.fused(hidden, said_NM)
         return changed(len(self.trunk.layers), hidden, self.head(hidden)), hidden, (own, past)
 
-    def with_layers(self, layers: list[Any], features_F: Array, memory: Memory) -> tuple[Array, Array, Memory]:
+    def with_layers(
+        self, layers: list[Any], features_F: Array, memory: Memory, said_M: Array | None
+    ) -> tuple[Array, Array, Memory]:
         """The scores of one seat with layers of its own, its hidden features and memory."""
         *body, head = layers
         hidden, memory = eqx.tree_at(lambda trunk: trunk.layers, self.trunk, body)(features_F, memory)
+        hidden = self.fused(hidden, said_M)
         return head(hidden), hidden, memory
+
+    def fused(self, hidden: Array, said_NM: Array | None) -> Array:
+        """Hidden features with what the mind says, where there is one."""
+        return hidden if self.fusion is None else self.fusion(hidden, said_NM)
+
+    def unfused(self, features_NF: Array, memory: Memory) -> Array:
+        """The hidden features without what the mind says."""
+        return eqx.tree_at(lambda actor: actor.fusion, self, None).scores(features_NF, untold(memory))[1]
 
     def for_seats(self, seats: int) -> "Actor":
         """The same policy for many steps: what a hypernetwork makes for each seat alone is made now."""
@@ -102,7 +122,7 @@ class Actor(eqx.Module):
     def traits(self, features_NF: Array, memory: Memory) -> tuple[Traits, Traits]:
         """What determines the weights generated in this step, and in the one before it."""
         assert self.hyper is not None
-        return self.hyper.traits(features_NF, memory[1], self.bases, self.trunk.normaliser)
+        return self.hyper.traits(features_NF, untold(memory)[1], self.bases, self.trunk.normaliser)
 
 
 class Critic(eqx.Module):

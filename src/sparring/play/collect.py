@@ -12,6 +12,7 @@ from jax import Array, lax
 
 from sparring.core.records import Action, Step
 from sparring.games.game import Game, State
+from sparring.nets.minds import telling
 from sparring.play.branches import of_each, only_when
 from sparring.play.chance import action_noise, game_chance, lots, stream
 from sparring.play.choices import deciding_choice, told_to, what_others_did
@@ -43,6 +44,7 @@ from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout,
 from sparring.play.seating import Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
 from sparring.play.turns import Happened, Turn, to_rollout, turn
+from sparring.play.witness import Witness, first_minds, kept_of, learned, said, thinking
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ def begin(
         fresh_BW=jnp.ones(shape, bool) if seating.changing else None,
         sums_BWSJ=jnp.zeros((*shape, game.spec.seats, columns)) if shaping else None,
         replayed_BW=jnp.zeros(shape, bool) if replaying else None,
+        minds=first_minds(seating, drivers),
     )
 
 
@@ -220,11 +223,13 @@ def play_step(
     ]
     sight = look(game, seating, drivers, cursor.state)
     drives = [driving(seating, group, stage.pairing, cursor.fresh_BW) for group in seating.groups]
-    decisions = {i: decide(seating, *players[i], sight, memory[i][0], numbers[i]) for i in seating.learning}
+    seen, thoughts = thinking(game, seating, players, cursor, sight)
+    recalled = [telling(kept, said(thought)) for (kept, _), thought in zip(memory, thoughts, strict=True)]
+    decisions = {i: decide(seating, *players[i], sight, recalled[i], numbers[i]) for i in seating.learning}
     driven = [
         (decisions[i].action, decisions[i].memory)
         if i in decisions
-        else drive(seating, *players[i], sight, memory[i][0], numbers[i], drives[i])
+        else drive(seating, *players[i], sight, recalled[i], numbers[i], drives[i])
         for i in range(len(players))
     ]
     action = Action(*(seating.to_seats(parts, drives) for parts in zip(*(a for a, _ in driven), strict=True)))
@@ -249,10 +254,12 @@ def play_step(
     step = without_fault(step, fault_BW)
     if paid is not None:
         paid = jax.tree.map(lambda x: jnp.where(fault_BW[..., None, None], 0.0, x), paid)
-    asked = asked_for(stage, sight, step, action)
+    transition = (cursor.state, played, state, step.reward_S)
+    seen, minds = learned(game, seating, players, seen, thoughts, action, transition)
+    asked = asked_for(stage, sight, step, action, seen)
     happened = Happened(cursor.start_BW, sight, step, paid, fault_BW, blind_BW, choice=choice, **asked)
     turns = tuple(
-        turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened)
+        turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened, kept_of(thoughts[i]))
         for i, later_value in zip(seating.learning, later_values, strict=True)
     )
     sums = None if paid is None or cursor.sums_BWSJ is None else cursor.sums_BWSJ + paid.columns
@@ -261,16 +268,19 @@ def play_step(
         step.cause_K, cursor.fresh_BW, sums, cursor.replayed_BW, fault_TBW=fault_BW,
         count_TBWSJ=step.count_SJ,
     )  # fmt: skip
-    return restart(state, memory, games, stage.bank, used_V), (turns, games, played)
+    return restart(state, memory, games, stage.bank, used_V, minds), (turns, games, played)
 
 
-def asked_for(stage: Stage, sight: Sight, step: Step, action: Action) -> dict[str, Any]:
-    """What a step leaves for those who share rewards, imitate, or have modules of their own."""
+def asked_for(stage: Stage, sight: Sight, step: Step, action: Action, seen: Witness | None) -> dict[str, Any]:
+    """What a step leaves for those who share rewards, imitate, have minds, or modules of their own."""
     spec, sharers_SS = stage.game.spec, stage.sharers_SS
+    others = None if seen is None else seen.others
+    if others is None and stage.for_modules:
+        others = what_others_did(action, sight, spec.seats)
     return {
         "common_BWS": None if sharers_SS is None else jnp.einsum("sr,bwr->bws", sharers_SS, step.reward_S),
         "action": action if stage.imitating else None,
-        "others": what_others_did(action, sight, spec.seats) if stage.for_modules else None,
+        "others": others,
         "count_BWSJ": step.count_SJ if stage.for_modules and spec.counts else None,
     }
 
@@ -313,7 +323,9 @@ def shaping_of(stage: Stage, before: State, after: State, step: Step) -> Shaping
     return Shaping(jnp.asarray(reward), potential, jnp.where(done, 0.0, later))
 
 
-def restart(state: State, memory: tuple, games: Games, bank: Bank, used_V: Array) -> tuple[Cursor, Array]:
+def restart(
+    state: State, memory: tuple, games: Games, bank: Bank, used_V: Array, minds: tuple | None
+) -> tuple[Cursor, Array]:
     """Worlds whose game ended or went wrong begin again from the start bank; the others go on."""
     ended_BW = games.ended_TBW
     ended_V = ended_BW.reshape(-1)
@@ -330,5 +342,6 @@ def restart(state: State, memory: tuple, games: Games, bank: Bank, used_V: Array
         fresh_BW=None if games.fresh_TBW is None else games.fresh_TBW | ended_BW,
         sums_BWSJ=None if games.sums_TBWSJ is None else jnp.where(ended_BW[..., None, None], 0.0, games.sums_TBWSJ),
         replayed_BW=again,
+        minds=minds,
     )
     return cursor, used_V + ended_V

@@ -10,6 +10,7 @@ from sparring.core.records import Action
 from sparring.core.spec import ActionSpec
 from sparring.nets.distributions import Distribution
 from sparring.nets.exploring import Exploring
+from sparring.nets.minds import untold
 from sparring.play.branches import only_when
 from sparring.play.decide import Decision, Sight, decide
 from sparring.play.rollout import Cursor, Driver, Pairing, where_first
@@ -61,7 +62,7 @@ def drive(
         return decision.action, decision.memory
 
     def rest() -> tuple[Action, Any]:
-        return nothing_done(seating, group), memory
+        return nothing_done(seating, group), untold(memory)
 
     return play() if drives_PW is None else only_when(drives_PW, play, rest)
 

@@ -53,6 +53,8 @@ class Cursor(NamedTuple):
     """Where shaping is on: what the terms of the game summed up to so far."""
     replayed_BW: Array | None = None
     """Where defeats are replayed: games that began before an earlier defeat, and count for no payoff."""
+    minds: tuple | None = None
+    """Where policies have minds: for each group what these hold, leaves [P, W', N, ...]."""
 
 
 class Shaping(NamedTuple):
@@ -75,6 +77,14 @@ class Others(NamedTuple):
     continuous: Array
     acting: Array
     """Whether that seat's choice counted."""
+    legal: Array | None = None
+    """What it might have chosen; from here on None unless a mind watches."""
+    open: Array | None = None
+    """[..., G]: goals that it could still reach before it chose, in about how many steps, and what each is like."""
+    steps: Array | None = None
+    about: Array | None = None
+    reached: Array | None = None
+    """Goals that it reached in the step."""
 
 
 class Choice(NamedTuple):
@@ -149,6 +159,8 @@ class Rollout(NamedTuple):
     counts_TWNJ: Array | None = None
     """What the game had counted of each seat after the step, in the order of `GameSpec.counts`: of environments
     outside, the numbers of their infos. None where a game counts nothing, or there are no modules of one's own."""
+    thought: Any = None
+    """What the learner's mind thought before each step (play/witness.Thought); None where it has none."""
 
 
 class Film(NamedTuple):

@@ -1,7 +1,7 @@
 """What a learning group keeps of each step it played, and the rollout that is made of it."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -46,6 +46,8 @@ class Turn(NamedTuple):
     others: Others | None = None
     worth: Worth | None = None
     counts: Array | None = None
+    thought: Any = None
+    """What the group's mind thought before it."""
 
 
 class Happened(NamedTuple):
@@ -75,7 +77,7 @@ class Happened(NamedTuple):
 
 def turn(
     seating: Seating, group: Group, driver: Driver, decision: Decision, values: tuple[Array, Array],
-    drives_PW: Array | None, happened: Happened,
+    drives_PW: Array | None, happened: Happened, thought: Any = None,
 ) -> Turn:  # fmt: skip
     """One learning group's share of a step; `values` are those of what it saw and of what the step led to. What another
     player did in its place is none of its experience. Where rewards are shared, a seat that has left goes on earning
@@ -119,6 +121,7 @@ def turn(
         others=None if happened.others is None else jax.tree.map(seats, happened.others),
         worth=worth,
         counts=None if happened.count_BWSJ is None else seats(jnp.asarray(happened.count_BWSJ)),
+        thought=thought,
     )
 
 
@@ -151,4 +154,5 @@ def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
         others=turns.others,
         worth=turns.worth,
         counts_TWNJ=turns.counts,
+        thought=turns.thought,
     )

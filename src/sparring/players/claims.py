@@ -1,6 +1,6 @@
 """What a file from a stranger claims to be, against what is in it: compared before anything of that size is made."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -58,10 +58,13 @@ def size_of(option: str) -> int:
         return 0
 
 
-def filled(spec: GameSpec, net: NetConfig, arrays: Mapping[str, np.ndarray], source: str, members: int = 0) -> Any:
+def filled(
+    spec: GameSpec, net: NetConfig, arrays: Mapping[str, np.ndarray], source: str, members: int = 0,
+    dressed: Callable[[Actor], Actor] = lambda actor: actor,
+) -> Any:  # fmt: skip
     """The actor of these settings with these weights, or a mixture of so many members; no array may be missing, and
-    none left over."""
-    skeleton = jax.eval_shape(lambda: Actor.make(Seed.of(0), spec, net))  # nothing is made before all shapes agree
+    none left over. `dressed` adds what it has beside its network, such as a mind."""
+    skeleton = jax.eval_shape(lambda: dressed(Actor.make(Seed.of(0), spec, net)))  # nothing is made before shapes agree
     if members:
         stacked = jax.tree.map(lambda x: jax.ShapeDtypeStruct((members, *x.shape), x.dtype), skeleton)
         weight_M: Any = jax.ShapeDtypeStruct((members,), np.float32)

@@ -1,5 +1,6 @@
 """Metrics of a run as series, and as pictures made of letters. No JAX, no drawing."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from sparring.core.errors import ConfigError, unknown
+from sparring.core.errors import ConfigError
+from sparring.core.names import near_names
 from sparring.store.lines import series
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -22,10 +24,29 @@ def chosen(lines: Lines, wanted: Sequence[str]) -> list[str]:
     found: list[str] = []
     for word in wanted:
         own = [name for name in known if fnmatchcase(name, word)] or [name for name in known if word in name]
-        if not own:
-            raise ConfigError(unknown("metric", word, known))
         found += [name for name in own if name not in found]
+    if wanted and not found:
+        raise ConfigError(" ".join(unheard(word, known) for word in wanted))
     return found if wanted else known
+
+
+def unheard(word: str, known: Sequence[str]) -> str:
+    """The sentence for a name that is no metric: why, the nearest, or what groups there are."""
+    if word.startswith("exploitability"):
+        return "This run has no exact exploitability: `sparring exploit RUN` measures it."
+    if near := near_names(word, known, cutoff=0.7):
+        return f"Unknown metric {word!r}. Did you mean {near[0]!r}?"
+    groups = Counter(name.partition("/")[0] + "/*" * ("/" in name) for name in known)
+    told = ", ".join(f"{group} ({count})" if count > 1 else group for group, count in sorted(groups.items()))
+    return f"Unknown metric {word!r}. Known: {told}. Those of a group: sparring metrics RUN 'GROUP/*'."
+
+
+def unmet(lines: Lines, wanted: Sequence[str]) -> list[str]:
+    """Sentences for those of the wanted names that no metric has, where others are found."""
+    known = sorted({name for line in lines for name in line})
+    return [
+        unheard(word, known) for word in wanted if not any(fnmatchcase(name, word) or word in name for name in known)
+    ]
 
 
 def changing(lines: Lines, names: Sequence[str]) -> list[str]:

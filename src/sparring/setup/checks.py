@@ -25,17 +25,23 @@ def check(config: RunConfig, spec: GameSpec) -> None:
     check_ranges(config)
     if config.seed + config.seeds > 2**32:
         raise ConfigError(f"seed must leave room for all seeds below 2**32, found {config.seed}. Choose a smaller one.")
+    check_learner(config, spec)
+    check_opponents(config.opponents, config.pool, config.curriculum)
+    check_league(config)
+    check_met(config)
+    check_needs(config)
+    check_win_rates(spec, config)
+    check_outside(spec, config)
+
+
+def check_learner(config: RunConfig, spec: GameSpec) -> None:
+    """What holds for every learner by itself."""
     check_net(config.net)
     check_learning(config.ppo, config.net)
     check_generated(config)
     check_choices(spec, config)
-    check_opponents(config.opponents, config.pool, config.curriculum)
-    check_league(config)
-    check_met(config)
+    check_mind(spec, config)
     check_rows(config)
-    check_needs(config)
-    check_win_rates(spec, config)
-    check_outside(spec, config)
 
 
 def check_outside(spec: GameSpec, config: RunConfig) -> None:
@@ -135,6 +141,35 @@ def check_choices(spec: GameSpec, config: RunConfig) -> None:
         raise ConfigError(
             "advantage=expected scales all choices by one number, found "
             f"normalise_advantage={config.ppo.normalise_advantage}. Use batch or none."
+        )
+
+
+def check_mind(spec: GameSpec, config: RunConfig) -> None:
+    """What a mind needs to have something to watch, and to know whom it watches."""
+    mind = config.mind
+    if not mind.on:
+        return
+    if spec.seats < 2 or not spec.action.heads or spec.action.dimensions:
+        raise ConfigError(
+            f"mind={mind.mind} foresees choices of other seats among discrete actions; {config.game} has {spec.seats} "
+            f"seats, {len(spec.action.heads)} heads and {spec.action.dimensions} dimensions. Use --mind none."
+        )
+    if mind.mind_goals == "listed" and not spec.goals:
+        raise ConfigError(
+            f"mind_goals=listed asks which of the game's goals the others are after, and {config.game} lists none. Use "
+            "--mind-goals none: their actions are then foreseen without."
+        )
+    if mind.mind_goals == "none" and mind.mind_tells == "goals":
+        raise ConfigError("mind_goals=none knows no goals that mind_tells=goals could tell. Use --mind-tells actions.")
+    if mind.mind_gate and mind.mind_models == "apart":
+        raise ConfigError(
+            "mind_gate asks one model about what is near to any of the others, found mind_models=apart. Use shared, or "
+            "set mind_gate to 0."
+        )
+    if config.changing:
+        raise ConfigError(
+            f"mind={mind.mind} remembers what the others did in earlier games, and here they change from game to game. "
+            "Leave shares of shadow, history and bots out (--self-play latest), or name one --opponent."
         )
 
 

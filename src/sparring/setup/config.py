@@ -13,6 +13,7 @@ from sparring.league.population import PopulationConfig
 from sparring.league.roles import RolesConfig, roles
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
+from sparring.opponent_models.config import MindConfig
 
 AUTO = -1
 """A number that is left to the game and the length of the run."""
@@ -93,10 +94,13 @@ class RunConfig:
     """Train this many seeds, from `seed` on, as one stacked program."""
     each: tuple[str, ...] = ()
     """Settings of single learners, in order: learning_rate=3e-4,1e-3 gives the second a larger one."""
+    learner: tuple[str, ...] = setting((), by_name=True)
+    """Settings of one learner alone, networks and algorithm too: hunter_2.memory=gru; [learner.hunter_2] in a file."""
     shaping: tuple[str, ...] = ()
     """Weights of the game's shaping terms: posture=0.5 or 'survival=0.1 -> 0'; `sparring games GAME` lists them."""
     stages: tuple[str, ...] = ()
-    """Rules of the game in stages: 'gun_cone=15 until cause/gun > 0.4' 'gun_cone=5'; the last has no mark."""
+    """Rules of the game, and bots in the learners' place, in stages: 'play=nearest_stag until steps > 200k'
+    'gun_cone=15 until cause/gun > 0.4' 'gun_cone=5'; the last has no mark."""
     seats: SeatsConfig = field(default_factory=SeatsConfig)
     play: PlayConfig = field(default_factory=PlayConfig)
     workers: WorkersConfig = field(default_factory=WorkersConfig)
@@ -109,6 +113,7 @@ class RunConfig:
     population: PopulationConfig = field(default_factory=PopulationConfig)
     net: NetConfig = field(default_factory=NetConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
+    mind: MindConfig = field(default_factory=MindConfig)
     evaluation: EvalConfig = field(default_factory=EvalConfig)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
 

@@ -11,6 +11,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 
 from sparring.core.errors import ConfigError
@@ -21,10 +22,13 @@ from sparring.learn.learner import new_learner
 from sparring.nets.actor_critic import ActorCritic
 from sparring.nets.hyper.context import told_size
 from sparring.nets.hyper.generated import Gain
+from sparring.opponent_models.mind import watched_size, with_mind
+from sparring.opponent_models.study import new_study
 from sparring.play.starts import starts_needed
 from sparring.setup.config import RunConfig, has_bots, has_pool, has_selves
 from sparring.setup.evaluations import games_of, most_lineups
-from sparring.setup.line_up import resolve_share
+from sparring.setup.line_up import line_up, resolve_share
+from sparring.setup.own_settings import configs_of
 
 FLOAT = 4
 PROGRAM = 600e6
@@ -53,7 +57,7 @@ LOWER = {
 
 def check_memory(game: Game, config: RunConfig) -> None:
     """Refuse a run that would need far more than the machine has."""
-    needed, available = estimate(game, config), available_bytes()
+    needed, available = largest_estimate(game, config), available_bytes()
     total = sum(needed.values())
     if total > ALLOWED * available:
         largest = max(needed, key=lambda part: needed[part])
@@ -62,6 +66,12 @@ def check_memory(game: Game, config: RunConfig) -> None:
             f"This run would need about {size_text(total)} of memory ({shown}), and there are "
             f"{size_text(available)}. Lower {LOWER[largest]}."
         )
+
+
+def largest_estimate(game: Game, config: RunConfig) -> dict[str, float]:
+    """As if all learners were like the one that needs most."""
+    own = configs_of(config, line_up(game.spec, config).numbered) if config.learner else ()
+    return max((estimate(game, one) for one in (config, *own)), key=lambda needed: sum(needed.values()))
 
 
 def estimate(game: Game, config: RunConfig) -> dict[str, float]:
@@ -103,7 +113,11 @@ def shape_of_learner(game: Game, config: RunConfig) -> Any:
     def make() -> Any:
         scaled, choices = config.ppo.value_norm != "none", config.ppo.advantage == "expected"
         model = ActorCritic.make(SHAPES, game.spec, config.net, value_scale=scaled, choices=choices)
-        return new_learner(model, 0, config.ppo, 1, 1)
+        model = eqx.tree_at(lambda m: m.actor, model, with_mind(model.actor, SHAPES, game, config.mind))
+        learner = new_learner(model, 0, config.ppo, 1, 1)
+        if not config.mind.on:
+            return learner
+        return learner._replace(study=new_study(model.actor.mind, game.spec.features, config.mind))
 
     return jax.eval_shape(make)
 
@@ -128,7 +142,8 @@ def turn_of(game: Game, config: RunConfig) -> int:
     if config.net.hyper != "none" and config.recurrent:  # observations of the last steps; weights that add up
         beside = told_size(spec.action, config.net.hyper_recalls)
         memory += config.net.hyper_history * (spec.features + beside + 1) / config.sequence
-    return int(FLOAT * (spec.features + views + choice + memory + 10) + action.entries)
+    watched = watched_size(game, config.mind) if config.mind.on else 0
+    return int(FLOAT * (spec.features + views + choice + memory + watched + 10) + action.entries)
 
 
 def hidden_of(config: RunConfig) -> int:

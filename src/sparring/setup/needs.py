@@ -60,6 +60,10 @@ def attends(config: RunConfig) -> bool:
     return sees(config) and (net.hyper_sees == "joint" or over_time)
 
 
+def looks(config: RunConfig) -> bool:
+    return config.mind.on and config.mind.mind_goals == "listed"
+
+
 def led(config: RunConfig) -> bool:
     return config.curriculum.curriculum
 
@@ -93,6 +97,18 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
     ("hyper_layers=low_rank", lambda c: hyper(c) and c.net.hyper_layers == "low_rank", "hyper_rank"),
     ("hyper=residual or hyper=recurrent", lambda c: c.net.hyper in ("residual", "recurrent"), "hyper_cap"),
     ("hyper=recurrent", lambda c: c.net.hyper == "recurrent", "hyper_leak hyper_previous"),
+    (
+        "a mind, such as mind=belief",
+        lambda c: c.mind.on,
+        "mind_goals mind_tells mind_models mind_features mind_size mind_rate mind_updates mind_batch mind_buffer",
+    ),
+    ("a mind that looks at goals (mind_goals=listed)", looks, "mind_prior mind_discount mind_switch mind_gate"),
+    ("mind_gate", lambda c: looks(c) and c.mind.mind_gate > 0, "mind_room"),
+    (
+        "a mind that tells something (mind_tells)",
+        lambda c: c.mind.on and c.mind.mind_tells != "nothing",
+        "mind_control mind_fusion",
+    ),
     ("past_kl", lambda c: c.ppo.on("past_kl"), "past_policies past_temperature"),
     ("body=mlp or convolutions", lambda c: c.net.body == "mlp" or bool(c.net.convolutions), "activation"),
     ("std=independent or std=state", lambda c: c.net.std != "fixed", "initial_std"),

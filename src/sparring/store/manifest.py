@@ -16,7 +16,7 @@ _KINDS: dict[type, tuple[str, ...]] = {
     str: ("game", "score", "fingerprint"),
     bool: ("alike", "many_alike", "watchable", "zero_sum"),
     list: ("sides", "seats", "learners"),
-    dict: ("packages", "code"),
+    dict: ("packages", "code", "fates"),
 }
 """Facts that readers rely on. Lists are of texts."""
 _WORDS = {int: "a whole number", str: "a text", bool: "true or false", list: "a list of texts", dict: "an object"}

@@ -206,6 +206,7 @@ def labels(built: Built) -> dict[str, Any]:
         "watchable": type(getattr(built.game, "game", built.game)).scene is not Game.scene,
         "many_alike": spec.sides > 2 and alike,
         "learners": list(built.lineup.names),
+        "fates": dict(zip(spec.causes, spec.fates, strict=True)) if spec.fates else {},
         "iterations": built.iterations,
         "total_steps": config.total_steps,
         "steps_per_iteration": built.steps_per_iteration,

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sparring.audit.findings import Finding, skipped
-from sparring.audit.seats.crossed import QUESTION, Crossed, crossed_finding
+from sparring.audit.findings import Finding
+from sparring.audit.seats.crossed import Crossed, crossed_finding
+from sparring.audit.seats.levels import L3
 from sparring.audit.seats.starts import seats_alike
 from sparring.core.spec import GameSpec
 from sparring.evaluation.match import prepare_match
@@ -52,6 +53,6 @@ def crossed_games(game: Game, run: Path, *, games: int, seed: int) -> tuple[Cros
 def change_seats(game: Game, run: Path, *, games: int = 768, seed: int = 0) -> Finding:
     found = crossed_games(game, run, games=games, seed=seed)
     if isinstance(found, str):
-        return skipped("L3", QUESTION, found)
+        return L3.skipped(found)
     group = max(seats_alike(game), key=len)
     return crossed_finding(*found, tuple(game.spec.seat_names[seat] for seat in group))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.core.errors import ConfigError
-from sparring.core.records import Action, Observation, Step
+from sparring.core.records import Action, Goals, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.sizes import check_size
 from sparring.core.spec import Central, Feature, GameSpec, Term
@@ -57,6 +57,18 @@ class Scenario(eqx.Module):
     def scene(self, state: ParticleState, spec: GameSpec) -> Scene:
         """Seats and landmarks."""
         return scenes.particle_scene(state, spec, self.bodies, scenes.landmarks(state, self.bodies))
+
+    def goals(self, state: ParticleState) -> Goals:
+        """What seats may be after; `Particles` asks only where the game names goals."""
+        raise NotImplementedError
+
+    def touched(self, state: ParticleState) -> Array:
+        """reached_SG by the step that led to this state."""
+        raise NotImplementedError
+
+    def wanted(self, parameters_J: Array, state: ParticleState) -> Array:
+        """wanted_SG of a scripted player."""
+        raise NotImplementedError
 
     def bots(self) -> Bots:
         raise NotImplementedError
@@ -111,6 +123,28 @@ class Particles(Game):
     def potential(self, state: ParticleState) -> Array:
         return self.rules.potential(state)
 
+    def goals(self, state: ParticleState) -> Goals:
+        return self.rules.goals(state) if self.spec.goals else super().goals(state)
+
+    def reached(self, before: ParticleState, action: Action, after: ParticleState) -> Array:
+        """Whoever stays in touch is after that still."""
+        return self.rules.touched(after) if self.spec.goals else super().reached(before, action, after)
+
+    def bot_goals(self, parameters_J: Array, state: ParticleState, memory: Any = None) -> Array | None:
+        del memory
+        return self.rules.wanted(parameters_J, state) if self.spec.goals else None
+
+    def permute(self, tree: Any, order_S: Array) -> Any:
+        """Where goals are seats, they change places as well."""
+        tree = super().permute(tree, order_S)
+        if (
+            not isinstance(tree, Goals)
+            or len(self.spec.goals) < self.spec.seats + self.rules.bodies.landmark_size_E.size
+        ):
+            return tree
+        order_G = jnp.concatenate([order_S, jnp.arange(self.spec.seats, len(self.spec.goals))])
+        return jax.tree.map(lambda x: jnp.take(x, order_G, axis=1), tree)
+
     def scene(self, state: ParticleState) -> Scene:
         return self.rules.scene(state, self.spec)
 
@@ -143,6 +177,7 @@ def particle_game(
     seat_names: Sequence[str],
     side_of_seat: Sequence[int] = (),
     exchangeable: tuple[tuple[int, ...], ...] = (),
+    goals: tuple[str, ...] = (),
 ) -> Particles:
     """A game of `steps` steps, cut by the time limit, which all see with `time`; without `side_of_seat` all seats are
     one side."""
@@ -159,6 +194,7 @@ def particle_game(
         exchangeable=exchangeable,
         seat_names=tuple(seat_names),
         terms=rules.terms,
+        goals=goals,
     )
     return Particles(spec, rules)
 

@@ -5,13 +5,16 @@ Equal, step by step, to `simple_spread_v3` of mpe2 (tests/games/particles). All 
 
 from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from sparring.core.records import Goals
 from sparring.core.spec import Feature, Term
 from sparring.games.game import Bots
-from sparring.games.particles import physics, steering, views
+from sparring.games.others import others
+from sparring.games.particles import goals, physics, steering, views
 from sparring.games.particles.controls import Setting, Wish
 from sparring.games.particles.game import Particles, Scenario, check_counts, check_local_ratio, particle_game
 from sparring.games.particles.physics import ParticleState
@@ -45,6 +48,26 @@ class Spread(Scenario):
         approach_S = -physics.nearest(state.position_SX, state.landmark_EX)
         coverage = -jnp.sum(physics.nearest(state.landmark_EX, state.position_SX))
         return jnp.stack([approach_S, jnp.broadcast_to(coverage, approach_S.shape)], axis=-1)
+
+    def goals(self, state: ParticleState) -> Goals:
+        """Each landmark; the last number is how far the nearest other agent is from it."""
+        squared_SE = jnp.sum((state.position_SX[:, None] - state.landmark_EX) ** 2, axis=-1)
+        rival_SE = jnp.sqrt(jnp.min(others(squared_SE), axis=1))
+        return goals.placed(state, self.bodies, goals.landmarks(state, self.bodies), self._all(), [rival_SE])
+
+    def touched(self, state: ParticleState) -> Array:
+        return goals.touched(state, self.bodies, goals.landmarks(state, self.bodies), self._all())
+
+    def wanted(self, parameters_J: Array, state: ParticleState) -> Array:
+        seen = views.surroundings(state)
+        squared_SE = jnp.sum(seen["landmarks"] ** 2, axis=-1)
+        nearest_SE = squared_SE == jnp.min(squared_SE, axis=1, keepdims=True)
+        return jnp.where(
+            parameters_J[0] > 0.5, jax.vmap(steering.matched)(seen["landmarks"], seen["others"]), nearest_SE
+        )
+
+    def _all(self) -> np.ndarray:
+        return np.ones((self.bodies.size_S.shape[0], self.bodies.landmark_size_E.shape[0]), bool)
 
     def bots(self) -> Bots:
         """`nearest`: each agent goes to the landmark nearest to it. `assigned`: they share the landmarks out."""
@@ -83,4 +106,5 @@ def spread(
         time=time,
         seat_names=[f"agent_{s}" for s in range(agents)],
         exchangeable=(tuple(range(agents)),),
+        goals=("landmark",) * agents if agents > 1 else (),
     )

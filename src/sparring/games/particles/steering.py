@@ -84,18 +84,24 @@ def shared_out(landmark_NEX: Array, other_NSX: Array) -> Array:
 
 
 def _mine(landmark_EX: Array, other_SX: Array) -> Array:
-    """Sharing is greedy: the closest pair of a free agent and a free landmark is matched first. Distances do not
+    mine_E = matched(landmark_EX, other_SX)
+    weight_E = mine_E / jnp.maximum(jnp.sum(mine_E), 1)
+    return jnp.sum(weight_E[:, None] * landmark_EX, axis=0)
+
+
+def matched(landmark_EX: Array, other_SX: Array) -> Array:
+    """mine_E: the landmark that is one's own, from where landmarks and others are relative to oneself.
+
+    Sharing is greedy: the closest pair of a free agent and a free landmark is matched first. Distances do not
     depend on who looks, so every agent arrives at the same matching."""
     agent_SX = jnp.concatenate([jnp.zeros((1, 2)), other_SX])
     distance_SE = jnp.sqrt(jnp.sum((agent_SX[:, None] - landmark_EX[None]) ** 2, axis=-1))
 
-    def matched(_: int, found: tuple[Array, Array]) -> tuple[Array, Array]:
+    def one_more(_: int, found: tuple[Array, Array]) -> tuple[Array, Array]:
         distance_SE, mine_E = found
         closest_SE = (distance_SE == jnp.min(distance_SE)) & jnp.isfinite(distance_SE)
         taken_SE = closest_SE.any(1)[:, None] | closest_SE.any(0)[None]
         return jnp.where(taken_SE, jnp.inf, distance_SE), mine_E | closest_SE[0]
 
     nothing_E = jnp.zeros(landmark_EX.shape[0], bool)
-    _, mine_E = jax.lax.fori_loop(0, len(agent_SX), matched, (distance_SE, nothing_E), unroll=UNROLLED)
-    weight_E = mine_E / jnp.maximum(jnp.sum(mine_E), 1)
-    return jnp.sum(weight_E[:, None] * landmark_EX, axis=0)
+    return jax.lax.fori_loop(0, len(agent_SX), one_more, (distance_SE, nothing_E), unroll=UNROLLED)[1]

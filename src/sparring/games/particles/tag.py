@@ -8,12 +8,14 @@ from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from sparring.core.records import Goals
 from sparring.core.scene import Scene
 from sparring.core.spec import GameSpec, Term
 from sparring.games.game import Bots
-from sparring.games.particles import physics, pursuit, views
+from sparring.games.particles import goals, physics, pursuit, steering, views
 from sparring.games.particles.controls import Setting, Wish
 from sparring.games.particles.game import Particles, Scenario, check_counts, particle_game
 from sparring.games.particles.physics import ParticleState
@@ -58,6 +60,40 @@ class Tag(Scenario):
             axis=-1,
         )
 
+    def goals(self, state: ParticleState) -> Goals:
+        """All other seats and all obstacles, which may be touched: predators are after prey, which fears them, and both
+        shy at the rest. The last numbers: whether it is of the other side, of the own, an obstacle; what it pays."""
+        kinds = self._kinds()
+        foe_SG, friend_SG, obstacle_SG = (jnp.asarray(kind) for kind in kinds)
+        hunts_S1 = jnp.arange(len(state.position_SX))[:, None] < self.predators
+        pays_SG = jnp.where(foe_SG, jnp.where(hunts_S1, 1.0, -1.0), 0.0) * jnp.sign(self.catch)
+        about = [foe_SG, friend_SG, obstacle_SG, pays_SG]
+        return goals.placed(state, self.bodies, goals.everything(state, self.bodies), np.any(kinds, axis=0), about)
+
+    def touched(self, state: ParticleState) -> Array:
+        open_SG = np.any(self._kinds(), axis=0)
+        return goals.touched(state, self.bodies, goals.everything(state, self.bodies), open_SG)
+
+    def wanted(self, parameters_J: Array, state: ParticleState) -> Array:
+        """Prey that flees is after nothing."""
+        prey_QX, own_S1X = state.position_SX[self.predators :], state.position_SX[:, None]
+        ahead_SQX = prey_QX + steering.LEAD * state.velocity_SX[self.predators :] - own_S1X
+        squared_SQ = jnp.sum(ahead_SQX**2, axis=-1)
+        nearest_SQ = squared_SQ == jnp.min(squared_SQ, axis=1, keepdims=True)
+        hunts_S1 = jnp.arange(len(own_S1X))[:, None] < self.predators
+        around = (0, 0), (self.predators, state.landmark_EX.shape[0])
+        return jnp.pad(nearest_SQ & hunts_S1 & (parameters_J[0] < 0.5), around)
+
+    def _kinds(self) -> np.ndarray:
+        """[3, S, G]: what is a foe, a friend, an obstacle to each seat."""
+        seats, obstacles = self.bodies.size_S.shape[0], self.bodies.landmark_size_E.shape[0]
+        hunts_S = np.arange(seats) < self.predators
+        foe_SS = hunts_S[:, None] != hunts_S
+        nothing_SE, no_seat_SS = np.zeros((seats, obstacles), bool), np.zeros((seats, seats), bool)
+        foe_SG = np.concatenate([foe_SS, nothing_SE], axis=1)
+        friend_SG = np.concatenate([~foe_SS & ~np.eye(seats, dtype=bool), nothing_SE], axis=1)
+        return np.stack([foe_SG, friend_SG, np.concatenate([no_seat_SS, ~nothing_SE], axis=1)])
+
     def scene(self, state: ParticleState, spec: GameSpec) -> Scene:
         """A line joins a predator to the prey it touches."""
         obstacles = landmarks(state, self.bodies, "obstacle", "disc")
@@ -100,4 +136,5 @@ def tag(
         side_of_seat=(0,) * predators + (1,) * prey,
         # Prey is symmetric too, but its velocity block lists some of the other seats, not all: no group can say so.
         exchangeable=(tuple(range(predators)),),
+        goals=("predator",) * predators + ("prey",) * prey + ("obstacle",) * obstacles,
     )

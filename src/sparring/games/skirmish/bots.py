@@ -110,6 +110,15 @@ def turn(
     return logits, jnp.zeros((features_NF.shape[0], 0)), Memory(target_N, wait_N, way_N, retreat.vain)
 
 
+def heading(shape: Shape, parameters_J: Array, features_NF: Array, memory: Memory) -> Array:
+    """wanted_NM: the foes that units are after; those that heal, and those that stand, are after none."""
+    commander, features_NF = Commander(*parameters_J), features_NF[:, : shape.features]
+    aim = _aim(commander, _enemies(shape, features_NF), memory) & (commander.fights > 0.5)
+    if "medivac" not in shape.bits[0]:
+        return aim
+    return aim & (features_NF[:, -len(shape.bits[0]) + shape.bits[0].index("medivac"), None] < 0.5)
+
+
 def _aim(commander: Commander, enemies: Enemies, memory: Memory) -> Array:
     """[N, M]: whom each unit is after, all that are equally good."""
     seen, focused = enemies.strength > 0, commander.focus > 0.5

@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from sparring.core.records import Goals
 from sparring.core.spec import GameSpec
 from sparring.games.game import named_rows, permute_seats, rename_choices, renamed
+from sparring.games.skirmish import goals
 from sparring.games.skirmish.army import Army
 from sparring.games.skirmish.battle import Battle, Luck
 from sparring.games.skirmish.command import ATTACK
@@ -33,10 +35,17 @@ def permuted(spec: GameSpec, army: Army, tree: Any, order_S: Array) -> Any:
     order_U = jnp.concatenate([order_S, jnp.arange(spec.seats, army.units)])
     if isinstance(tree, Luck):
         return jax.tree.map(lambda x: x[order_U], tree)
+    if isinstance(tree, Goals):
+        row_SG = named_rows(goals.foes(army)[: spec.seats], order_S, order_U, len(spec.goals))
+        return Goals(*(_listed_anew(part_SG, row_SG) for part_SG in permute_seats(tree, order_S)))
     row_SR = named_rows(_named(army)[: spec.seats], order_S, order_U, spec.action.entries - ATTACK)
     if isinstance(tree, Battle):
         return _battle(army, tree, order_S, order_U, row_SR)
     return rename_choices(permute_seats(tree, order_S), row_SR, spec, first=ATTACK)
+
+
+def _listed_anew(part_SG: Array, row_SG: Array) -> Array:
+    return jnp.take_along_axis(part_SG, row_SG.reshape(*row_SG.shape, *[1] * (part_SG.ndim - 2)), axis=1)
 
 
 def _battle(army: Army, battle: Battle, order_S: Array, order_U: Array, row_SR: Array) -> Battle:

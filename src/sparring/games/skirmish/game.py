@@ -15,12 +15,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.core.errors import ConfigError, unknown
-from sparring.core.records import Action, Observation, Step
+from sparring.core.records import Action, Goals, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import ActionSpec, GameSpec
 from sparring.games.game import Bots, Game
 from sparring.games.skirmish import bots as scripted
-from sparring.games.skirmish import command, exchange, scenes, shaping, starts, terrain, view
+from sparring.games.skirmish import command, exchange, goals, scenes, shaping, starts, terrain, view
 from sparring.games.skirmish.army import Army
 from sparring.games.skirmish.battle import Battle, Luck, fought
 from sparring.games.skirmish.lengths import rounded
@@ -99,6 +99,13 @@ class Skirmish(Game):
     def potential(self, state: Battle) -> Array:
         return worlds_last(partial(_potentials, self.setting))(state)
 
+    def goals(self, state: Battle) -> Goals:
+        return worlds_last(partial(_goals, self.setting))(state)
+
+    def reached(self, before: Battle, action: Action, after: Battle) -> Array:
+        del after
+        return worlds_last(partial(_attacked, self.setting))(before, action.discrete_SD[:, 0])
+
     def permute(self, tree: Any, order_S: Array) -> Any:
         return exchange.permuted(self.spec, self.setting.army, tree, order_S)
 
@@ -115,6 +122,11 @@ class Skirmish(Game):
         self, parameters_J: Array, features_NF: Array, legal_NA: Array, memory: scripted.Memory
     ) -> tuple[Array, Array, scripted.Memory]:
         return scripted.turn(self.setting.shape, parameters_J, features_NF, legal_NA, memory)
+
+    def bot_goals(self, parameters_J: Array, state: Battle, memory: scripted.Memory | None = None) -> Array:
+        """Of the foes it sees; nothing where it sees none."""
+        remembered = scripted.blank(self.spec.seats) if memory is None else memory
+        return scripted.heading(self.setting.shape, parameters_J, self.observe(state).features_SF, remembered)
 
 
 def _seen(setting: Setting, battle: Battle) -> tuple[Array, Array]:
@@ -133,6 +145,14 @@ def _central(setting: Setting, battle: Battle) -> Array:
         legal = command.legal(army, stats, battle, side, shape.choices)
         rows.append(view.central(shape, stats, battle, side, legal, setting.critic, masked=setting.death_masking))
     return jnp.concatenate(rows)
+
+
+def _goals(setting: Setting, battle: Battle) -> Goals:
+    return goals.placed(setting.shape, setting.army.stats(battle.kind_U), battle)
+
+
+def _attacked(setting: Setting, battle: Battle, choice_S: Array) -> Array:
+    return goals.attacked(setting.shape, setting.army.stats(battle.kind_U), battle, choice_S)
 
 
 def _potentials(setting: Setting, battle: Battle) -> Array:
@@ -214,6 +234,7 @@ def _spec(setting: Setting) -> GameSpec:
         zero_sum=setting.duel and setting.scoring.reward == "sparse" and army.battle_map.even,
         seat_names=tuple(name for side in names for name in side),
         causes=CAUSES,
+        goals=("foe",) * shape.foes,
         terms=shaping.TERMS,
     )
 

@@ -12,7 +12,7 @@ the coin at once, so name yours:
 Cells may be shared. The length belongs to the rules: after `steps` steps the game is over.
 """
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -20,15 +20,16 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.core.errors import ConfigError
-from sparring.core.records import Action, Observation, Step
+from sparring.core.records import Action, Goals, Observation, Step
 from sparring.core.scene import Body, Scene
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
 from sparring.games.game import Bots, Game
-from sparring.games.social import grid, scenes, views
+from sparring.games.social import goals, grid, scenes, views
 from sparring.games.social.paths import CERTAIN
 
 OWN, GREEDY = 0.0, 1.0
 COUNTS = ("own_coins", "other_coins")
+"""Also what players are after: coins of the own and of the other's colour."""
 TERMS = (
     Term("near_own", "potential", "nearness of the coin, from 0 to 1, while it has the own colour"),
     Term("near_other", "potential", "nearness of the coin, from 0 to 1, while it has the other's"),
@@ -165,6 +166,29 @@ class Coin(Game):
         near_S, own_S = 1.0 - moves_S / (2 * (self.size // 2)), state.owner_S
         return jnp.stack([jnp.where(own_S, near_S, 0.0), jnp.where(own_S, 0.0, near_S)], axis=-1)
 
+    def goals(self, state: CoinState) -> Goals:
+        """The own coin and the other's. Both are to be had as long as the game lasts: the one that is not there comes
+        when the other is taken, at a place that nobody knows; it counts as far away as somebody is from the coin, and
+        as two cells are from each other. The last numbers: whether it is there, whose it is, what it pays the taker
+        and costs its owner, as a share of the larger."""
+        down_S, right_S = (
+            jnp.where(way_S > self.size // 2, way_S - self.size, way_S)
+            for way_S in grid.split(self._offset(state.cell_S, state.coin), self.size)
+        )
+        there_SG = jnp.stack([state.owner_S, ~state.owner_S], axis=-1)
+        moves_S = jnp.abs(down_S) + jnp.abs(right_S)
+        mean = 2 * sum(min(k, self.size - k) for k in range(self.size)) / self.size
+        steps_SG = jnp.where(there_SG, moves_S[:, None], jnp.min(moves_S) + mean)
+        way = [jnp.where(there_SG, part_S[:, None], 0.0) for part_S in goals.way(down_S, right_S, self.size)]
+        own_G = jnp.array([True, False])
+        largest = jnp.maximum(jnp.maximum(jnp.abs(self.rules.prize), jnp.abs(self.rules.harm)), 1e-6)
+        paid, lost_G = self.rules.prize / largest, jnp.where(own_G, 0.0, self.rules.harm / largest)
+        return goals.shown(jnp.ones((2, 2), bool), steps_SG, [*way, there_SG, own_G, ~own_G, paid, lost_G])
+
+    def reached(self, before: CoinState, action: Action, after: CoinState) -> Array:
+        del action
+        return after.taken_SJ > before.taken_SJ
+
     def scene(self, state: CoinState) -> Scene:
         at, owner = scenes.place(int(state.coin), self.size), 0 if bool(state.owner_S[0]) else 1
         coin = Body(name="coin", at=at, side=owner, size=0.25, shape="mark")
@@ -176,7 +200,13 @@ class Coin(Game):
         name for it; `greedy` goes for every coin. Nobody can stay: there are four moves."""
         return Bots(("own", "prosocial", "greedy"), jnp.array([[OWN], [OWN], [GREEDY]]))
 
-    def bot_goals(self, parameters_J: Array, features_NF: Array) -> tuple[Array, Array]:
+    def bot_goals(self, parameters_J: Array, state: CoinState, memory: Any = None) -> Array:
+        """`own` is after its own coin, also while that is not there."""
+        del memory
+        there_SG = jnp.stack([state.owner_S, ~state.owner_S], axis=-1)
+        return jnp.where(parameters_J[0] > 0.5, there_SG, jnp.array([True, False]))
+
+    def _aims(self, parameters_J: Array, features_NF: Array) -> tuple[Array, Array]:
         """Where the coin is as seen from the own cell (offset_N), and whether the bot wants it."""
         cells = self.size**2
         if self.view == "places":
@@ -191,7 +221,7 @@ class Coin(Game):
     def bot_scores(self, parameters_J: Array, features_NF: Array, legal_NA: Array) -> tuple[Array, Array]:
         """Towards a coin it wants, any shortest way alike; otherwise any move that does not take the coin."""
         del legal_NA
-        offset_N, wants_N = self.bot_goals(parameters_J, features_NF)
+        offset_N, wants_N = self._aims(parameters_J, features_NF)
         down_N, right_N = grid.split(offset_N, self.size)
         half = self.size // 2
         shorter = (down_N > half, (down_N > 0) & (down_N <= half), right_N > half, (right_N > 0) & (right_N <= half))
@@ -229,6 +259,7 @@ def coin(
         exchangeable=() if tie == "first" else ((0, 1),),
         seat_names=("red", "blue"),
         counts=COUNTS,
+        goals=COUNTS,
         terms=TERMS,
     )
     return Coin(spec, CoinRules(jnp.asarray(1.0, float), jnp.asarray(2.0, float)), size, tie, view)

@@ -13,10 +13,11 @@ from jax import Array
 
 from sparring.games.game import Bots
 from sparring.games.social import paths
+from sparring.games.social.goals import apart, nearest
 from sparring.games.social.paths import CERTAIN, Seen
 
 if TYPE_CHECKING:
-    from sparring.games.social.stag_hunt import StagHunt
+    from sparring.games.social.stag_hunt import StagHunt, StagHuntState
 
 
 class Board(NamedTuple):
@@ -76,6 +77,14 @@ def goals(parameters_J: Array, board: Board, size: int) -> tuple[Array, Array]:
     return goal_NE[:, : stag_NE.shape[1]], goal_NE[:, stag_NE.shape[1] :]
 
 
+def heading(parameters_J: Array, board: Board, size: int) -> Array:
+    """wanted_NE: the stags, then the hares that a hunter heads for: the nearest of its goals, by the way round
+    walls."""
+    goal_NE = jnp.concatenate(goals(parameters_J, board, size), axis=1)
+    steps_NE = paths.steps_round(board.own_N, paths.joined(board.stags, board.hares), board.walls, size)
+    return nearest(goal_NE, steps_NE)
+
+
 def scores(parameters_J: Array, board: Board, size: int) -> Array:
     """logits_NA: strike where a goal is, else a shortest way to one, else stay."""
     stag_NE, hare_NE = goals(parameters_J, board, size)
@@ -87,6 +96,17 @@ def scores(parameters_J: Array, board: Board, size: int) -> Array:
     strikes = [paths.here(board.stags, stag_NE), paths.here(board.hares, hare_NE)]
     idle_N = ~reduce(or_, [*moves, *strikes])
     return CERTAIN * jnp.stack([*moves, idle_N, *strikes], axis=-1).astype(float)
+
+
+def board_of(state: "StagHuntState", size: int) -> Board:
+    """The board as each seat sees it."""
+
+    def objects(cell_E: Array) -> Seen:
+        down_SE, right_SE = apart(state.cell_S, cell_E, size)
+        return Seen(down_SE, right_SE, jnp.broadcast_to(cell_E >= 0, down_SE.shape))
+
+    partner_S = jnp.sum(state.present_S.astype(jnp.int32)) > state.present_S
+    return Board(state.cell_S, objects(state.stag_E), objects(state.hare_E), objects(state.wall_E), partner_S)
 
 
 def read_places(game: "StagHunt", features_NF: Array) -> Board:

@@ -103,6 +103,34 @@ Cells = list[Array]
 for 8x8, so that one step of a flood takes some thirty operations."""
 
 
+def steps_round(own_N: Array, seen: Seen, walls: Seen, size: int) -> Array:
+    """steps_NE: moves from each player to each object round walls, FAR to what is not there: a flood from the
+    player."""
+    own = _bits(own_N[:, None], jnp.ones((own_N.shape[0], 1), bool), size)
+    free = [~wall for wall in _bits(_cell(own_N, walls, size), walls.there_NE, size)]
+    cell_NE = _cell(own_N, seen, size)
+
+    def grow(carry: tuple[Cells, Array, Array, Array]) -> tuple[Cells, Array, Array, Array]:
+        reached, steps_NE, count, _ = carry
+        grown = _common(_union(reached, reduce(_union, _neighbours(reached, size))), free)
+        new_NE = seen.there_NE & (steps_NE == FAR) & _holds(grown, cell_NE, size)
+        return grown, jnp.where(new_NE, count, steps_NE), count + 1, jnp.any(_some(_changed(grown, reached)))
+
+    here_NE = jnp.where(seen.there_NE & (_distance(seen) == 0), 0, FAR)
+    begin = own, here_NE, jnp.int32(1), jnp.array(True)
+    return lax.while_loop(lambda carry: carry[3], grow, begin)[1]
+
+
+def _holds(cells: Cells, cell_NE: Array, size: int) -> Array:
+    """Whether the set has each of these cells."""
+    per_word, found_NE = size * _rows_in_word(size), jnp.zeros(cell_NE.shape, bool)
+    for w, word in enumerate(cells):
+        position_NE = cell_NE - w * per_word
+        bit_NE = (word[:, None] >> jnp.clip(position_NE, 0, 31).astype(jnp.uint32)) & 1
+        found_NE = found_NE | ((position_NE >= 0) & (position_NE < per_word) & (bit_NE == 1))
+    return found_NE
+
+
 def _rows_in_word(size: int) -> int:
     return min(32 // size, size)
 

@@ -7,7 +7,7 @@ starts on a cell of its own, which is our choice. The time limit belongs to the 
 steps or when no drift is left.
 """
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,13 +16,13 @@ import numpy as np
 from jax import Array
 
 from sparring.core.errors import ConfigError
-from sparring.core.records import Action, Observation, Step
+from sparring.core.records import Action, Goals, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
 from sparring.games.balance import DILEMMA
 from sparring.games.game import Bots, Chance, Game
-from sparring.games.others import without_own
-from sparring.games.social import grid, paths, scenes, views
+from sparring.games.others import others, without_own
+from sparring.games.social import goals, grid, paths, scenes, views
 from sparring.games.social.grid import NOWHERE
 from sparring.games.social.paths import CERTAIN, Seen
 
@@ -97,11 +97,11 @@ class Snowdrift(Game):
     def _places(self, state: SnowdriftState) -> Array:
         """Blocks as in `_layout`; the last number of a drift is the share of agents on its cell."""
         seats, own = self.spec.seats, views.own_place(state.cell_S, self.size)
-        others = without_own(self._done(state, views.listed(state.cell_S, state.cell_S, self.size)[:, :, :2]))
+        around = without_own(self._done(state, views.listed(state.cell_S, state.cell_S, self.size)[:, :, :2]))
         crowd_E = views.crowd(state.cell_S, state.drift_E)
         crowd_SE1 = jnp.broadcast_to((crowd_E / seats)[:, None], (seats, self.drifts, 1))
         drifts = jnp.concatenate([views.listed(state.cell_S, state.drift_E, self.size), crowd_SE1], axis=-1)
-        return views.row_of([own, self._status(state), others, drifts])
+        return views.row_of([own, self._status(state), around, drifts])
 
     def _planes(self, state: SnowdriftState) -> Array:
         fixed = [views.plane(state.drift_E, self.size)]
@@ -142,6 +142,17 @@ class Snowdrift(Game):
     def potential(self, state: SnowdriftState) -> Array:
         return views.nearness(state.cell_S, state.drift_E, self.size)[:, None]
 
+    def goals(self, state: SnowdriftState) -> Goals:
+        """Each drift; the last number is the share of agents on it."""
+        down_SE, right_SE = goals.apart(state.cell_S, state.drift_E, self.size)
+        open_SE = jnp.broadcast_to(state.drift_E >= 0, down_SE.shape)
+        crowd_E = views.crowd(state.cell_S, state.drift_E) / self.spec.seats
+        about = [*goals.way(down_SE, right_SE, self.size), crowd_E]
+        return goals.shown(open_SE, jnp.abs(down_SE) + jnp.abs(right_SE), about)
+
+    def reached(self, before: SnowdriftState, action: Action, after: SnowdriftState) -> Array:
+        return _on(before.cell_S, before.drift_E) & (action.discrete_SD[:, :1] == REMOVE) & (after.drift_E < 0)
+
     def scene(self, state: SnowdriftState) -> Scene:
         present_S = state.cell_S >= 0
         caption = f"step {int(state.played)} of {self.spec.longest}, removed {state.removed_S.tolist()}"
@@ -154,26 +165,33 @@ class Snowdrift(Game):
         fair share of all drifts, rounded up, and then stays while another agent has removed fewer."""
         return Bots(tuple(HABITS), jnp.array([[float(k in habit) for k in Habit._fields] for habit in HABITS.values()]))
 
-    def bot_goals(self, parameters_J: Array, features_NF: Array) -> tuple[Seen, Array]:
-        """The drifts as a bot sees them, and goal_NE: which of them it would be content to remove. It heads for the
-        nearest of these."""
-        habit = Habit(*(parameters_J > 0.5))
-        drifts, done_N, least_N = self._read(features_NF)
+    def bot_goals(self, parameters_J: Array, state: SnowdriftState, memory: Any = None) -> Array:
+        del memory
+        down_SE, right_SE = goals.apart(state.cell_S, state.drift_E, self.size)
+        drifts = Seen(down_SE, right_SE, jnp.broadcast_to(state.drift_E >= 0, down_SE.shape))
+        done_S = state.removed_S / self.drifts
+        least_S = jnp.min(others(done_S), axis=1)
+        goal_SE = self._content(Habit(*(parameters_J > 0.5)), drifts, done_S, least_S)
+        return goals.nearest(goal_SE, jnp.abs(down_SE) + jnp.abs(right_SE))
+
+    def _content(self, habit: Habit, drifts: Seen, done_N: Array, least_N: Array) -> Array:
+        """goal_NE: which drifts a bot would be content to remove. It heads for the nearest of these."""
         enough_N = (done_N > 1.0 / self.spec.seats - 1e-6) & (least_N < done_N)
         busy_N = habit.cleans & ~(habit.fair & enough_N)
         goal_NE = jnp.where(habit.same, paths.first(drifts, self.size), drifts.there_NE)
         goal_NE = jnp.where(habit.near, paths.beside(drifts), goal_NE)
-        return drifts, goal_NE & busy_N[:, None]
+        return goal_NE & busy_N[:, None]
 
     def bot_scores(self, parameters_J: Array, features_NF: Array, legal_NA: Array) -> tuple[Array, Array]:
         """Remove where a goal is, else a shortest way to one, else roam or stay."""
         del legal_NA
-        drifts, goal_NE = self.bot_goals(parameters_J, features_NF)
+        habit = Habit(*(parameters_J > 0.5))
+        drifts, done_N, least_N = self._read(features_NF)
+        goal_NE = self._content(habit, drifts, done_N, least_N)
         moves, removes_N = paths.straight_ways(drifts, goal_NE), paths.here(drifts, goal_NE)
         idle_N = ~(removes_N | moves[0] | moves[1] | moves[2] | moves[3])
-        roams = Habit(*(parameters_J > 0.5)).roams
-        moves = [move | (idle_N & roams) for move in moves]
-        logits_NA = CERTAIN * jnp.stack([*moves, idle_N & ~roams, removes_N], axis=-1).astype(float)
+        moves = [move | (idle_N & habit.roams) for move in moves]
+        logits_NA = CERTAIN * jnp.stack([*moves, idle_N & ~habit.roams, removes_N], axis=-1).astype(float)
         return logits_NA, jnp.zeros((features_NF.shape[0], 0))
 
     def _read(self, features_NF: Array) -> tuple[Seen, Array, Array]:
@@ -209,6 +227,7 @@ def snowdrift(
         exchangeable=(tuple(range(agents)),),
         seat_names=tuple(f"agent_{s}" for s in range(agents)),
         counts=("removed",),
+        goals=("drift",) * drifts,
         terms=(Term("near_drift", "potential", "nearness of the nearest drift, from 0 to 1"),),
         # Waiting for somebody else must cost something.
         suits=(*DILEMMA, ("shaping", ("near_drift=2 -> 0",)), ("discount", 0.9)),

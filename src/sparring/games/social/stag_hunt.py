@@ -12,7 +12,7 @@ are not known these are ours, chosen so that seats are alike, and results are no
   before that when nobody is left, or nothing that those present could catch: no hare, and no stag or too few hunters.
 """
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -20,13 +20,13 @@ import jax.numpy as jnp
 from jax import Array
 
 from sparring.core.errors import ConfigError
-from sparring.core.records import Action, Observation, Step
+from sparring.core.records import Action, Goals, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec, Term
 from sparring.games.balance import DILEMMA
 from sparring.games.game import Bots, Chance, Game
 from sparring.games.others import without_own
-from sparring.games.social import grid, hunters, scenes, views
+from sparring.games.social import goals, grid, hunters, scenes, views
 from sparring.games.social.grid import NOWHERE
 
 STAY, STAG, HARE = 4, 5, 6
@@ -165,6 +165,27 @@ class StagHunt(Game):
             [views.nearness(here_S, animal_E, self.size) for animal_E in (state.stag_E, state.hare_E)], axis=-1
         )
 
+    def goals(self, state: StagHuntState) -> Goals:
+        """Each stag, then each hare; steps are counted without walls. Of the last numbers of a goal the first two say
+        what it is, then what it is worth as a share of the richest prize, and the share of hunters on it."""
+        rules, animal_E = self.rules, jnp.concatenate([state.stag_E, state.hare_E])
+        stag_E = jnp.arange(self.stags + self.hares) < self.stags
+        enough = jnp.sum(state.present_S.astype(jnp.int32)) >= rules.needed
+        open_SE = state.present_S[:, None] & (animal_E >= 0) & (enough | ~stag_E)
+        down_SE, right_SE = goals.apart(state.cell_S, animal_E, self.size)
+        here_S = jnp.where(state.present_S, state.cell_S, NOWHERE)
+        richest = jnp.maximum(jnp.maximum(jnp.abs(rules.stag), jnp.abs(rules.hare)), 1e-6)
+        worth_E = jnp.where(stag_E, rules.stag, rules.hare) / richest
+        crowd_E = views.crowd(here_S, animal_E) / self.spec.seats
+        about = [*goals.way(down_SE, right_SE, self.size), stag_E, ~stag_E, worth_E, crowd_E]
+        return goals.shown(open_SE, jnp.abs(down_SE) + jnp.abs(right_SE), about)
+
+    def reached(self, before: StagHuntState, action: Action, after: StagHuntState) -> Array:
+        choice_S1 = action.discrete_SD[:, :1]
+        animals = (STAG, before.stag_E, after.stag_E), (HARE, before.hare_E, after.hare_E)
+        caught = [_on(before.cell_S, was_E) & (choice_S1 == act) & (is_E < 0) for act, was_E, is_E in animals]
+        return jnp.concatenate(caught, axis=1) & before.present_S[:, None]
+
     def scene(self, state: StagHuntState) -> Scene:
         fixed = [
             *scenes.pieces("stag", state.stag_E, self.size, 0.45, label="S"),
@@ -183,6 +204,10 @@ class StagHunt(Game):
             hunters.read_places(self, features_NF) if self.view == "places" else hunters.read_planes(self, features_NF)
         )
         return hunters.scores(parameters_J, board, self.size), jnp.zeros((features_NF.shape[0], 0))
+
+    def bot_goals(self, parameters_J: Array, state: StagHuntState, memory: Any = None) -> Array:
+        del memory
+        return hunters.heading(parameters_J, hunters.board_of(state, self.size), self.size) & state.present_S[:, None]
 
 
 def stag_hunt(
@@ -213,6 +238,7 @@ def stag_hunt(
         exchangeable=(tuple(range(hunters)),),
         seat_names=tuple(f"hunter_{s}" for s in range(hunters)),
         counts=COUNTS,
+        goals=("stag",) * stags + ("hare",) * hares,
         terms=TERMS,
         suits=(*DILEMMA, ("shaping", ("near_stag=2 -> 0",))),
     )

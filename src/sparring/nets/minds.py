@@ -1,0 +1,76 @@
+"""A mind beside a policy: what it believes of the others comes with the memory, and a fusion joins it to what is seen.
+
+What a mind holds and how it is fitted is not known here (opponent_models): no gradient of the policy's moves it.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.core.errors import ConfigError
+from sparring.core.seeding import Seed
+from sparring.nets.blocks import Dense, filled
+
+
+class Told(NamedTuple):
+    """The memory of a policy, with what its mind says of this step."""
+
+    memory: Any
+    said_NM: Array
+
+
+class Mind(eqx.Module):
+    """The parent of minds; their weights are fitted apart from the policy's."""
+
+
+class Fusion(eqx.Module):
+    """Hidden features changed by what a mind says: by a gain and a shift of each unit (FiLM, arXiv:1709.07871), or by a
+    layer that sees both in equal widths. Concatenated to hundreds of features, a few numbers would drown.
+
+    The last layer starts at 0, and then the policy is the plain one to the bit.
+    """
+
+    encoder: Dense
+    change: Dense
+    form: Literal["film", "projection"] = eqx.field(static=True)
+
+    @classmethod
+    def make(cls, seed: Seed, said: int, width: int, form: Literal["film", "projection"]) -> "Fusion":
+        inputs, outputs = (width, 2 * width) if form == "film" else (2 * width, width)
+        change = Dense(filled(0.0, inputs, outputs), filled(0.0, outputs))
+        return cls(Dense.make(seed / "encoder", said, width), change, form)
+
+    def __call__(self, hidden: Array, said_NM: Array) -> Array:
+        encoded = jnp.tanh(self.encoder(said_NM))
+        if self.form == "film":
+            gain, shift = jnp.split(self.change(encoded), 2, axis=-1)
+            return hidden * (1 + gain) + shift
+        return hidden + self.change(jnp.concatenate([hidden, encoded], axis=-1))
+
+
+def heard(memory: Any) -> Told:
+    """The memory of a policy that has a mind; refused where nobody watches the others for it."""
+    if isinstance(memory, Told):
+        return memory
+    raise ConfigError(
+        "This player acts on what it believes of the others (mind), and nobody shows it here what they do. Play it in "
+        "a match (sparring eval, or training), or train one with --mind none."
+    )
+
+
+def telling(memory: Any, said_NM: Array | None) -> Any:
+    """The memory with what the mind says; as it is where there is none."""
+    return memory if said_NM is None else Told(memory, said_NM)
+
+
+def untold(memory: Any) -> Any:
+    return memory.memory if isinstance(memory, Told) else memory
+
+
+def has_mind(policy: Any) -> bool:
+    """Whether there is a mind anywhere in a policy."""
+    nodes = jax.tree.leaves(policy, is_leaf=lambda node: isinstance(node, Mind))
+    return any(isinstance(node, Mind) for node in nodes)

@@ -1,0 +1,53 @@
+"""The settings of opponent models. `docs/guide/opponent-models.md` says of each what it does and when to touch it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sparring.core.fields import setting
+from sparring.core.settings import explained
+from sparring.core.sizes import LARGEST
+
+
+@explained
+@dataclass(frozen=True, kw_only=True)
+class MindConfig:
+    """All off by default. A mind reads the others at every step, and is fitted after each rollout."""
+
+    mind: Literal["none", "belief"] = "none"
+    """How a learner infers what the others are after: not at all, or by beliefs that follow what they do (HOP)."""
+    mind_goals: Literal["listed", "none"] = "listed"
+    """What they may be after: what the game lists as goals, or nothing, which leaves a plain model of their actions."""
+    mind_prior: Literal["learned", "uniform"] = "learned"
+    """What is believed before they do anything: as goals of this look were chosen before, or all alike, as in HOP."""
+    mind_discount: float = setting(0.98, least=0, below=1)
+    """Share of what the others were after in earlier games that one more goal leaves, in [0, 1); 0: forget it."""
+    mind_switch: float = setting(0.02, least=0, below=1)
+    """Probability with which one of them gives up its goal for another at any step, in [0, 1)."""
+    mind_gate: float = setting(0.0, least=0)
+    """Goals farther than so many steps from whom they concern are not asked about; 0: all are."""
+    mind_room: float = setting(0.5, above=0, most=1)
+    """With a gate, share of all goals that there is room to ask about in a step: what is computed follows from it."""
+    mind_tells: Literal["both", "goals", "actions", "nothing"] = "both"
+    """What the policy is told: what the others are after, what they will do next, both, or nothing."""
+    mind_control: Literal["none", "shuffled", "zero"] = "none"
+    """For comparison: tell each world what is believed in another one, or tell zeros."""
+    mind_fusion: Literal["film", "projection"] = "film"
+    """How it joins the policy's features: as gains and shifts of each, or by a layer that sees both in equal widths."""
+    mind_models: Literal["shared", "apart"] = "shared"
+    """One model of actions that is told whose they are, or one for each of the others."""
+    mind_features: bool = True
+    """Show the model of actions what the learner itself sees, beside what the goal looks like from the other."""
+    mind_size: int = setting(32, least=2, most=LARGEST)
+    """Width of the hidden layers of the models."""
+    mind_rate: float = setting(1e-3, above=0)
+    """Step size of the models."""
+    mind_updates: int = setting(8, least=1, most=LARGEST)
+    """Gradient steps of the models after each rollout."""
+    mind_batch: int = setting(512, least=1, most=LARGEST)
+    """Rows in each of them: steps of a world as one seat saw them."""
+    mind_buffer: int = setting(8192, least=1, most=LARGEST)
+    """Rows that are kept to be learned from, the newest; each rollout brings a quarter of that at most."""
+
+    @property
+    def on(self) -> bool:
+        return self.mind != "none"

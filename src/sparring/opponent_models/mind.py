@@ -1,0 +1,214 @@
+"""A mind: what a learner believes of the others at each step, and what it tells its policy of that.
+
+Before a choice it asks, for every goal that one of the others may be after, what somebody after it would do; the belief
+weighs the answers. Afterwards what was done moves the belief, by the same answers: each model is asked once a step.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.core.seeding import Seed
+from sparring.core.spec import ActionSpec, GameSpec
+from sparring.games.game import Game
+from sparring.nets.actor_critic import Actor
+from sparring.nets.minds import Fusion, Mind
+from sparring.opponent_models.actions import ActionModel, log_likelihood, near
+from sparring.opponent_models.beliefs import (
+    Beliefs,
+    Prior,
+    after,
+    alike_within,
+    among,
+    anticipated,
+    kinds_of,
+    leaning,
+    of_kind,
+    remembered,
+    with_aimless,
+)
+from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.sample import Sample, aims
+from sparring.play.witness import Situation, Thought, Witnessed
+
+
+class Pending(NamedTuple):
+    """What a mind needs after a step of what it thought before it."""
+
+    beliefs: Beliefs
+    log_p_NOGA: Array
+    """What somebody after each goal would do."""
+    situation: Situation
+
+
+class BeliefMind(Mind):
+    prior: Prior | None
+    """None: all open goals of a kind alike."""
+    actions: Any
+    """An ActionModel; of each other seat one, stacked, where they are apart."""
+    action: ActionSpec = eqx.field(static=True)
+    kinds: tuple[int, ...] = eqx.field(static=True)
+    """The kind of each goal."""
+    about: int = eqx.field(static=True)
+    """Z."""
+    others: int = eqx.field(static=True)
+    said: int = eqx.field(static=True)
+    """M: how many numbers the policy is told."""
+    config: MindConfig = eqx.field(static=True)
+
+    @classmethod
+    def make(cls, seed: Seed, spec: GameSpec, about: int, config: MindConfig) -> "BeliefMind":
+        """`about`: Z, how many numbers tell one aim from another."""
+        others, listed = spec.seats - 1, config.mind_goals == "listed"
+        kinds = kinds_of(spec.goals if listed else ())
+
+        def model(own: Seed, count: int) -> ActionModel:
+            return ActionModel.make(
+                own, spec.features, count, about, spec.action, config.mind_size, sees=config.mind_features
+            )
+
+        apart = config.mind_models == "apart"
+        models = [model(seed / "actions" / number, 1) for number in range(others)] if apart else []
+        return cls(
+            prior=Prior.make(seed / "prior", about, config.mind_size)
+            if listed and config.mind_prior == "learned"
+            else None,
+            actions=jax.tree.map(lambda *x: jnp.stack(x), *models) if apart else model(seed / "actions", others),
+            action=spec.action,
+            kinds=kinds,
+            about=about,
+            others=others,
+            said=others * told_size(config, len(kinds), about, spec.action.entries),
+            config=config,
+        )
+
+    def initial(self, *batch: int) -> Beliefs:
+        shape, goals = (*batch, self.others), len(self.kinds)
+        counts = jnp.zeros((*shape, max(self.kinds) + 1))
+        return Beliefs(jnp.zeros((*shape, goals)), jnp.zeros(shape, bool), counts, jnp.zeros(shape, bool))
+
+    def attend(self, situation: Situation, beliefs: Beliefs) -> tuple[Thought, Pending]:
+        """What is believed and expected before all choose; leaves [W, N, ...]."""
+        situation = aims(situation, listed=self.listed)
+        if self.config.mind_discount:
+            beliefs = with_aimless(beliefs, situation.start, self.kinds, self.config.mind_discount)
+        open_NOG, lean_NOK = situation.open, leaning(beliefs.count_NOK)
+        prior_NOG = self.prior_of(situation, lean_NOK)
+        log_b_NOG, lost_NO = anticipated(beliefs, prior_NOG, situation, self.config.mind_switch)
+        log_p_NOGA, evaluated_NOG, passed_NOG = self.asked(situation)
+        log_p_NOA = jax.nn.logsumexp(log_b_NOG[..., None] + log_p_NOGA, axis=-2)
+        said_NM = self.tell(situation, log_b_NOG, log_p_NOA)
+        present_NOG = open_NOG & situation.acting[..., None]
+        thought = Thought(
+            said_NM, log_b_NOG, log_p_NOA, evaluated_NOG & present_NOG, passed_NOG, lost_NO | beliefs.impossible_NO,
+            lean_NOK,
+        )  # fmt: skip
+        return thought, Pending(beliefs._replace(log_b_NOG=log_b_NOG), log_p_NOGA, situation)
+
+    def witness(self, seen: Witnessed, pending: Pending) -> Beliefs:
+        """What is held after the step."""
+        beliefs, situation = pending.beliefs, pending.situation
+        likely_NOG = log_likelihood(self.action, pending.log_p_NOGA, seen.discrete[..., None, :])
+        log_b_NOG, impossible_NO = after(beliefs.log_b_NOG, likely_NOG, situation.acting, situation.open)
+        reached_NO, count_NOK = jnp.zeros_like(situation.acting), beliefs.count_NOK
+        if self.listed:
+            reached_NO = seen.reached.any(-1)
+            if self.config.mind_discount:
+                count_NOK = remembered(count_NOK, seen.reached, self.kinds[:-1], self.config.mind_discount)
+        return Beliefs(log_b_NOG, situation.acting & ~reached_NO, count_NOK, impossible_NO)
+
+    @property
+    def listed(self) -> bool:
+        return self.config.mind_goals == "listed"
+
+    def prior_of(self, situation: Situation, lean_NOK: Array) -> Array:
+        if self.prior is None:
+            return alike_within(lean_NOK, situation.open, self.kinds)
+        score_NOG = self.prior(situation.about, situation.steps, of_kind(lean_NOK, self.kinds))
+        return among(score_NOG, situation.open)
+
+    def asked(self, situation: Situation) -> tuple[Array, Array, Array]:
+        """log_p_NOGA, for which goals a model was asked, and for which near ones there was no room."""
+        seen, every = (situation.features, situation.about, situation.legal), jnp.ones_like(situation.open)
+        if self.config.mind_models == "apart":
+            one = jax.vmap(
+                lambda model, about, legal: model(seen[0], about[..., None, :, :], legal[..., None, :])[..., 0, :, :],
+                in_axes=(0, -3, -2), out_axes=-3,
+            )  # fmt: skip
+            return one(self.actions, situation.about, situation.legal), every, ~every
+        if not self.config.mind_gate:
+            return self.actions(*seen), every, ~every
+        wanted_NOG = situation.open & situation.acting[..., None] & (situation.steps <= self.config.mind_gate)
+        found = near(wanted_NOG, -int(-self.config.mind_room * wanted_NOG.size // 1))
+        return self.actions.of_some(*seen, found), found.evaluated, found.passed
+
+    def tell(self, situation: Situation, log_b_NOG: Array, log_p_NOA: Array) -> Array:
+        """said_NM: of each other that is still there how likely each goal is, what they look like on average, and what
+        it will do."""
+        parts, tells, here_NO1 = [], self.config.mind_tells, situation.acting[..., None]
+        if tells in ("both", "goals") and self.listed:
+            b_NOG = jnp.exp(log_b_NOG)
+            parts += [b_NOG, (b_NOG[..., None] * situation.about).sum(-2)]
+        if tells in ("both", "actions"):
+            parts.append(jnp.exp(log_p_NOA))
+        if not parts:
+            return jnp.zeros((*situation.start.shape, 0))
+        said_NM = jnp.concatenate([jnp.where(here_NO1, part, 0.0) for part in parts], axis=-1)
+        said_NM = said_NM.reshape(*situation.start.shape, -1)
+        if self.config.mind_control == "shuffled":
+            return jnp.roll(said_NM, 1, axis=0)
+        return jnp.zeros_like(said_NM) if self.config.mind_control == "zero" else said_NM
+
+    def loss(self, sample: Sample) -> tuple[Array, dict[str, Array]]:
+        """Of rows, [R, ...]: of all models together, and of each by name."""
+        if self.config.mind_models == "apart":
+            parts = jax.vmap(lambda model, o: model.loss(of_other(sample, o))[0])(self.actions, jnp.arange(self.others))
+            losses = {"actions": parts.mean()}
+        else:
+            losses = self.actions.loss(sample)[1]
+        if self.prior is not None:
+            losses["prior"] = self.prior.loss(sample, self.kinds)
+        return sum(losses.values(), jnp.zeros(())), losses
+
+
+def of_other(sample: Sample, other: Array) -> Sample:
+    """The rows as far as one of the others is concerned."""
+    whole = ("features_F", "useful")
+    return sample._replace(
+        **{name: jnp.take(x, other[None], axis=1) for name, x in sample._asdict().items() if name not in whole}
+    )
+
+
+def told_size(config: MindConfig, goals: int, about: int, entries: int) -> int:
+    """Numbers that are told of each other."""
+    tells = config.mind_tells
+    of_goals = (goals + about) * (tells in ("both", "goals") and config.mind_goals == "listed")
+    return of_goals + entries * (tells in ("both", "actions"))
+
+
+def about_size(game: Game, config: MindConfig) -> int:
+    """Z: the numbers by which the game tells goals apart, and one for being after none."""
+    if config.mind_goals != "listed":
+        return 1
+    return 1 + jax.eval_shape(lambda key: game.goals(game.start(key)), jax.random.key(0)).about_SGZ.shape[-1]
+
+
+def watched_size(game: Game, config: MindConfig) -> int:
+    """Numbers that a rollout keeps of what one seat saw of the others in a step, and thought of it."""
+    goals, about = len(game.spec.goals) + 1, about_size(game, config)
+    told = told_size(config, goals, about, game.spec.action.entries)
+    return (game.spec.seats - 1) * (goals * (about + 5) + 2 * game.spec.action.entries + told + 8)
+
+
+def with_mind(actor: Actor, seed: Seed, game: Game, config: MindConfig) -> Actor:
+    """An actor with a mind, if it is to have one. What the mind says starts without a part in what is done."""
+    if not config.on:
+        return actor
+    mind = BeliefMind.make(seed / "mind", game.spec, about_size(game, config), config)
+    fusion = None
+    if mind.said:
+        fusion = Fusion.make(seed / "fusion", mind.said, actor.trunk.width, config.mind_fusion)
+    return Actor(actor.trunk, actor.head, actor.log_std_C, actor.action, actor.hyper, mind, fusion)

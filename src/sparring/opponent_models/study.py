@@ -1,0 +1,137 @@
+"""Studying: after a learner's own update, its mind is tested on the new rollout, keeps some of it, and is fitted.
+
+It has an optimiser, a memory and random numbers of its own, which follow from the player's identity: to switch it on
+moves nobody else's. All of its state is in the learner, so it is stacked, copied and resumed like everything.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array, lax
+
+from sparring.learn.learner import Learner
+from sparring.nets.actor_critic import Actor
+from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.metrics import action_measures, frequencies, goal_measures, work_measures
+from sparring.opponent_models.mind import BeliefMind
+from sparring.opponent_models.sample import Sample, aims, rows_of
+from sparring.play.chance import stream
+from sparring.play.rollout import Rollout, where_first
+
+MOST_GRADIENT = 1.0
+"""Gradients of the models longer than this are scaled down to it."""
+MEMORY = 0.9
+"""Share of the counts of actions, against which models are compared, that one rollout leaves."""
+
+
+class Study(NamedTuple):
+    buffer: Sample
+    """The newest useful rows, [K, ...]: a ring."""
+    rows: Array
+    """How many were put in so far."""
+    optimiser: Any
+    updates: Array
+    frequency_OA: Array
+    """How often each entry was chosen by each of the others, older rollouts counting less."""
+
+
+def new_study(mind: BeliefMind, features: int, config: MindConfig) -> Study:
+    shape = (config.mind_buffer, mind.others)
+    goals, kinds, entries = len(mind.kinds), max(mind.kinds) + 1, mind.action.entries
+    buffer = Sample(
+        features_F=jnp.zeros((config.mind_buffer, features)),
+        discrete_OD=jnp.zeros((*shape, len(mind.action.heads)), jnp.int32),
+        legal_OA=jnp.zeros((*shape, entries), bool),
+        acting_O=jnp.zeros(shape, bool),
+        open_OG=jnp.zeros((*shape, goals), bool),
+        steps_OG=jnp.zeros((*shape, goals)),
+        about_OGZ=jnp.zeros((*shape, goals, mind.about)),
+        leaning_OK=jnp.zeros((*shape, kinds)),
+        label_O=jnp.zeros(shape, jnp.int32),
+        useful=jnp.zeros(config.mind_buffer, bool),
+    )
+    none = jnp.zeros((), jnp.int32)
+    frequency_OA = jnp.zeros((mind.others, entries))
+    return Study(buffer, none, rule(config).init(eqx.filter(mind, eqx.is_array)), none, frequency_OA)
+
+
+def rule(config: MindConfig) -> optax.GradientTransformation:
+    return optax.chain(optax.clip_by_global_norm(MOST_GRADIENT), optax.adam(config.mind_rate))
+
+
+def studied(learner: Learner, rollout: Rollout, key: Array, config: MindConfig) -> tuple[Learner, dict[str, Array]]:
+    """The learner with a mind that knows this rollout too, and what its mind was worth on it before."""
+    mind, study = mind_in(learner), learner.study
+    rollout = rollout._replace(others=aims(rollout.others, listed=mind.listed))
+    sample = rows_of(rollout, mind.action)
+    found = action_measures(rollout, mind.action, study.frequency_OA) | work_measures(rollout)
+    if mind.listed:
+        found |= goal_measures(rollout, sample.label_O.reshape(rollout.others.acting.shape))
+    found |= fusion_measures(learner.model.actor, rollout)
+    own = stream(key, "study")
+    study = kept(study, sample, stream(own, "rows"))
+    frequency_OA = MEMORY * study.frequency_OA + frequencies(rollout, mind.action)
+    mind, study, losses = fitted(mind, study._replace(frequency_OA=frequency_OA), stream(own, "batches"), config)
+    model = eqx.tree_at(lambda m: m.actor.mind, learner.model, mind)
+    found |= {f"loss/{name}": x for name, x in losses.items()}
+    found |= {"rows": jnp.minimum(study.rows, config.mind_buffer), "updates": study.updates}
+    return learner._replace(model=model, study=study), found
+
+
+def mind_in(learner: Learner) -> BeliefMind:
+    mind = learner.model.actor.mind
+    assert isinstance(mind, BeliefMind)
+    return mind
+
+
+def kept(study: Study, sample: Sample, key: Array) -> Study:
+    """The study with useful rows of a new rollout, at most a quarter of what it keeps, in the place of the oldest."""
+    size, there = study.buffer.useful.shape[0], sample.useful.shape[0]
+    count = min(max(size // 4, 1), there)
+    order = sample.useful + jax.random.uniform(key, sample.useful.shape)  # useful ones first, each as likely
+    chosen = lax.top_k(order, count)[1]
+    useful = sample.useful[chosen]
+    place = jnp.where(useful, (study.rows + jnp.arange(count)) % size, size)
+    buffer = jax.tree.map(lambda old, new: old.at[place].set(new[chosen], mode="drop"), study.buffer, sample)
+    return study._replace(buffer=buffer, rows=counted(study.rows + useful.sum(), size))
+
+
+def counted(rows: Array, size: int) -> Array:
+    """Without end, though the number has one: what matters is the place in the ring and whether it was filled."""
+    return jnp.where(rows >= 2 * size, rows - size, rows)
+
+
+def fitted(mind: BeliefMind, study: Study, key: Array, config: MindConfig) -> tuple[BeliefMind, Study, dict]:
+    """Gradient steps on rows drawn from what is kept; none while nothing is. One that is not finite changes nothing."""
+    there = jnp.minimum(study.rows, config.mind_buffer)
+    batch = min(config.mind_batch, config.mind_buffer)
+
+    def step(carry: tuple[BeliefMind, Any, Array], key: Array) -> tuple[tuple[BeliefMind, Any, Array], dict]:
+        mind, state, updates = carry
+        place = jax.random.randint(key, (batch,), 0, jnp.maximum(there, 1))
+        rows = jax.tree.map(lambda x: x[place], study.buffer)
+        (loss, parts), gradient = jax.value_and_grad(lambda m: m.loss(rows), has_aux=True)(mind)
+        change, later = rule(config).update(gradient, state, mind)
+        moved = optax.apply_updates(mind, change)
+        sound = (there > 0) & jnp.isfinite(loss) & jnp.isfinite(optax.global_norm(gradient))
+        return where_first(sound, (moved, later, updates + 1), carry), parts
+
+    begun = (mind, study.optimiser, study.updates)
+    (mind, state, updates), parts = lax.scan(step, begun, jax.random.split(key, config.mind_updates))
+    return mind, study._replace(optimiser=state, updates=updates), {name: x.mean() for name, x in parts.items()}
+
+
+def fusion_measures(actor: Actor, rollout: Rollout) -> dict[str, Array]:
+    """How much of what the policy's head sees comes from the mind, as the share of the variance that it adds; on a part
+    of the steps. Of a recurrent policy the memory is taken as blank."""
+    if actor.fusion is None:
+        return {}
+    steps = rollout.features_TWNF.shape[0]
+    features, said = (x[:: max(1, steps // 8)] for x in (rollout.features_TWNF, rollout.thought.said_NM))
+    hidden = actor.unfused(features, actor.initial(*features.shape[:-1]))
+    change = actor.fusion(hidden, said) - hidden
+    spread = [((x - x.mean((0, 1, 2))) ** 2).sum() for x in (hidden, change)]
+    return {"fused": spread[1] / jnp.maximum(sum(spread, jnp.zeros(())), 1e-12)}
