@@ -289,3 +289,12 @@ def test_weights_of_seats_that_are_made_once_are_the_ones_of_every_step():
     rested = actor.for_seats(3)
     assert rested.hyper.made is not None and moved("last").for_seats(3).hyper.made is None
     np.testing.assert_allclose(scores(rested, FEATURES), scores(actor, FEATURES), atol=1e-6)
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_weights_of_seats_made_as_layers_are_those_that_contexts_would_add(rank):
+    change, base = added(rank), Dense.make(SEED, 5, 4)
+    x, z_NZ = jnp.asarray(RNG.normal(size=(3, 5)), jnp.float32), jnp.asarray(RNG.normal(size=(3, 3)), jnp.float32)
+    layer = change.made(base, z_NZ)
+    found = jnp.einsum("ni,nio->no", x, layer.weight_IO) + layer.bias_O
+    np.testing.assert_allclose(found, change.applied(x, base(x), z_NZ), rtol=2e-5, atol=2e-5)

@@ -228,7 +228,7 @@ class Context(nn.Module):
                 before = memory[-1] if memory else steps.new_zeros(len(steps), self.history * width)
                 steps = torch.cat([before[:, width:], steps], -1)
                 after = (steps,)
-            parts.append(self.encoded(steps.unflatten(-1, (-1, self.inputs + 1))))
+            parts.append(self.encoded(self.encoder, steps.unflatten(-1, (-1, self.inputs + 1))))
         if self.seats:
             if seat is None:
                 raise ValueError(
@@ -238,20 +238,20 @@ class Context(nn.Module):
         z = self.joined(torch.cat(parts, -1))
         return nn.functional.layer_norm(z, z.shape[-1:], eps=1e-5), after
 
-    def encoded(self, steps: Tensor) -> Tensor:
+    def encoded(self, encoder: nn.Module, steps: Tensor) -> Tensor:
         known, real = steps[..., :-1], steps[..., -1:]
         for layer in (self.normalise, self.grids):
             if layer is not None:
                 known = layer(known.flatten(0, 1)).unflatten(0, steps.shape[:2])
         if self.over_time is None and self.history > 1:
-            return torch.tanh(self.encoder(torch.cat([real * known, real], -1).flatten(1)))
-        each = (real * torch.tanh(self.encoder(known))).unbind(1)
+            return torch.tanh(encoder(torch.cat([real * known, real], -1).flatten(1)))
+        *before, last = (real * torch.tanh(encoder(known))).unbind(1)
         if self.over_time is None:
-            return each[-1]
+            return last
         memory = None
-        for one in each:
+        for one in before:
             memory = self.over_time(one, memory)
-        return memory[0]
+        return self.over_time(last, memory)[0]
 
 
 class Changed(nn.Module):
