@@ -261,10 +261,11 @@ class Measured:
             and not any(part in name.split(".") for part in self.frozen)
         }
         (model,) = first_models(found.on.built, int(found.on.built.seeds_R[0]))[:1]
-        own = {name: model.modules[name] for name in found.modules} if model.modules else {}
-        statics = constants_in(own)
+        statics = constants_in({name: model.modules[name] for name in found.modules} if model.modules else {})
+        weighed = shares(probed) if found.modules else {}
+        own = {name: share for name, share in weighed.items() if name in found.modules}
         told = [
-            stages.influence(shortened(parts), own_shares(probed, found.modules), found.phases),
+            stages.influence(shortened(parts), own, found.phases),
             stages.gradient(shortened(wired), shortened(moved), faults, statics),
         ]
         still = f" Never trained: {stages.listed(statics)}, static or whole numbers." if statics else ""
@@ -275,10 +276,6 @@ class Measured:
         shared = self.found.off.outcomes & self.found.on.outcomes
         used = self.found.on.iterate.used(self.found.on.iterate.part(shared))
         return any(f".buffers.{name}" in one for one in used) and stirred(arm, f".buffers.{name}")
-
-
-def own_shares(probed: Any, modules: Sequence[str]) -> dict[str, float]:
-    return {name: share for name, share in shares(probed).items() if name in modules} if modules else {}
 
 
 def fault(wire: Wire, moved: float, *, felt: bool = True) -> str:

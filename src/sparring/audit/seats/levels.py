@@ -45,9 +45,8 @@ def verdict_of(findings: Sequence[Finding]) -> Verdict:
     if passed("L1", "L4", "L5", "L8"):
         return Verdict("SYMMETRIC", SOUND, f"The game treats its seats exactly alike, and so does the training.{asked}")
     if passed("L1"):
-        return Verdict(
-            "SYMMETRIC GAME", OPEN, f"The game treats its seats exactly alike. Training is not judged.{asked}"
-        )
+        text = f"The game treats its seats exactly alike. Training is not judged.{asked}"
+        return Verdict("SYMMETRIC GAME", OPEN, text)
     if passed("L2"):
         margin = by_level["L2"].numbers.get("margin", 0.0)
         exact = by_level["L1"].outcome if "L1" in by_level else "SKIPPED"

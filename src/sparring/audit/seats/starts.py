@@ -1,7 +1,7 @@
 """L1, where games begin: starts and chance must be as likely as the same with seats exchanged."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -23,26 +23,15 @@ ALPHA = 1e-3
 """Chance of a false alarm of one look; a second look at fresh draws must confirm it, so that of both is its square."""
 
 
-class Unlike(NamedTuple):
-    """One number, or two together, that an exchange of seats draws otherwise."""
-
-    cause: bool
-    """A number of the state or of chance, not one that is only seen."""
-    sentence: str
-
-
 def start_faults(game: Game, teams: Sequence[tuple[int, ...]], *, seed: int = 0) -> list[str]:
     """Sentences about numbers that favour a seat, the causes first; each is confirmed by draws that did not accuse.
     Within a team that is always paid alike, places may differ."""
-    orders = [order for order in exchanges(game.spec) if not any(moved(order) <= {*team} for team in teams)]
+    changed = [(order, {*np.flatnonzero(order != np.arange(len(order)))}) for order in exchanges(game.spec)]
+    orders = [order for order, seats in changed if not any(seats <= {*team} for team in teams)]
     accused = unlike(game, orders, seed) if orders else {}
     confirmed = unlike(game, orders, seed + 1) if accused else {}
-    found = [one for name, one in accused.items() if name in confirmed]
-    return [one.sentence for one in sorted(found, key=lambda one: not one.cause)]
-
-
-def moved(order_S: np.ndarray) -> set[int]:
-    return {seat for seat, old in enumerate(order_S) if seat != old}
+    found = [name for name in accused if name in confirmed]
+    return [accused[name] for name in sorted(found, key=lambda name: name.startswith(SEEN))]
 
 
 @quick_jit
@@ -59,23 +48,22 @@ def _drawn(game: Game, keys_M: Any, order_S: Array) -> tuple[dict[str, Any], dic
     return jax.vmap(one)(keys_M)
 
 
-def unlike(game: Game, orders: Sequence[np.ndarray], seed: int) -> dict[str, Unlike]:
-    """By leaf, its number whose mean, square or product with another number an exchange of seats changes most."""
+def unlike(game: Game, orders: Sequence[np.ndarray], seed: int) -> dict[str, str]:
+    """By part of a draw and exchange, its number whose mean, square or product with another one changes most."""
     keys_M = jax.random.split(jax.random.key(seed), DRAWS)
-    found: dict[str, Unlike] = {}
+    found: dict[str, str] = {}
     for order in orders:
         drawn, others = _drawn(game, keys_M, jnp.asarray(order))
         for part, tree in drawn.items():
             value_MX, names = flat(tree)
             for p_value, one, two in compared(value_MX, flat(others[part])[0]):
                 tests = 2 * len(drawn) * len(orders) * len(names) ** (1 if two is None else 2)
-                leaf = f"{part}, {names[one].partition('[')[0]}"
-                if p_value < ALPHA / tests and leaf not in found:
+                where = f"{part} {order}"
+                if p_value < ALPHA / tests and where not in found:
                     together = f" together with {names[two]}" if two not in (None, one) else ""
-                    found[leaf] = Unlike(
-                        part != SEEN,
+                    found[where] = (
                         f"Of {DRAWS} games, {part}, {names[one]}{together} is not drawn alike with "
-                        f"{order_name(game.spec, order)} (p = {p_value:.1g}, twice).",
+                        f"{order_name(game.spec, order)} (p = {p_value:.1g}, twice)."
                     )
     return found
 
