@@ -164,6 +164,9 @@ def test_a_run_that_was_better_earlier_is_not_told_to_train_longer():
     assert said.command == "sparring train --config runs/rps/config.toml --self-play magnet --name rps-magnet"
     held = verdict(replace(found, opposed=Opposed(magnet=True, bots=True)))
     assert "--self-play" not in held.command and "--bots" not in held.next and "--anchor 1" in held.command
+    long = verdict(replace(found, opposed=Opposed(long=True)))  # as a fight in the air: skill before balance
+    assert "--self-play pool" in long.command and "magnet" not in long.next
+    assert "--target-kl 0.01" in verdict(replace(found, opposed=Opposed(long=True, past=True))).command
 
 
 def test_a_loss_beside_gains_names_the_policy_that_was_kept():

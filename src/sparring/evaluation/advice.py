@@ -99,7 +99,16 @@ def after_a_fall(found: Findings, gain: Gain, places: Sequence[Standing]) -> Ste
 
 
 def settling(opposed: Opposed) -> Step:
-    """What lets a policy that circles come to rest, and flags for it, by what it has already."""
+    """What lets a policy that circles come to rest, and flags for it, by what it has already.
+
+    In long games, where skill comes first, a magnet costs speed, and past selves did best
+    (docs/log/2026-11-18-does-a-league-help.md).
+    """
+    if opposed.long and not opposed.past:
+        return "Let it meet its past selves.", "--self-play pool"
+    if opposed.long and not opposed.magnet:
+        bots = "" if opposed.bots else ", or let it meet bots (--bots 0.2)"
+        return f"Take smaller steps (--target-kl 0.01){bots}.", "--target-kl 0.01"
     if not opposed.magnet:
         return "Train with a magnet, which lets the newest policy come to rest.", "--self-play magnet"
     bots = "" if opposed.bots else ", or let it meet bots (--bots 0.2)"

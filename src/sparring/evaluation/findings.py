@@ -19,8 +19,10 @@ LISTED = 6
 
 @dataclass(frozen=True)
 class Opposed:
-    """Of a run's settings what advice depends on: whether a magnet holds it, and whether it meets its past and bots."""
+    """What advice depends on: whether games are long, whether a magnet holds the policy, and whether it meets its past
+    and bots."""
 
+    long: bool = False
     magnet: bool = False
     past: bool = False
     bots: bool = False

@@ -11,6 +11,7 @@ from sparring.evaluation.findings import Findings, Opposed
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, UNTRAINED, SideScore
 from sparring.evaluation.standing import falls
 from sparring.evaluation.verdict import Verdict, verdict
+from sparring.games.balance import SHORT
 from sparring.statistics.intervals import Interval, Moments, mean_of
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
@@ -61,7 +62,7 @@ def findings_of(run: RunDir, newest: Sequence[Mapping[str, Any]] = ()) -> Findin
         notices=[line["notice"] for line in lines if line["kind"] == "notice"],
         falls=falls(scores, facts) if known else (), per_iteration=facts["steps_per_iteration"],
         curve={i: exact[i][team] for i in known if i != last and team in exact[i]},
-        kept=kept_policies(run, facts["steps_per_iteration"]), opposed=opposed(run.settings()),
+        kept=kept_policies(run, facts["steps_per_iteration"]), opposed=opposed(run.settings(), facts.get("longest", 0)),
     )  # fmt: skip
 
 
@@ -75,14 +76,15 @@ def kept_policies(run: RunDir, per_iteration: int) -> dict[int, str]:
     return found | {number * per_iteration: f"{run.path}@{number}" for number in checkpoints}
 
 
-def opposed(settings: Mapping[str, Any]) -> Opposed:
-    """What advice depends on, from the settings of a run as its file has them."""
+def opposed(settings: Mapping[str, Any], longest: int) -> Opposed:
+    """What advice depends on, from the settings of a run as its file has them and the steps of its longest game."""
 
     def used(table: str, *names: str) -> bool:
         own = settings.get(table, {})
         return any(Schedule.parse(own[name]) != Schedule.parse(0.0) for name in names if name in own)
 
     return Opposed(
+        long=longest > SHORT,
         magnet=used("ppo", "anchor", "anchor_price"),
         past=used("opponents", "history", "history_floor") or bool(settings.get("roles", {}).get("mains")),
         bots=used("opponents", "bots", "bot_floor"),

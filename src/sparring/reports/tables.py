@@ -87,7 +87,9 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     )
     header += [f"{best_of}, {judged_by}"]
     rows = []
-    learned = [s for s in scores if s.team == LEARNED and (many_alike or len({*s.opponents.split(", ")}) == 1)]
+    learned = [
+        s for s in scores if s.team == LEARNED and len({company_kind(one) for one in s.opponents.split(", ")}) == 1
+    ]
     for score in sorted(learned, key=lambda s: s.side):
         best = best_bot(score, scores)
         against = score.opponents if many_alike else company(score.opponents)
@@ -115,6 +117,11 @@ def folded(scores: Sequence[SideScore]) -> list[SideScore]:
         words = company(score.opponents)
         found.setdefault((score.team, words), replace(score, side=0, opponents=words))
     return list(found.values())
+
+
+def company_kind(part: str) -> str:
+    """Of a part of a company, such as "2 x random", who it is."""
+    return part.rpartition(" x ")[2]
 
 
 def company(opponents: str) -> str:
@@ -190,8 +197,8 @@ def legend(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> str:
     points = "; points: share won, a draw one half" if has_points(scores) else ""
     alike = manifest.get("many_alike") or manifest.get("alike")
     said = " Sides are alike, and one policy drives them: one stands for all." if alike else ""
-    if not said and any(len({*score.opponents.split(", ")}) > 1 for score in scores):
-        said = " Against mixed company: in the full table of the report."
+    if any(len({*score.opponents.split(", ")}) > 1 for score in scores):
+        said += " Against mixed company: in the full table of the report."
     return f"{games} games each. Return of a seat: mean over {over}{points}. With 95 % intervals.{said}{fates}"
 
 

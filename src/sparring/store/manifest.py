@@ -12,7 +12,7 @@ from sparring.core.errors import RunError
 
 _PACKAGES = ("sparring", "jax", "jaxlib", "equinox", "optax", "numpy")
 _KINDS: dict[type, tuple[str, ...]] = {
-    int: ("seed", "seeds", "iterations", "total_steps", "steps_per_iteration", "results_from", "lines_from"),
+    int: ("seed", "seeds", "iterations", "total_steps", "steps_per_iteration", "results_from", "lines_from", "longest"),
     str: ("game", "score", "fingerprint"),
     bool: ("alike", "many_alike", "watchable", "zero_sum"),
     list: ("sides", "seats", "learners"),

@@ -202,6 +202,7 @@ def labels(built: Built) -> dict[str, Any]:
         "seats": list(spec.seat_names),
         "score": spec.score,
         "zero_sum": spec.zero_sum,
+        "longest": spec.longest,
         "alike": spec.sides == 2 and alike,
         "watchable": type(getattr(built.game, "game", built.game)).scene is not Game.scene,
         "many_alike": spec.sides > 2 and alike,

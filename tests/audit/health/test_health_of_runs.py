@@ -123,7 +123,8 @@ def test_alike_sides_are_pooled_and_advice_names_what_the_run_does_not_do_yet(tm
         one for one in audit_health(make_run(tmp_path / "run", config, rows=rows)).findings if one.level == "forgetting"
     )
     assert found.outcome == "FAIL" and found.evidence == "against ace: 0.73 after iteration 31, 0.49 at the end"
-    assert "--history" not in found.remedy and "--bots" not in found.remedy and "magnet" in found.remedy
+    assert "--history" not in found.remedy and "--bots" not in found.remedy and "magnet" not in found.remedy
+    assert "smaller steps" in found.remedy, "connect four is long: skill comes first"
 
 
 def test_no_data_is_no_pass(tmp_path, config):

@@ -40,7 +40,9 @@ class Record:
         if not any(line["kind"] == "train" for line in lines):
             raise RunError(f"{path} has no iteration yet: there is nothing to judge. Train it first.")
         rows = read_results(run.results_path) if run.results_path.exists() else []
-        return cls(reopen(run, trains=False), run.read_manifest(), lines, rows, opposed(run.settings()))
+        built = reopen(run, trains=False)
+        found = opposed(run.settings(), built.game.spec.longest)
+        return cls(built, run.read_manifest(), lines, rows, found)
 
     def kind(self, *kinds: str) -> list[Mapping[str, Any]]:
         return [line for line in self.lines if line["kind"] in kinds]
