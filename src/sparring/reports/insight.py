@@ -20,36 +20,49 @@ from sparring.reports.page import STYLE, table
 
 Told = Mapping[str, Any]
 CONTROLS = {
-    "own": "told what its mind thinks", "oracle": "told what they are truly after",
-    "shuffled": "told what is thought in another world", "zero": "told zeros", "forgetful": "without earlier games",
+    "own": "its own thoughts", "oracle": "the truth", "shuffled": "another world's", "zero": "zeros",
+    "forgetful": "own, forgetting",
 }  # fmt: skip
-FAR = ("top1", "top1_nearest", "nll", "spatial_error")
+ACTIONS = {
+    "skill": "skill", "skill_of_rule": "of its rule", "accuracy": "right", "accuracy_habit": "by habit",
+    "accuracy_again": "as before", "accuracy_uniform": "any legal", "nll": "NLL", "nll_uniform": "any legal",
+}  # fmt: skip
+GOALS = {
+    "top1": "right", "top1_nearest": "the nearest", "top1_base": "base rate", "top1_by_its_word": "by its word",
+    "known": "known",
+}  # fmt: skip
+SURENESS = {
+    "nll": "NLL", "nll_open": "any open", "brier": "Brier", "ece": "ECE", "steps_to_90": "90 % after",
+    "never_90": "never", "spatial_error": "astray",
+}  # fmt: skip
+FAR = {"top1": "right", "top1_nearest": "the nearest", "nll": "NLL", "spatial_error": "astray"}
+LEARNED = {
+    "spatial_top1": "spatial: a pointer names the goal (supervised)", "probe_goal": "linear probe of OMG's subgoal",
+    "probe_state": "linear probe of what is seen", "probe_history": "linear probe of the last states",
+    "hit_ratio": "subgoals that are really visited (hit ratio)",
+}  # fmt: skip
 MEANING = (
     "skill: 1 - NLL / NLL of knowing only how often the co-player takes each action; 0 is no better than that, its own "
-    "rule is the best there is. Steps without a choice are left out.",
-    "goal: the one that is reached next in the game (hindsight); steps after the last one have none. By its word: what "
-    "a bot says it heads for now.",
-    "more than told ...: differences of the return in the same worlds, the interval of 95 % above 0 where it is sure.",
+    "rule is the best there is. Steps without a choice are left out. (met): in training.",
+    "goal: the one that is reached next in the game (hindsight); known: share of steps whose goal turned out. By its "
+    "word: what a bot says it heads for now. 90 % after: the median of steps until a belief in the goal is that sure "
+    "and stays so. Astray: on the board, in its units.",
+    "earn more by: differences in the same worlds, with 95 % intervals. Another world's: what is thought there.",
 )
 
 
 def tables(found: Told) -> dict[str, tuple[list[str], list[list[str]]]]:
     """By title, header and rows."""
     against: Mapping[str, Told] = found["against"]
-    goals = {name: one["goals"] for name, one in against.items() if "goals" in one}
+    shown = {name: f"{name} (met)" if one["seen_in_training"] else name for name, one in against.items()}
+    actions = {shown[name]: one["actions"] for name, one in against.items()}
+    goals = {shown[name]: one["goals"] for name, one in against.items() if "goals" in one}
     made = {
-        "What they do next": (
-            ["co-player", "met", "skill", "of its rule", "right", "by habit", "as before", "any legal", "NLL",
-             "NLL legal", "choices"],
-            [_actions(name, one) for name, one in against.items()],
-        ),
-        "What they are after": (
-            ["co-player", "right", "nearest", "base rate", "by its word", "NLL", "NLL any open", "Brier", "ECE",
-             "90 % after", "never", "astray", "known"],
-            [_goals(name, one) for name, one in goals.items()],
-        ),
+        "What they do next": _columns(actions, ACTIONS),
+        "What they are after": _columns(goals, GOALS),
+        "How sure it is of that": _columns(goals, SURENESS),
         "By steps to the goal": (
-            ["co-player", "steps", "how often", "right", "nearest", "NLL", "astray"],
+            ["co-player", "steps", "how often", *FAR.values()],
             [
                 [name, far, f"{row['steps']:,}", *(_text(row[key]) for key in FAR)]
                 for name, one in goals.items()
@@ -57,45 +70,31 @@ def tables(found: Told) -> dict[str, tuple[list[str], list[list[str]]]]:
             ],
         ),
         "What it earns": (
-            ["co-player", *CONTROLS.values(), *(f"more than {text}" for text in list(CONTROLS.values())[1:])],
-            [[name, *(_text(one["return"][c][0]) for c in CONTROLS), *(_bounds(one["gained"][c]) for c in
-              list(CONTROLS)[1:])] for name, one in against.items()],
+            ["co-player", "told", "return", "own ones earn more by"],
+            [
+                [shown[name], text, _bounds(one["return"][control]), _bounds(one["gained"].get(control, ()))]
+                for name, one in against.items()
+                for control, text in CONTROLS.items()
+            ],
         ),
         "Game after game with the same co-players": (
-            ["co-player", "met", "remembers", *(f"game {k + 1}" for k in range(found["games"]))],
-            [[name, _met(one), "earlier games" if kept == "own" else "nothing", *map(_bounds, rows)]
-             for name, one in against.items() for kept, rows in one["return_by_game"].items()],
+            ["co-player", "remembers", *(f"game {k + 1}" for k in range(found["games"]))],
+            [
+                [shown[name], "all games" if kept == "own" else "this game", *(_text(row[0]) for row in rows)]
+                for name, one in against.items()
+                for kept, rows in one["return_by_game"].items()
+            ],
         ),
-    }  # fmt: skip
+    }
     if "learned" in found:
-        made["Goals learned from these games alone, judged in other worlds"] = _learned(found["learned"])
+        rows = [[text, _text(found["learned"][key])] for key, text in LEARNED.items()]
+        made["Goals learned from these games alone, judged in other worlds"] = (["measure", "share of steps"], rows)
     return {title: content for title, content in made.items() if content[1]}
 
 
-def _met(one: Told) -> str:
-    return "in training" if one["seen_in_training"] else "never"
-
-
-def _actions(name: str, one: Told) -> list[str]:
-    a = one["actions"]
-    keys = ("skill", "skill_of_rule", "accuracy", "accuracy_habit", "accuracy_again", "accuracy_uniform", "nll",
-            "nll_uniform", "choices")  # fmt: skip
-    return [name, _met(one), *(_text(a[key]) for key in keys)]
-
-
-def _goals(name: str, goals: Told) -> list[str]:
-    keys = ("top1", "top1_nearest", "top1_base", "top1_by_its_word", "nll", "nll_open", "brier", "ece", "steps_to_90",
-            "never_90", "spatial_error", "known")  # fmt: skip
-    return [name, *(_text(goals.get(key, float("nan"))) for key in keys)]
-
-
-def _learned(one: Told) -> tuple[list[str], list[list[str]]]:
-    rows = {
-        "spatial pointer names the goal (supervised)": "spatial_top1", "linear probe of OMG's subgoal": "probe_goal",
-        "linear probe of what is seen": "probe_state", "linear probe of the last states": "probe_history",
-        "subgoals that are really visited (hit ratio)": "hit_ratio",
-    }  # fmt: skip
-    return ["measure", "share of steps"], [[text, _text(one[key])] for text, key in rows.items()]
+def _columns(measured: Mapping[str, Told], names: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
+    rows = [[name, *(_text(one.get(key, float("nan"))) for key in names)] for name, one in measured.items()]
+    return ["co-player", *names.values()], rows
 
 
 def _text(value: float) -> str:
@@ -105,6 +104,8 @@ def _text(value: float) -> str:
 
 
 def _bounds(values: Sequence[float]) -> str:
+    if not values:
+        return ""
     mean, low, high = values
     return _text(mean) if isnan(low) else f"{mean:.2f} [{low:.2f}, {high:.2f}]"
 
