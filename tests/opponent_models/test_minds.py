@@ -91,7 +91,7 @@ def test_at_first_the_policy_is_the_plain_one_to_the_bit_and_a_gradient_reaches_
 
 def test_film_and_projection_worked_out_by_hand():
     """Told 1, encoded as tanh 1 = 0.7616. FiLM: 2 (1 + 0.7616) + 3 x 0.7616; projection: 2 + 2 + 5 x 0.7616."""
-    film, projection = (Fusion.make(Seed.of(0), 1, 1, form) for form in ("film", "projection"))
+    film, projection = (Fusion.make(Seed.of(0), 1, 1, form, 1) for form in ("film", "projection"))
     one = type(film.encoder)(jnp.ones((1, 1)), jnp.zeros(1))
     film = Fusion(one, type(one)(jnp.array([[1.0, 3.0]]), jnp.zeros(2)), "film")
     projection = Fusion(one, type(one)(jnp.array([[1.0], [5.0]]), jnp.zeros(1)), "projection")
@@ -116,7 +116,7 @@ def test_a_step_of_a_mind_from_what_it_expects_to_what_it_then_believes():
     b = np.exp(thought.log_b_NOG)
     np.testing.assert_allclose(b.sum(-1), 1.0, rtol=1e-5)
     expected = (b[..., None] * np.exp(pending.log_p_NOGA)).sum(-2)
-    np.testing.assert_allclose(np.exp(thought.log_p_NOA), expected, rtol=1e-5)
+    np.testing.assert_allclose(np.exp(thought.log_p_NOA), expected, rtol=1e-5, atol=1e-20)
     done = np.full((WORLDS, 1, 2, 1), 4, np.int32)
     reached = np.zeros((WORLDS, 1, 2, 3), bool)
     reached[0, 0, 1, 2] = True

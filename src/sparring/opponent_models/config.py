@@ -38,12 +38,12 @@ class MindConfig:
     mind_features: bool = True
     """Show the model of actions what the learner itself sees, beside what the goal looks like from the other."""
     mind_size: int = setting(32, least=2, most=LARGEST)
-    """Width of the hidden layers of the models."""
+    """Width of the hidden layers of the models, and of what FiLM makes of what they say."""
     mind_rate: float = setting(1e-3, above=0)
     """Step size of the models."""
     mind_updates: int = setting(8, least=1, most=LARGEST)
     """Gradient steps of the models after each rollout."""
-    mind_batch: int = setting(512, least=1, most=LARGEST)
+    mind_batch: int = setting(256, least=1, most=LARGEST)
     """Rows in each of them: steps of a world as one seat saw them."""
     mind_buffer: int = setting(8192, least=1, most=LARGEST)
     """Rows that are kept to be learned from, the newest; each rollout brings a quarter of that at most."""

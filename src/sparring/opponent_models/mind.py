@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec, GameSpec
@@ -33,6 +33,9 @@ from sparring.opponent_models.beliefs import (
 from sparring.opponent_models.config import MindConfig
 from sparring.opponent_models.sample import Sample, aims
 from sparring.play.witness import Situation, Thought, Witnessed
+
+LEAST = 1e-30
+"""Probabilities are at least this before their logarithm is taken."""
 
 
 class Pending(NamedTuple):
@@ -99,7 +102,7 @@ class BeliefMind(Mind):
         prior_NOG = self.prior_of(situation, lean_NOK)
         log_b_NOG, lost_NO = anticipated(beliefs, prior_NOG, situation, self.config.mind_switch)
         log_p_NOGA, evaluated_NOG, passed_NOG = self.asked(situation)
-        log_p_NOA = jax.nn.logsumexp(log_b_NOG[..., None] + log_p_NOGA, axis=-2)
+        log_p_NOA = jnp.log(jnp.maximum(expected(jnp.exp(log_b_NOG), jnp.exp(log_p_NOGA)), LEAST))
         said_NM = self.tell(situation, log_b_NOG, log_p_NOA)
         present_NOG = open_NOG & situation.acting[..., None]
         thought = Thought(
@@ -151,13 +154,12 @@ class BeliefMind(Mind):
         parts, tells, here_NO1 = [], self.config.mind_tells, situation.acting[..., None]
         if tells in ("both", "goals") and self.listed:
             b_NOG = jnp.exp(log_b_NOG)
-            parts += [b_NOG, (b_NOG[..., None] * situation.about).sum(-2)]
+            parts += [b_NOG, expected(b_NOG, situation.about)]
         if tells in ("both", "actions"):
             parts.append(jnp.exp(log_p_NOA))
         if not parts:
             return jnp.zeros((*situation.start.shape, 0))
-        said_NM = jnp.concatenate([jnp.where(here_NO1, part, 0.0) for part in parts], axis=-1)
-        said_NM = said_NM.reshape(*situation.start.shape, -1)
+        said_NM = jnp.where(here_NO1, jnp.concatenate(parts, axis=-1), 0.0).reshape(*situation.start.shape, -1)
         if self.config.mind_control == "shuffled":
             return jnp.roll(said_NM, 1, axis=0)
         return jnp.zeros_like(said_NM) if self.config.mind_control == "zero" else said_NM
@@ -172,6 +174,12 @@ class BeliefMind(Mind):
         if self.prior is not None:
             losses["prior"] = self.prior.loss(sample, self.kinds)
         return sum(losses.values(), jnp.zeros(())), losses
+
+
+def expected(b_OG: Array, x_OGZ: Array) -> Array:
+    """The mean of something over a belief. As a product of matrices: on a CPU that takes a sixth of the time of a sum
+    over a middle axis. In full precision, or a GPU would round it to ten bits."""
+    return jnp.einsum("...g,...gz->...z", b_OG, x_OGZ, precision=lax.Precision.HIGHEST)
 
 
 def of_other(sample: Sample, other: Array) -> Sample:
@@ -210,5 +218,5 @@ def with_mind(actor: Actor, seed: Seed, game: Game, config: MindConfig) -> Actor
     mind = BeliefMind.make(seed / "mind", game.spec, about_size(game, config), config)
     fusion = None
     if mind.said:
-        fusion = Fusion.make(seed / "fusion", mind.said, actor.trunk.width, config.mind_fusion)
+        fusion = Fusion.make(seed / "fusion", mind.said, actor.trunk.width, config.mind_fusion, config.mind_size)
     return Actor(actor.trunk, actor.head, actor.log_std_C, actor.action, actor.hyper, mind, fusion)
