@@ -1,0 +1,151 @@
+"""What a run's learners understand of their co-players, and whether it helps them, in games that nobody learns from."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sparring.core.errors import ConfigError
+from sparring.opponent_models import insight
+from sparring.opponent_models.beliefs import kinds_of
+from sparring.play.witness import mind_of
+from sparring.players.named import Entrant
+from sparring.setup.build import Built, ladder_of
+from sparring.setup.config import has_bots
+from sparring.setup.program import TrainState
+from sparring.statistics.intervals import mean_interval
+from sparring.studies.learned_goals import learned_goals
+from sparring.studies.tables import CONTROLS, Seen, play, returns_by_game, tables, watched
+from sparring.training.own_evaluation import players_of_seed
+
+Told = dict[str, Any]
+ENOUGH = 0.3
+"""Share of the skill that a co-player's own rule has, from which on it is foreseen."""
+
+
+def study(
+    built: Built,
+    state: TrainState,
+    opponents: Mapping[str, Entrant],
+    *,
+    worlds: int,
+    games: int,
+    seed: int,
+    learned: bool = False,
+    on_stage: Callable[[str], None] = lambda _: None,
+) -> Told:
+    """Every learner among co-players of each kind, `games` games in a row in each world; all seeds together."""
+    guests = {f"against {name}": one.policy for name, one in opponents.items()}
+    by_seed = [{**players_of_seed(built, state, r), **guests} for r in range(built.config.seeds)]
+    if not any(mind_of(policy) is not None for policy in by_seed[0].values()):
+        raise ConfigError(
+            "The learners of this run have no mind, so there is nothing to see in it. Train some: sparring train "
+            f"{built.config.game} --mind belief"
+        )
+    table = tables(built, by_seed[0], opponents, worlds)
+    played: dict[str, list[Seen]] = {}
+    for control in CONTROLS:
+        on_stage(f"games: {control}")
+        steps = games * built.game.spec.longest
+        played[control] = [
+            play(built, table, players, steps=steps, seed=seed + r, control=control)
+            for r, players in enumerate(by_seed)
+        ]
+    trained = trained_against(built)
+    against = {}
+    for name in dict.fromkeys(table.against_B):
+        blocks = [b for b, rival in enumerate(table.against_B) if rival == name]
+        tells = opponents[name].kind == "bot"
+        known = name in trained
+        against[name] = {"seen_in_training": known, **of_one(built, played, blocks, games, tells=tells)}
+    found: Told = {
+        "game": built.config.game, "learners": list(dict.fromkeys(table.learner_B)), "seeds": built.config.seeds,
+        "worlds": worlds, "games": games, "against": against,
+    }  # fmt: skip
+    if learned and built.game.spec.goals:
+        on_stage("learned goals")
+        found["learned"] = learned_goals(played["own"][0], seed)
+    return {**found, "verdict": verdict(found)}
+
+
+def trained_against(built: Built) -> tuple[str, ...]:
+    """Bots that the run met in training."""
+    if built.config.seats.opponent:
+        return (built.config.seats.opponent,)
+    return tuple(ladder_of(built.game, built.config)) if has_bots(built.config) else ()
+
+
+def of_one(built: Built, played: Mapping[str, Sequence[Seen]], blocks: list[int], games: int, *, tells: bool) -> Told:
+    """What was understood of one kind of co-player, and what was earned among them."""
+    spec = built.game.spec
+    own = joined([watched(seen, blocks, tells) for seen in played["own"]])
+    found: Told = {"actions": insight.action_measures(own, spec.action.heads)}
+    if built.config.mind.mind_goals == "listed" and spec.goals:
+        found["goals"] = insight.goal_measures(own, np.asarray(kinds_of(spec.goals)[:-1]))
+    per_world = {control: [world_means(seen, blocks) for seen in rows] for control, rows in played.items()}
+    found["return"] = {control: bounds(np.concatenate(rows)) for control, rows in per_world.items()}
+    # Controls begin with the same starts and the same chance: differences world by world spread less.
+    found["gained"] = {
+        control: bounds(np.concatenate(per_world["own"]) - np.concatenate(per_world[control]))
+        for control in CONTROLS if control != "own"
+    }  # fmt: skip
+    found["return_by_game"] = {
+        control: game_by_game([returns_by_game(seen, blocks, games) for seen in played[control]])
+        for control in ("own", "forgetful")
+    }
+    return found
+
+
+def game_by_game(seeds: Sequence[list[list[float]]]) -> list[list[float]]:
+    """Bounds of the return in the first game, the second, ... over the worlds of all seeds."""
+    return [bounds(np.concatenate(values)) for values in zip(*seeds, strict=True)]
+
+
+def joined(parts: Sequence[insight.Watched]) -> insight.Watched:
+    """Worlds of all seeds side by side."""
+    columns = zip(*parts, strict=True)
+    return insight.Watched(*(None if c[0] is None else np.concatenate(c, axis=1) for c in columns))
+
+
+def world_means(seen: Seen, blocks: list[int]) -> np.ndarray:
+    """Mean return of the finished games of each world."""
+    reward, ended = (np.asarray(x)[:, blocks].reshape(len(x), -1) for x in (seen.reward, seen.ended))
+    last = np.where(ended.any(0), len(ended) - np.argmax(ended[::-1], axis=0), 0)
+    counted = np.arange(len(reward))[:, None] < last
+    return np.where(counted, reward, 0.0).sum(0) / np.maximum(ended.sum(0), 1)
+
+
+def bounds(values: np.ndarray) -> list[float]:
+    """Mean, and where it lies with 95 % confidence."""
+    if not len(values):
+        return [float("nan")] * 3
+    one = mean_interval(values)
+    return [one.mean, one.low, one.high]
+
+
+def verdict(found: Told) -> Told:
+    """In words: what is foreseen, what is known of goals, whether it matters, how strangers are foreseen."""
+    rows = found["against"]
+    name = min(rows, key=lambda n: (not rows[n]["seen_in_training"], -rows[n]["actions"]["skill"]))
+    one = rows[name]
+    actions, goals = one["actions"], one.get("goals", {})
+    foreseen = actions["skill"] >= ENOUGH * actions["skill_of_rule"]
+    knows = goals["top1"] > goals["top1_nearest"] if goals.get("stretches") else None
+    _, low, high = one["gained"]["shuffled"]
+    said = [
+        f"It {'foresees' if foreseen else 'hardly foresees'} what {name} does: skill {actions['skill']:.2f}, where its "
+        f"own rule has {actions['skill_of_rule']:.2f}, and knowing only how often it does what has 0."
+    ]
+    if knows is not None:
+        said.append(
+            f"It names the goal of {name} in {goals['top1']:.0%} of steps, and the nearest goal is the one in "
+            f"{goals['top1_nearest']:.0%}: it knows {'more' if knows else 'no more'} than that."
+        )
+    compared = "more" if low > 0 else "less" if high < 0 else "neither more nor less, as far as these games tell,"
+    said.append(f"What it is told of {name} earns it {compared} than what belongs to another world.")
+    strangers = [n for n in rows if not rows[n]["seen_in_training"]]
+    if one["seen_in_training"] and strangers:
+        worst = min(strangers, key=lambda n: rows[n]["actions"]["skill"])
+        skill = rows[worst]["actions"]["skill"]
+        said.append(f"Of those it never met in training it foresees {worst} least: skill {skill:.2f}.")
+    return {"foresees": bool(foreseen), "knows_goals": knows, "matters": bool(low > 0), "sentences": said}
