@@ -40,7 +40,7 @@ LAST = 0.2
 
 
 def train(arguments: argparse.Namespace) -> None:
-    seats = {"opponent": arguments.opponent} if arguments.opponent else {"share": "seat"}
+    seats = {"opponent": arguments.opponent, "side": 0} if arguments.opponent else {"share": "seat"}
     config = default_config(
         arguments.game, **seats, **ARMS[arguments.arm], seeds=arguments.seeds, total_steps=int(arguments.steps),
         worlds=arguments.worlds, eval_games=0,
@@ -63,11 +63,9 @@ def last_of(run: RunDir) -> dict[str, Any]:
     lines = [line for line in run.metrics() if line["kind"] == "train"]
     late = [line for line in lines if line["iteration"] >= (1 - LAST) * lines[-1]["iteration"]]
     seeds = sorted({line["seed"] for line in late})
-    learners = run.read_manifest()["learners"]
     names = [key for key in late[0] if key.startswith("return/") and " vs " not in key]
     seconds = [row["seconds"] for row in run.timing()][5:]
     return {
-        "learners": learners,
         "return": {name: [mean_over(late, name, seed) for seed in seeds] for name in names},
         "mind": {
             name: [mean_over(late, name, seed) for seed in seeds]
@@ -89,9 +87,7 @@ def table(arguments: argparse.Namespace) -> None:
         + "".join(f"{name.removeprefix('goal_')[:9]:>10}" for name in MEASURES)
     )
     for row in rows:
-        mine = row["return"]
-        if row["opponent"]:  # one learner, on each seat in turn
-            mine = {name: x for name, x in mine.items() if name.split("/")[1] in seats_of(row)} or mine
+        mine = dict(list(row["return"].items())[: 1 if row["opponent"] else None])  # one learner has the first seat
         by_seed = np.nanmean(list(mine.values()), axis=0)
         one = mean_interval(by_seed)
         told = [last_mean(row["mind"], name) for name in MEASURES]
@@ -116,10 +112,6 @@ def last_mean(measured: dict[str, list[float]], name: str) -> float:
     """Of all learners and seeds."""
     found = [value for key, values in measured.items() if key.endswith(f"/mind/{name}") for value in values]
     return float(np.nanmean(found)) if found else float("nan")
-
-
-def seats_of(row: dict[str, Any]) -> list[str]:
-    return list(row.get("learners", []))
 
 
 def seats(rows: list[dict[str, Any]]) -> None:
