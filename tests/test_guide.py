@@ -30,6 +30,7 @@ from sparring.league.roles import RolesConfig
 from sparring.learn.config import COEFFICIENTS, PPOConfig
 from sparring.learn.ppo import UpdateStats
 from sparring.nets.config import NetConfig
+from sparring.opponent_models.config import MindConfig
 from sparring.recipes.presets import PRESETS
 from sparring.recipes.self_play import SELF_PLAY
 from sparring.setup.build import build
@@ -39,8 +40,9 @@ from sparring.training.notices import ONCE
 from sparring.training.trends import TEXTS
 
 ROOT = Path(__file__).parent.parent
-GUIDE, DETAILS, OPPONENTS, LEAGUES, HYPER = (
-    (ROOT / "docs/guide" / f"{name}.md").read_text() for name in ("ppo", "ppo-details", "self-play", "leagues", "hyper")
+GUIDE, DETAILS, OPPONENTS, LEAGUES, HYPER, MINDS = (
+    (ROOT / "docs/guide" / f"{name}.md").read_text()
+    for name in ("ppo", "ppo-details", "self-play", "leagues", "hyper", "opponent-models")
 )
 LEAGUE = (OpponentsConfig, PoolConfig, CurriculumConfig, DefeatsConfig)
 OF_HYPER = re.compile(r"hyper.*|smooth|execution")
@@ -51,9 +53,10 @@ OPTIONS = [
 ]
 OPTIONS += [(OPPONENTS, field) for kind in LEAGUE for field in fields(kind)]
 OPTIONS += [(LEAGUES, field) for kind in (RolesConfig, GateConfig, PopulationConfig) for field in fields(kind)]
+OPTIONS += [(MINDS, field) for field in fields(MindConfig)]
 SETTINGS = (
     PPOConfig, NetConfig, *LEAGUE, RolesConfig, GateConfig, PopulationConfig, PlayConfig, SeatsConfig, EvalConfig,
-    CheckpointConfig, WorkersConfig, RunConfig, Train, MachineConfig,
+    CheckpointConfig, WorkersConfig, MindConfig, RunConfig, Train, MachineConfig,
 )  # fmt: skip
 
 
@@ -102,7 +105,9 @@ def test_a_guide_has_one_row_for_every_option_with_its_default(page, field):
         assert default == (expected or "none")
 
 
-@pytest.mark.parametrize("page", [GUIDE, OPPONENTS, LEAGUES, HYPER], ids=["ppo", "self-play", "leagues", "hyper"])
+@pytest.mark.parametrize(
+    "page", [GUIDE, OPPONENTS, LEAGUES, HYPER, MINDS], ids=["ppo", "self-play", "leagues", "hyper", "minds"]
+)
 def test_a_guide_has_no_row_for_an_option_that_is_gone(page):
     first = [cells[0].partition("`" + " ")[0].strip("`") for cells in rows(page) if cells[0].startswith("`--")]
     assert sorted(first) == sorted(flag(field.name) for where, field in OPTIONS if where == page)

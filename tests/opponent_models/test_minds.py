@@ -91,7 +91,7 @@ def test_at_first_the_policy_is_the_plain_one_to_the_bit_and_a_gradient_reaches_
 
 def test_film_and_projection_worked_out_by_hand():
     """Told 1, encoded as tanh 1 = 0.7616. FiLM: 2 (1 + 0.7616) + 3 x 0.7616; projection: 2 + 2 + 5 x 0.7616."""
-    film, projection = (Fusion.make(Seed.of(0), 1, 1, form) for form in ("film", "projection"))
+    film, projection = (Fusion.make(Seed.of(0), 1, 1, form, 1) for form in ("film", "projection"))
     one = type(film.encoder)(jnp.ones((1, 1)), jnp.zeros(1))
     film = Fusion(one, type(one)(jnp.array([[1.0, 3.0]]), jnp.zeros(2)), "film")
     projection = Fusion(one, type(one)(jnp.array([[1.0], [5.0]]), jnp.zeros(1)), "projection")
@@ -116,7 +116,7 @@ def test_a_step_of_a_mind_from_what_it_expects_to_what_it_then_believes():
     b = np.exp(thought.log_b_NOG)
     np.testing.assert_allclose(b.sum(-1), 1.0, rtol=1e-5)
     expected = (b[..., None] * np.exp(pending.log_p_NOGA)).sum(-2)
-    np.testing.assert_allclose(np.exp(thought.log_p_NOA), expected, rtol=1e-5)
+    np.testing.assert_allclose(np.exp(thought.log_p_NOA), expected, rtol=1e-5, atol=1e-20)
     done = np.full((WORLDS, 1, 2, 1), 4, np.int32)
     reached = np.zeros((WORLDS, 1, 2, 3), bool)
     reached[0, 0, 1, 2] = True
@@ -147,7 +147,9 @@ def test_a_policy_is_told_of_those_who_are_there_alone_and_controls_tell_somethi
     assert parts["both"] == parts["goals"] + parts["actions"] == whole.said_NM.shape[-1] and not parts["nothing"]
 
 
-@pytest.mark.parametrize("settings", [{"mind_goals": "none"}, {"mind_models": "apart"}, {"mind_gate": 2.0}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{"mind_goals": "none"}, {"mind_models": "apart"}, {"mind_gate": 2.0}, {"mind": "spatial"}], ids=str
+)
 def test_other_forms_think_as_well(settings):
     mind = mind_of(**settings)
     thought, _ = attend(mind, situation(), mind.initial(WORLDS, 1))
@@ -158,7 +160,20 @@ def test_other_forms_think_as_well(settings):
         asked = np.asarray(thought.evaluated_NOG | thought.passed_NOG)[..., :-1]
         np.testing.assert_array_equal(asked, near & np.asarray(situation().open))
     else:
-        assert thought.evaluated_NOG.all() or settings == {"mind_models": "apart"}
+        assert thought.evaluated_NOG.all()
+
+
+def test_a_network_that_infers_goals_sees_the_last_steps_and_none_of_an_earlier_game():
+    mind, seen = mind_of(mind="spatial", mind_recall=3), situation(start=False)
+    track = np.arange(3, dtype=np.float32)[:, None, None, None]
+    held = mind.initial(WORLDS, 1)
+    held = held._replace(track_NKOGZ=np.broadcast_to(track, held.track_NKOGZ.shape))
+    _, pending = attend(mind, seen, held)
+    found = np.asarray(pending.beliefs.track_NKOGZ)[0, 0]
+    assert (found[:2] == track[1:]).all() and (found[2, :, :-1, :-1] == seen.about[0, 0]).all()
+    _, begun = attend(mind, situation(), held)
+    first = np.asarray(begun.beliefs.track_NKOGZ)[0, 0]
+    assert (first[0] == first[2]).all() and (first[2] == found[2]).all()
 
 
 def rows(count: int, useful: int) -> Sample:
@@ -281,7 +296,7 @@ def plain_text(**settings: Any) -> str:
 
 @pytest.mark.parametrize("name", [field.name for field in fields(MindConfig) if field.name != "mind"])
 def test_every_setting_changes_what_a_mind_does(name):
-    base = {"mind_gate": 3.0} if name == "mind_room" else {}
+    base: dict[str, Any] = {"mind_room": {"mind_gate": 3.0}, "mind_recall": {"mind": "spatial"}}.get(name, {})
     default = getattr(MIND, name)
     value = ANOTHER.get(name)
     if value is None:

@@ -17,6 +17,7 @@ COMMANDS = {
     "metrics": "look at what a run recorded, in the terminal",
     "eval": "play complete games with a run's learners and print the table",
     "exploit": "say how much can be won from a run's policy, exactly or by training against it",
+    "insight": "say how well a run's learners understand their co-players, and whether it helps",
     "tournament": "let runs, packages and bots meet each other, and rank them",
     "compare": "train several kinds of self-play with one budget, let all meet, and say which helps",
     "sweep": "search for good settings: many trainings, each guided by those before (Optuna)",
@@ -34,7 +35,7 @@ COMMANDS = {
 """Each is a function `command(arguments)` of the module of its name, which may return an exit code: nothing heavy is
 loaded to print this list."""
 
-INTERRUPTIBLE = ("eval", "exploit", "tournament", "replay", "audit", "bench")
+INTERRUPTIBLE = ("eval", "exploit", "insight", "tournament", "replay", "audit", "bench")
 """Commands that compile and have nothing to save: Ctrl-C ends them at once."""
 FAILED, STOPPED, INTERRUPTED, PIPE_CLOSED = 70, 75, 130, 141
 """Exit codes beside those of errors: a fault of ours; a run that a signal stopped, which `resume` goes on with; Ctrl-C,

@@ -38,10 +38,11 @@ class Fusion(eqx.Module):
     form: Literal["film", "projection"] = eqx.field(static=True)
 
     @classmethod
-    def make(cls, seed: Seed, said: int, width: int, form: Literal["film", "projection"]) -> "Fusion":
-        inputs, outputs = (width, 2 * width) if form == "film" else (2 * width, width)
+    def make(cls, seed: Seed, said: int, width: int, form: Literal["film", "projection"], size: int) -> "Fusion":
+        """`size`: numbers from which gains and shifts are made."""
+        size, inputs, outputs = (size, size, 2 * width) if form == "film" else (width, 2 * width, width)
         change = Dense(filled(0.0, inputs, outputs), filled(0.0, outputs))
-        return cls(Dense.make(seed / "encoder", said, width), change, form)
+        return cls(Dense.make(seed / "encoder", said, size), change, form)
 
     def __call__(self, hidden: Array, said_NM: Array) -> Array:
         encoded = jnp.tanh(self.encoder(said_NM))

@@ -38,6 +38,8 @@ class Beliefs(NamedTuple):
     """Discounted share of each kind among the goals that were reached; together 1 - discount^(goals reached)."""
     impossible_NO: Array
     """What was done in the last step was impossible for all that was believed."""
+    track_NKOGZ: Array | tuple = ()
+    """What goals looked like to the others in the last steps, the newest last, where that is looked at."""
 
 
 class Prior(eqx.Module):

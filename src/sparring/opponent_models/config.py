@@ -13,8 +13,9 @@ from sparring.core.sizes import LARGEST
 class MindConfig:
     """All off by default. A mind reads the others at every step, and is fitted after each rollout."""
 
-    mind: Literal["none", "belief"] = "none"
-    """How a learner infers what the others are after: not at all, or by beliefs that follow what they do (HOP)."""
+    mind: Literal["none", "belief", "spatial"] = "none"
+    """How a learner infers what the others are after: not at all, by beliefs that follow what they do (HOP), or by a
+    network that sees how they were placed to each goal in the last steps."""
     mind_goals: Literal["listed", "none"] = "listed"
     """What they may be after: what the game lists as goals, or nothing, which leaves a plain model of their actions."""
     mind_prior: Literal["learned", "uniform"] = "learned"
@@ -23,6 +24,8 @@ class MindConfig:
     """Share of what the others were after in earlier games that one more goal leaves, in [0, 1); 0: forget it."""
     mind_switch: float = setting(0.02, least=0, below=1)
     """Probability with which one of them gives up its goal for another at any step, in [0, 1)."""
+    mind_recall: int = setting(4, least=1, most=64)
+    """Steps that mind=spatial sees, the present one among them."""
     mind_gate: float = setting(0.0, least=0)
     """Goals farther than so many steps from whom they concern are not asked about; 0: all are."""
     mind_room: float = setting(0.5, above=0, most=1)
@@ -38,12 +41,12 @@ class MindConfig:
     mind_features: bool = True
     """Show the model of actions what the learner itself sees, beside what the goal looks like from the other."""
     mind_size: int = setting(32, least=2, most=LARGEST)
-    """Width of the hidden layers of the models."""
+    """Width of the hidden layers of the models, and of what FiLM makes of what they say."""
     mind_rate: float = setting(1e-3, above=0)
     """Step size of the models."""
     mind_updates: int = setting(8, least=1, most=LARGEST)
     """Gradient steps of the models after each rollout."""
-    mind_batch: int = setting(512, least=1, most=LARGEST)
+    mind_batch: int = setting(256, least=1, most=LARGEST)
     """Rows in each of them: steps of a world as one seat saw them."""
     mind_buffer: int = setting(8192, least=1, most=LARGEST)
     """Rows that are kept to be learned from, the newest; each rollout brings a quarter of that at most."""

@@ -52,6 +52,7 @@ def new_study(mind: BeliefMind, features: int, config: MindConfig) -> Study:
         leaning_OK=jnp.zeros((*shape, kinds)),
         label_O=jnp.zeros(shape, jnp.int32),
         useful=jnp.zeros(config.mind_buffer, bool),
+        track_KOGZ=jnp.zeros((config.mind_buffer, mind.recall, mind.others, goals, mind.about)) if mind.recall else (),
     )
     none = jnp.zeros((), jnp.int32)
     frequency_OA = jnp.zeros((mind.others, entries))
@@ -66,7 +67,7 @@ def studied(learner: Learner, rollout: Rollout, key: Array, config: MindConfig) 
     """The learner with a mind that knows this rollout too, and what its mind was worth on it before."""
     mind, study = mind_in(learner), learner.study
     rollout = rollout._replace(others=aims(rollout.others, listed=mind.listed))
-    sample = rows_of(rollout, mind.action)
+    sample = rows_of(rollout, mind.action, mind.recall)
     found = action_measures(rollout, mind.action, study.frequency_OA) | work_measures(rollout)
     if mind.listed:
         found |= goal_measures(rollout, sample.label_O.reshape(rollout.others.acting.shape))

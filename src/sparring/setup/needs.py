@@ -64,6 +64,10 @@ def looks(config: RunConfig) -> bool:
     return config.mind.on and config.mind.mind_goals == "listed"
 
 
+def believes(config: RunConfig) -> bool:
+    return looks(config) and config.mind.mind == "belief"
+
+
 def led(config: RunConfig) -> bool:
     return config.curriculum.curriculum
 
@@ -102,7 +106,9 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
         lambda c: c.mind.on,
         "mind_goals mind_tells mind_models mind_features mind_size mind_rate mind_updates mind_batch mind_buffer",
     ),
-    ("a mind that looks at goals (mind_goals=listed)", looks, "mind_prior mind_discount mind_switch mind_gate"),
+    ("a mind that looks at goals (mind_goals=listed)", looks, "mind_gate"),
+    ("mind=belief with mind_goals=listed", believes, "mind_prior mind_discount mind_switch"),
+    ("mind=spatial", lambda c: c.mind.mind == "spatial", "mind_recall"),
     ("mind_gate", lambda c: looks(c) and c.mind.mind_gate > 0, "mind_room"),
     (
         "a mind that tells something (mind_tells)",

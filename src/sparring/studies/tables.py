@@ -1,7 +1,7 @@
 """Games of learners that have minds among named co-players: what happened, and what was thought before it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,11 +21,11 @@ from sparring.opponent_models.insight import Watched
 from sparring.play.chance import game_chance, stream
 from sparring.play.collect import Luck, draws, noise
 from sparring.play.decide import blank_memory, by_block, decide, look, refresh, reminded, within_bounds
-from sparring.play.rollout import where_first
+from sparring.play.rollout import Cursor, Driver, where_first
 from sparring.play.scripted import Scripted
-from sparring.play.seating import Seating, seat
+from sparring.play.seating import Group, Seating, seat
 from sparring.play.starts import draw, fresh_starts
-from sparring.play.witness import afterwards, attended, first_minds, mind_of, watch, witnessed
+from sparring.play.witness import first_minds, learned, mind_of, said, thinking
 from sparring.players.named import Entrant
 from sparring.setup.build import Built
 
@@ -85,23 +85,13 @@ def tables(built: Built, players: Mapping[str, Any], opponents: Mapping[str, Ent
 
 
 def play(built: Built, table: Tables, players: Mapping[str, Any], *, steps: int, seed: int, control: str) -> Seen:
-    """Games of every table one after another, [T, B, W, ...], in NumPy. Minds keep what outlasts a game."""
-    told = {name: controlled(policy, control) for name, policy in players.items()}
-    drivers = tuple(driver_of(group.lanes, table.lineups, told) for group in table.seating.groups)
+    """Games of every table one after another, [T, B, W, ...], in NumPy. Minds keep what outlasts a game. All controls
+    are one program."""
+    drivers = tuple(driver_of(group.lanes, table.lineups, players) for group in table.seating.groups)
     bots_B = jnp.stack([bot_row(built.game, players[f"against {name}"]) for name in table.against_B])
-    number, oracle = jnp.asarray(seed, jnp.uint32), control == "oracle"
-    found = _played(built.game, drivers, bots_B, number, table=table, steps=steps, oracle=oracle)
+    numbers = jnp.asarray(seed, jnp.uint32), jnp.asarray(CONTROLS.index(control), jnp.int32)
+    found = _played(built.game, drivers, bots_B, *numbers, table=table, steps=steps)
     return jax.tree.map(np.asarray, found)
-
-
-def controlled(policy: Any, control: str) -> Any:
-    """The policy with a mind that is heard in another way; others as they are."""
-    mind = mind_of(policy)
-    if mind is None or control in ("own", "oracle"):
-        return policy
-    config = mind.config
-    changed = replace(config, mind_discount=0.0) if control == "forgetful" else replace(config, mind_control=control)
-    return replace(policy, mind=replace(mind, config=changed))
 
 
 def bot_row(game: Game, policy: Any) -> Array:
@@ -112,8 +102,10 @@ def bot_row(game: Game, policy: Any) -> Array:
     return jnp.where(policy.random, nothing, policy.parameters_J)
 
 
-@partial(jax.jit, static_argnames=("table", "steps", "oracle"))
-def _played(game: Game, drivers: tuple, bots_B: Array, seed: Array, *, table: Tables, steps: int, oracle: bool) -> Seen:
+@partial(jax.jit, static_argnames=("table", "steps"))
+def _played(
+    game: Game, drivers: tuple, bots_B: Array, seed: Array, control: Array, *, table: Tables, steps: int
+) -> Seen:
     seating = table.seating
     key, worlds = stream(jax.random.key(seed), "insight"), seating.blocks * seating.worlds
     bank = fresh_starts(game, stream(key, "starts"), 1 + (steps - 1) // game.spec.shortest, worlds)
@@ -122,7 +114,7 @@ def _played(game: Game, drivers: tuple, bots_B: Array, seed: Array, *, table: Ta
         draws(seating, drivers, key, steps), jnp.zeros(steps, bool),
     )  # fmt: skip
     players = list(zip(seating.groups, drivers, strict=True))
-    advance = partial(_advanced, game, table, players, bank, bots_B, oracle)
+    advance = partial(_advanced, game, table, players, bank, bots_B, control)
     memory = tuple(blank_memory(seating, *player) for player in players)
     first = jax.tree.map(lambda x: x[0], bank)
     begun = jnp.ones((seating.blocks, seating.worlds), bool)
@@ -131,7 +123,7 @@ def _played(game: Game, drivers: tuple, bots_B: Array, seed: Array, *, table: Ta
 
 
 def _advanced(
-    game: Game, table: Tables, players: list, bank: Any, bots_B: Array, oracle: bool, carry: tuple, luck: Luck
+    game: Game, table: Tables, players: list, bank: Any, bots_B: Array, control: Array, carry: tuple, luck: Luck
 ) -> tuple[tuple, Seen]:
     """One step as in training, where nobody learns."""
     (state, memory, minds, start_BW, used_V), seating = carry, table.seating
@@ -141,16 +133,16 @@ def _advanced(
     ]
     drivers = [driver for _, driver in players]
     sight = look(game, seating, drivers, state)
-    seen = watch(game, state, sight, start_BW, seating)
+    nothing_BW = jnp.zeros(start_BW.shape)
+    forgets = (control == CONTROLS.index("forgetful")) & start_BW
+    minds = tuple(forgotten(seating, *pair, forgets) for pair in zip(seating.groups, minds, strict=True))
+    cursor = Cursor(state, (), start_BW, nothing_BW, nothing_BW, minds=minds)
+    seen, thoughts = thinking(game, seating, players, cursor, sight)
     wanted_BWSG = wishes(game, state, bots_B, seating)
-    given = zip(players, minds, strict=True)
-    thoughts = [attended(seating, *player, seen, sight, mind) for player, mind in given]
-    if oracle:
-        thoughts = [enlightened(seating, *p, t, wanted_BWSG) for p, t in zip(players, thoughts, strict=True)]
-    said = [None if thought is None else thought[0].said_NM for thought in thoughts]
+    words = [told(seating, *p, t, wanted_BWSG, control) for p, t in zip(players, thoughts, strict=True)]
     decisions = [
-        decide(seating, *player, sight, telling(old[0], words), numbers)
-        for player, old, words, numbers in zip(players, memory, said, luck.noise, strict=True)
+        decide(seating, *player, sight, telling(old[0], said_NM), numbers)
+        for player, old, said_NM, numbers in zip(players, memory, words, luck.noise, strict=True)
     ]
     action = Action(*(seating.to_seats(parts) for parts in zip(*(d.action for d in decisions), strict=True)))
     rule = seating.to_seats([d.distribution.log_p_A for d in decisions])
@@ -159,9 +151,8 @@ def _advanced(
     after, step = jax.vmap(game.step)(state, played, luck.chance)
     step = by_block(step, seating)
     kept = reminded(seating, [d.memory for d in decisions], action, step.reward_S)
-    seen = afterwards(seen, game, state, played, after, action)
-    given = zip(players, thoughts, strict=True)
-    minds = tuple(witnessed(seating, *player, seen, action, step, thought) for player, thought in given)
+    happened = state, played, after, step.reward_S
+    seen, minds = learned(game, seating, players, seen, thoughts, action, happened)
     ended_BW = step.over | step.cut
     found = _of_home(table, players, thoughts, seen, sight, step, (rule, wanted_BWSG, start_BW, ended_BW))
     fresh, ended_V = draw(bank, used_V), ended_BW.reshape(-1)
@@ -173,28 +164,35 @@ def wishes(game: Game, state: Any, bots_B: Array, seating: Seating) -> Array:
     """wanted_BWSG of the co-players of each block, nothing where they do not tell."""
     by_world = by_block(state, seating)
 
-    def told(row_J: Array, state: Any) -> Array:
+    def of_world(row_J: Array, state: Any) -> Array:
         wanted = game.bot_goals(jnp.nan_to_num(row_J), state)
         nothing = jnp.zeros((game.spec.seats, len(game.spec.goals)), bool)
         return nothing if wanted is None else wanted & ~jnp.isnan(row_J).any()
 
-    return jax.vmap(jax.vmap(told, (None, 0)))(bots_B, by_world)
+    return jax.vmap(jax.vmap(of_world, (None, 0)))(bots_B, by_world)
 
 
-def enlightened(seating: Seating, group: Any, driver: Any, thought: Any, wanted_BWSG: Array) -> Any:
-    """A thought in which all beliefs are true."""
+def forgotten(seating: Seating, group: Group, mind: Any, start_BW: Array) -> Any:
+    """What a mind holds, blank where it is to forget."""
+    gone = seating.per_world(start_BW, group)
+    return where_first(gone, jax.tree.map(jnp.zeros_like, mind), mind) if jax.tree.leaves(mind) else mind
+
+
+def told(
+    seating: Seating, group: Group, driver: Driver, thought: Any, wanted_BWSG: Array, control: Array
+) -> Array | None:
+    """What the policies of a group are told under this control."""
     if thought is None:
         return None
-    said, pending = thought
-    mind = mind_of(driver.policy)
+    own, pending = said(thought), thought[1]
     wanted = seating.per_seat(others_of(wanted_BWSG), group)
-    wanted = jnp.concatenate([wanted, ~wanted.any(-1, keepdims=True)], axis=-1) & pending.situation.open
+    wanted = jnp.concatenate([wanted, ~wanted.any(-1, keepdims=True)], axis=-1)
+    wanted = (wanted if wanted.shape == pending.situation.open.shape else True) & pending.situation.open
     true = jnp.log(jnp.maximum(wanted / jnp.maximum(wanted.sum(-1, keepdims=True), 1), 1e-9))
     log_p = jax.nn.logsumexp(true[..., None] + pending.log_p_NOGA, axis=-2)
-    words = jax.vmap(lambda m, *x: m.tell(*x))(mind, pending.situation, true, log_p)
-    return said._replace(said_NM=words, log_b_NOG=true, log_p_NOA=log_p), pending._replace(
-        beliefs=pending.beliefs._replace(log_b_NOG=true)
-    )
+    oracle = jax.vmap(lambda mind, *x: mind.tell(*x))(mind_of(driver.policy), pending.situation, true, log_p)
+    other = {"oracle": oracle, "shuffled": jnp.roll(own, 1, axis=1), "zero": jnp.zeros_like(own)}
+    return jnp.select([control == CONTROLS.index(name) for name in other], list(other.values()), own)
 
 
 def others_of(x_BWS: Array) -> Array:

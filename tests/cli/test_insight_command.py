@@ -1,0 +1,55 @@
+"""sparring insight: what a run with minds understood, in one object, one page and words."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sparring.cli.main import main
+
+SHAPE = (
+    "--worlds",
+    "4",
+    "--steps",
+    "12",
+    "--minibatches",
+    "2",
+    "--hidden",
+    "8",
+    "--eval-games",
+    "0",
+    "--options",
+    "steps=6",
+)
+LITTLE = ("--total-steps", "192", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def minded(tmp_path_factory) -> Path:
+    """A run with a mind, against a bot."""
+    place = tmp_path_factory.mktemp("runs")
+    mind = ("--opponent", "greedy", "--mind", "belief", "--mind-size", "4", "--mind-buffer", "64", "--mind-batch", "16")
+    assert main(["train", "coin", *SHAPE, *LITTLE, *mind, "--runs", str(place), "--name", "minded"]) == 0
+    return place / "minded"
+
+
+def test_measures_are_told_in_an_object_and_on_a_page(sparring, minded) -> None:
+    said = sparring("insight", minded, "--against", "greedy", "own", "--worlds", "3", "--games", "2", "--json")
+    found = json.loads(said.out)
+    assert set(found["against"]) == {"greedy", "own"}
+    greedy, own = found["against"]["greedy"], found["against"]["own"]
+    assert greedy["seen_in_training"] and not own["seen_in_training"]
+    # Greedy takes a shortest way, either of two alike: its own rule foresees it far better than a beginner does.
+    assert (
+        greedy["actions"]["choices"] == 1.0 and greedy["actions"]["nll_rule"] <= 0.7 < greedy["actions"]["nll_uniform"]
+    )
+    assert set(greedy["return"]) == {"own", "oracle", "shuffled", "zero", "forgetful"}
+    assert len(greedy["return_by_game"]["own"]) == 2
+    assert greedy["return_by_game"]["own"][0] == greedy["return_by_game"]["forgetful"][0]
+    page = Path(found["page"]).read_text(encoding="utf-8")
+    assert "What they do next" in page and "data:image/png" in page and found["verdict"]["sentences"][0][:20] in page
+
+
+def test_a_run_without_a_mind_and_impossible_tables_are_refused(sparring, minded, trained) -> None:
+    assert "--mind belief" in sparring("insight", trained).sentence()
+    assert "2 worlds" in sparring("insight", minded, "--worlds", "1").sentence()
