@@ -36,6 +36,7 @@ asked = quick(near, static_argnums=1)
 FEATURES, ABOUT = numbers(ROWS, F), numbers(ROWS, OTHERS, GOALS, Z)
 LEGAL = RNG.random((ROWS, OTHERS, 5)) > 0.4
 LEGAL[..., [0, 3]] = True
+LEGAL[2, 0] = [True, False, False, True, False]  # no choice
 SAMPLE = Sample(
     FEATURES, np.zeros((ROWS, OTHERS, 2), np.int32), LEGAL, np.ones((ROWS, OTHERS), bool),
     np.ones((ROWS, OTHERS, GOALS), bool), numbers(ROWS, OTHERS, GOALS), ABOUT, numbers(ROWS, OTHERS, 2),
