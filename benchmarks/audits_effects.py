@@ -1,23 +1,20 @@
-"""How often the effect audit finds a fault, and how often it cries wolf: faulty and sound modules of a user's own, on
-several games, each told by the verdict it must get.
-
-    python benchmarks/audits_effects.py static       programs compared, nothing trained
-    python benchmarks/audits_effects.py trained      faults that only a few updates show
-    python benchmarks/audits_effects.py sound        treatments that work: none may be called dead
-    python benchmarks/audits_effects.py chance       200 weighings of nothing: how often E7 sees an effect
-    python benchmarks/audits_effects.py torch        the same faults in a loop in PyTorch
-    python benchmarks/audits_effects.py health       recipes and games as they come, 64 iterations each: all are well
-    python benchmarks/audits_effects.py health:tag   one of them
-"""
+"""Cases of `benchmarks/audits.py` about the audits of effects and of health: faulty and sound modules of a user's own,
+on several games, each told by the verdict it must get; and recipes and games as they come, which are well."""
 
 import sys
-import time
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from audits import Case, Outcome, counted, kept
 
 ROOT = Path(__file__).parents[1]
-FAULTS = ROOT / "tests" / "audit" / "effects" / "faults.py"
+FAULTS, STRANGERS = ROOT / "tests" / "audit" / "effects" / "faults.py", ROOT / "benchmarks" / "effect_strangers.py"
 OWN = ROOT / "examples" / "own"
 STATIC = {
     "wrong method": ("modules", "wrong_method"),
@@ -48,100 +45,96 @@ SOUND = {
 GAMES = ("kuhn", "matrix:rock_paper_scissors", "particles:tag")
 SEEING = ("kuhn", "tic_tac_toe")
 """Games in which a policy sees something: in a matrix game every network is dead, and the audit says so."""
+HEALTHY = (
+    "chase", "debug", "demo", "dogfight", "fast_3m", "hunt", "spread", "tag", "kuhn", "leduc", "liars_dice",
+    "goofspiel", "tic_tac_toe", "connect_four", "matrix:rock_paper_scissors", "matrix:prisoners_dilemma", "coin",
+    "stag_hunt", "snowdrift", "particles:push",
+)  # fmt: skip
+"""Recipes, and games with what suits them."""
+AUDITS, SEEDS, PART = 200, 8, 100
+"""Weighings of nothing, seeds in each arm, and seeds of tiny runs in one case."""
 
 
-def config(game: str):
+def cases(keep: Path) -> Iterator[Case]:
+    from effect_strangers import FAULTS as STRANGE
+    from effect_strangers import SOUND as STRANGE_SOUND
+
+    for game in GAMES:
+        for name, (kind, text) in STATIC.items():
+            fault = partial(judged, "effects, static", game, FAULTS, kind, text, "DEAD (proved)")
+            yield Case(f"effects, static: {name}, {game}", fault)
+        for name in PLAIN:
+            yield Case(f"effects, static: {name}, {game}", partial(plain, name, game))
+    yield Case("effects, static: other random numbers, leave", drawing)
+    lists = (("trained", FAULTS, TRAINED), ("strangers", STRANGERS, STRANGE), ("sound", FAULTS, SOUND))
+    for game in SEEING:
+        for table, file, parts in (*lists, ("sound", STRANGERS, STRANGE_SOUND)):
+            for name, (kind, text, wanted) in parts.items():
+                run = partial(judged, f"effects, {table}", game, file, kind, text, wanted)
+                yield Case(f"effects, {table}: {name}, {game}", run)
+    yield Case("effects, torch", torch)
+    for first in range(0, AUDITS * SEEDS // 2, PART):  # each seed is used in two weighings, with another partner
+        yield Case(f"alarms, E7: tiny runs from {first}", partial(tiny_runs, first))
+    yield Case("alarms, E7: weighings", partial(chance, keep))
+    for name in HEALTHY:
+        yield Case(f"health, well: {name}", partial(healthy, name))
+
+
+def config(game: str) -> Any:
     from sparring.learn.config import PPOConfig
     from sparring.nets.config import NetConfig
     from sparring.setup.config import EvalConfig, PlayConfig, RunConfig
+    from sparring.setup.own_code import trust
 
+    trust(FAULTS, STRANGERS, OWN / "leave.py")
     return RunConfig(
         game=game, total_steps=10_000, evaluation=EvalConfig(eval_games=32, eval_times=1),
         play=PlayConfig(worlds=4, steps=4), net=NetConfig(hidden=(8,)), ppo=PPOConfig(epochs=2, minibatches=2),
     )  # fmt: skip
 
 
-def treated(plain, kind: str, text: str):
-    """The config with one part of the user's own."""
+def audited(table: str, off: Any, on: Any, wanted: str | tuple[str, ...]) -> Outcome:
+    from sparring.audit.effects.judge import audit_effects
+
+    found = audit_effects(off, on, frozen=("target",), updates=4)
+    hit = found.verdict.startswith(wanted) and (wanted != "CONNECTED" or found.verdict == "CONNECTED")
+    return counted(table, hit, detail=found.verdict)
+
+
+def judged(table: str, game: str, file: Path, kind: str, text: str, wanted: str | tuple[str, ...]) -> Outcome:
+    """The config without and with one part of the user's own."""
+    off = config(game)
     if kind == "body":
-        return replace(plain, net=replace(plain.net, body=f"{FAULTS}:{text}"))
-    return replace(plain, ppo=replace(plain.ppo, **{kind: (f"{FAULTS}:{text}",)}))
+        return audited(table, off, replace(off, net=replace(off.net, body=f"{file}:{text}")), wanted)
+    return audited(table, off, replace(off, ppo=replace(off.ppo, **{kind: (f"{file}:{text}",)})), wanted)
 
 
-def row(what: str, game: str, audit, wanted: str | tuple[str, ...], began: float) -> bool:
-    hit = audit.verdict.startswith(wanted) and (wanted != "CONNECTED" or audit.verdict == "CONNECTED")
-    seconds = time.monotonic() - began
-    print(f"{'ok  ' if hit else 'MISS'} {what:<26} {game:<28} {audit.verdict[:60]:<60} {seconds:5.1f} s", flush=True)
-    return hit
+PLAIN = {
+    "flag nobody reads": (lambda one: replace(one, evaluation=replace(one.evaluation, eval_games=64)), "DEAD (proved)"),
+    "flag with a default": (lambda one: one, "DEAD (proved)"),
+    "another seed": (lambda one: replace(one, seed=1), "RNG-ONLY"),
+}
 
 
-def tell(what: str, hits: list[bool]) -> None:
-    from sparring.statistics.intervals import clopper_pearson
-
-    rate = clopper_pearson(sum(hits), len(hits))
-    print(f"{what}: {sum(hits)} of {len(hits)}, {rate.mean:.1%} [{rate.low:.1%}, {rate.high:.1%}]\n", flush=True)
+def plain(name: str, game: str) -> Outcome:
+    change, wanted = PLAIN[name]
+    return audited("effects, static", config(game), change(config(game)), wanted)
 
 
-def static() -> None:
-    from sparring.audit.effects.judge import audit_effects
-
-    hits = []
-    for game in GAMES:
-        plain = config(game)
-        for what, (kind, text) in STATIC.items():
-            began = time.monotonic()
-            hits.append(row(what, game, audit_effects(plain, treated(plain, kind, text)), "DEAD (proved)", began))
-        began = time.monotonic()
-        same = replace(plain, evaluation=replace(plain.evaluation, eval_games=64))
-        hits.append(row("flag nobody reads", game, audit_effects(plain, same), "DEAD (proved)", began))
-        began = time.monotonic()
-        hits.append(row("flag with a default", game, audit_effects(plain, plain), "DEAD (proved)", began))
-        began = time.monotonic()
-        hits.append(row("another seed", game, audit_effects(plain, replace(plain, seed=1)), "RNG-ONLY", began))
-    drawn = replace(config(f"{FAULTS}:drawing"), play=replace(config("kuhn").play, worlds=6))
-    began = time.monotonic()
-    hits.append(
-        row(
-            "other random numbers",
-            "leave",
-            audit_effects(drawn, replace(drawn, options=("drawn=true",))),
-            "RNG-ONLY",
-            began,
-        )
-    )
-    tell("detected, programs compared", hits)
+def drawing() -> Outcome:
+    off = replace(config(f"{FAULTS}:drawing"), play=replace(config("kuhn").play, worlds=6))
+    return audited("effects, static", off, replace(off, options=("drawn=true",)), "RNG-ONLY")
 
 
-def trained(cases=TRAINED, games=SEEING, what: str = "detected, a few updates") -> None:
-    from sparring.audit.effects.judge import audit_effects
-
-    hits = []
-    for game in games:
-        plain = config(game)
-        for name, (kind, text, wanted) in cases.items():
-            began = time.monotonic()
-            on = treated(plain, kind, text)
-            hits.append(row(name, game, audit_effects(plain, on, frozen=("target",), updates=4), wanted, began))
-    tell(what, hits)
-
-
-def sound() -> None:
-    trained(SOUND, SEEING, "sound treatments judged right")
-
-
-def chance(audits: int = 200, seeds: int = 8) -> None:
-    """Tiny runs of one configuration, seed by seed, put into pairs: nothing differs but chance."""
-    import numpy as np
-
+def tiny_runs(first: int) -> Outcome:
+    """Exploitability of tiny runs of kuhn at their end and over them, seed by seed: kept, nothing is judged."""
     from sparring.audit.effects.arms import run_arm
-    from sparring.audit.effects.worth import judged
     from sparring.setup.config import CheckpointConfig, EvalConfig
 
-    plain = config("kuhn")
-    count = 2 * audits * seeds // 4  # each seed is used in two audits, with another partner
     one = replace(
-        plain, seeds=count, total_steps=200, evaluation=EvalConfig(eval_games=16, eval_times=2, eval_first=False),
+        config("kuhn"), seed=first, seeds=PART, total_steps=200,
         checkpoint=CheckpointConfig(checkpoint_every=0, keep=1),
+        evaluation=EvalConfig(eval_games=16, eval_times=2, eval_first=False),
     )  # fmt: skip
     with TemporaryDirectory() as folder:
         lines = run_arm(one, Path(folder) / "run").lines
@@ -149,78 +142,54 @@ def chance(audits: int = 200, seeds: int = 8) -> None:
     for line in lines:
         if line["kind"] == "eval":
             curves.setdefault(line["seed"], []).append(line["exploitability"])
-    told = [(curve[-1], float(np.mean(curve))) for curve in curves.values()]
-    generator, alarms = np.random.default_rng(0), []
-    for _ in range(audits):
-        picked = generator.permutation(count)[: 2 * seeds]
-        arms = {"baseline": picked[:seeds], "treatment": picked[seeds:]}
-        alarms.append(
-            judged(
-                "exploitability",
-                {name: dict(enumerate(told[i] for i in own)) for name, own in arms.items()},
-                draw=False,
-            ).effect
-        )
-    tell("E7 alarms where nothing differs (5 % are allowed)", alarms)
+    return Outcome({}, [(curve[-1], float(np.mean(curve))) for curve in curves.values()])
 
 
-def torch() -> None:
+def figures_of_tiny_runs(keep: Path) -> np.ndarray:
+    """[N, last and mean]."""
+    done = kept(keep)
+    found = [row for name, one in done.items() if name.startswith("alarms, E7: tiny") for row in one["detail"]]
+    return np.asarray(found or tiny_runs(0).detail)
+
+
+def weighed(told_NF: np.ndarray, gap: float) -> Any:
+    """E7 of the first half as baseline and the second, moved by a gap, as treatment."""
+    from sparring.audit.effects.worth import judged as weigh
+
+    half = len(told_NF) // 2
+    arms = {"baseline": told_NF[:half], "treatment": told_NF[half:] + gap}
+    return weigh("exploitability", {name: dict(enumerate(map(tuple, own))) for name, own in arms.items()}, draw=False)
+
+
+def chance(keep: Path) -> Outcome:
+    told_NF, random = figures_of_tiny_runs(keep), np.random.default_rng(0)
+    picked = (told_NF[random.permutation(len(told_NF))[: 2 * SEEDS]] for _ in range(AUDITS))
+    return counted("alarms, E7", *(weighed(one, 0.0).effect for one in picked))
+
+
+def torch() -> Outcome:
     sys.path.insert(0, str(ROOT / "tests" / "bridges"))
     from effect_loops import LOOPS, watched
 
     from sparring.audit.effects.watched import audit_watched
 
-    hits = []
-    for what, (loop, wanted) in LOOPS.items():
-        began = time.monotonic()
-        hits.append(row(what, "a loop in PyTorch", audit_watched(*watched(loop)), wanted, began))
-    tell("detected in PyTorch", hits)
+    found = {what: (audit_watched(*watched(loop)).verdict, wanted) for what, (loop, wanted) in LOOPS.items()}
+    return counted("effects, torch", *(verdict == wanted for verdict, wanted in found.values()), detail=found)
 
 
-HEALTHY = (
-    "chase", "debug", "demo", "dogfight", "fast_3m", "hunt", "spread", "tag", "kuhn", "leduc", "liars_dice",
-    "goofspiel", "tic_tac_toe", "connect_four", "matrix:rock_paper_scissors", "matrix:prisoners_dilemma", "coin",
-    "stag_hunt", "snowdrift", "particles:push",
-)  # fmt: skip
-"""Recipes, and games with what suits them."""
-
-
-def health(*names: str) -> None:
+def healthy(name: str) -> Outcome:
+    """64 iterations of a recipe, or of a game with what suits it."""
     from sparring.audit.effects.arms import run_arm
     from sparring.audit.health.judge import audit_health
     from sparring.cli.audit_effects import config_of
     from sparring.setup.build import build
     from sparring.setup.config import CheckpointConfig
 
-    well = []
-    for name in names or HEALTHY:
-        began, plain = time.monotonic(), config_of([name])
-        steps = 64 * build(plain).steps_per_iteration
-        cut = replace(plain, total_steps=steps, checkpoint=CheckpointConfig(checkpoint_every=0, keep=1))
-        with TemporaryDirectory() as folder:
-            run_arm(cut, Path(folder) / "run")
-            audit = audit_health(Path(folder) / "run")
-        well.append(row("health", name, audit, "HEALTHY", began))
-        for one in (one for one in audit.findings if one.outcome == "FAIL"):
-            print(f"     {one.level}: {one.evidence}", flush=True)
-    tell("healthy runs without a symptom", well)
-
-
-PARTS = {"static": static, "trained": trained, "sound": sound, "chance": chance, "torch": torch, "health": health}
-
-
-EFFECTS = ("static", "trained", "sound", "chance", "torch")
-
-
-def measure(*parts: str) -> None:
-    """Print the tables of some parts; `effects` is all but health."""
-    from sparring.setup.own_code import trust
-
-    trust(FAULTS, OWN / "leave.py")
-    for part in (one for asked in parts for one in (EFFECTS if asked == "effects" else (asked,))):
-        name, _, one = part.partition(":")
-        PARTS[name](*([one] if one else []))
-
-
-if __name__ == "__main__":
-    measure(*(sys.argv[1:] or PARTS))
+    whole = config_of([name])
+    steps = 64 * build(whole).steps_per_iteration
+    cut = replace(whole, total_steps=steps, checkpoint=CheckpointConfig(checkpoint_every=0, keep=1))
+    with TemporaryDirectory() as folder:
+        run_arm(cut, Path(folder) / "run")
+        audit = audit_health(Path(folder) / "run")
+    sick = {one.level: one.evidence for one in audit.findings if one.outcome == "FAIL"}
+    return counted("health, well", not sick, detail=[audit.verdict, sick])

@@ -27,16 +27,20 @@ from sparring.recipes.catalogue import RECIPES
 from sparring.setup.config import EvalConfig, PlayConfig, RunConfig
 from sparring.statistics.intervals import mean_interval
 
-NET: dict[str, Any] = {"hyper": "residual"}
+DEFAULT: dict[str, Any] = {"hyper": "residual"}
+NET = DEFAULT | {"hyper_encoder": "gru"}
+"""As the studies of 2026-11-18 had it; the default since then sees its last steps side by side."""
 ANCHOR = {"anchor": 0.05, "shadow_tau": 1.0, "shadow_every": 10}
 VARIANTS: dict[str, dict[str, Any]] = {
     "mappo": {},
+    "default": DEFAULT,
+    "both": DEFAULT | {"smooth": 0.1} | ANCHOR,
     "net": NET,
     "all": NET | {"hyper_layers": "all"},
     "low_rank": NET | {"hyper_layers": "low_rank"},
-    "recurrent": {"hyper": "recurrent", "hyper_layers": "low_rank", "sequence": 5},
-    "full": {"hyper": "full"},
-    "agent": NET | {"hyper_layers": "all", "hyper_sees": "nothing"},
+    "recurrent": NET | {"hyper": "recurrent", "hyper_layers": "low_rank", "sequence": 5},
+    "full": NET | {"hyper": "full"},
+    "agent": DEFAULT | {"hyper_layers": "all", "hyper_sees": "nothing"},
     "joint": NET | {"hyper_sees": "joint", "execution": "centralised"},
     "fast": NET | {"hyper_rate": 5e-4},
     "smooth": NET | {"smooth": 0.1},

@@ -20,6 +20,8 @@ from sparring.games import registry
 from sparring.games.game import Game
 from sparring.games.tree import policy_exploitability
 
+STEP, SLOW, FIRST_TEMPERATURE = 0.2, 0.02, 0.5
+
 
 class Level(NamedTuple):
     """All situations after so many choices, N, and the choices that lead on, E."""
@@ -97,14 +99,22 @@ def advantages(levels: list[Level], p_IA: np.ndarray) -> np.ndarray:
 
 
 def equilibrium(levels: list[Level], legal_IA: np.ndarray, temperature: float, epsilon: float, rounds: int):
-    """The bare policy, and the one with random choices that plays."""
+    """The bare policy, and the one with random choices that plays.
+
+    The temperature falls over the first half, and scores are pulled to their slow average: where they rest that pull
+    is zero, and without it mirror descent circles at low temperatures.
+    """
     uniform_IA = legal_IA / legal_IA.sum(1, keepdims=True)
-    score_IA = np.zeros(legal_IA.shape)
+    score_IA = slow_IA = np.zeros(legal_IA.shape)
     bare_IA = playing_IA = uniform_IA
     for number in range(rounds):
-        step = 0.1 / (1 + number / 400)
-        score_IA = (score_IA + step * advantages(levels, playing_IA)) / (1 + step * temperature)
-        bare_IA = np.where(legal_IA, np.exp(score_IA - score_IA.max(1, keepdims=True)), 0.0)
+        now = max(temperature, FIRST_TEMPERATURE * (1 - 2 * number / rounds))
+        worth_IA = advantages(levels, playing_IA)
+        worth_IA -= (playing_IA * worth_IA).sum(1, keepdims=True)
+        score_IA = (score_IA + STEP * (worth_IA + slow_IA)) / (1 + STEP * (now + 1))
+        slow_IA = slow_IA + SLOW * (score_IA - slow_IA)
+        possible_IA = np.where(legal_IA, score_IA, -np.inf)
+        bare_IA = np.exp(possible_IA - possible_IA.max(1, keepdims=True))
         bare_IA /= bare_IA.sum(1, keepdims=True)
         playing_IA = (1 - epsilon) * bare_IA + epsilon * uniform_IA
     return bare_IA, playing_IA

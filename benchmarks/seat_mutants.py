@@ -384,6 +384,8 @@ def loop(seed: int = 0, *, wrong: str = "", episodes: int = 200) -> dict[str, An
 
     def book(rows: Any) -> dict[str, float]:
         total = {name: sum(row[name] for row in rows) for name in AGENTS}
+        if wrong == "clipped books":
+            total["player_3"] = max(-50.0, total["player_3"])
         if wrong == "booking":
             total["player_1"], total["player_2"] = total["player_2"], total["player_1"]
         return total
@@ -400,5 +402,6 @@ LOOPS = {
     "skipped update": "L5",
     "subgoal log": "L5",
     "booking": "L8",
+    "clipped books": "L8",
 }
 """Faults of loops by the level that must find them."""

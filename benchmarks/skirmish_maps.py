@@ -135,7 +135,11 @@ def tau(difficulty: list[float], classes: list[str]) -> float:
 
 
 def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
-    """A run of MAPPO of `steps` steps of the game, with the settings of the recipes."""
+    """A run of MAPPO of `steps` steps of the game, with the settings of the recipes but for two: MAPPO's own step size,
+    and a critic that goes on seeing the battle after its agent's death. One that is blind then gives all deaths the
+    same value, early and late ones, and agents learn to stay alive before they learn to fight
+    (docs/log/2026-11-18-skirmish.md)."""
+    from sparring.recipes.presets import mappo
     from sparring.recipes.skirmish import fast_3m
     from sparring.training.runs import start
 
@@ -143,24 +147,33 @@ def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
     config = replace(
         base,
         game=f"skirmish:{name}",
+        options=(*base.options, "death_masking=false"),
         total_steps=steps * len(MAPS[name].kinds(0)),
         seed=seed,
+        ppo=replace(base.ppo, learning_rate=mappo().ppo.learning_rate),
         play=replace(base.play, worlds=worlds),
-        evaluation=replace(base.evaluation, eval_every=0, eval_games=64),
+        evaluation=replace(base.evaluation, eval_every=0, eval_times=0, eval_games=0),
     )
     start(config, run)
 
 
 def learned(name: str, run: Path, steps: int) -> dict[str, tuple[int, int]]:
     """Battles won, and battles, in the last tenth of a run's iterations and in all of them, of its first `steps` steps.
-    All iterations count alike, as a thousand battles in all: later ones have more battles."""
-    from sparring.store.run_dir import RunDir
-
-    most = steps * len(MAPS[name].kinds(0))
-    lines = [line for line in RunDir.open(run).metrics() if line["kind"] == "train" and line["steps"] <= most]
-    shares = [value or 0.0 for line in lines for key, value in line.items() if key.startswith("won/")]
+    All iterations in which battles ended count alike, as a thousand battles in all: later ones have more battles."""
+    _, shares = progress(name, run, steps)
     last = shares[-max(len(shares) // 10, 1) :]
     return {column: (round(1000 * float(np.mean(part))), 1000) for column, part in ((LEARNED, last), (WHILE, shares))}
+
+
+def progress(name: str, run: Path, steps: float = np.inf) -> tuple[list[float], list[float]]:
+    """Of each iteration in which battles ended: steps of the game until then, and the share of them that was won."""
+    from sparring.store.run_dir import RunDir
+
+    agents = len(MAPS[name].kinds(0))
+    lines = [line for line in RunDir.open(run).metrics() if line["kind"] == "train" and line["games"]]
+    found = [(line["steps"] / agents, v) for line in lines for key, v in line.items() if key.startswith("won/")]
+    found = [(done, share) for done, share in found if done <= steps]
+    return [done for done, _ in found], [share for _, share in found]
 
 
 def cell(tally: tuple[int, int]) -> str:
@@ -185,8 +198,8 @@ def main() -> None:
     parser.add_argument("--engaged", action="store_true", help="who fights, step by step, instead of the table")
     parser.add_argument("--no-bots", action="store_true", help="without random play and the bots")
     parser.add_argument("--learned", type=Path, metavar="FOLDER", help="of short runs of MAPPO, one for each map")
-    parser.add_argument("--steps", type=int, default=3_000_000, help="of the game, in such a run")
-    parser.add_argument("--worlds", type=int, default=512, help="in such a run")
+    parser.add_argument("--steps", type=int, default=1_000_000, help="of the game, in such a run")
+    parser.add_argument("--worlds", type=int, default=64, help="in such a run")
     args = parser.parse_args()
     if args.engaged:
         show_engaged(args.maps if args.maps != list(CLASSES) else list(CROWDS), args.battles, args.seed, 24)
@@ -196,11 +209,13 @@ def main() -> None:
     print(f"{'map':17}{'class':11}" + "".join(f"{player:>18}" for player in columns))
     found: dict[str, dict[str, tuple[int, int]]] = {}
     for name in args.maps:
-        found[name] = {} if args.no_bots else rates(name, args.battles, args.seed)
+        found[name] = {}
         if args.learned:
             if not (args.learned / name).exists():
                 train(name, args.learned / name, args.steps, args.worlds, args.seed)
             found[name] |= learned(name, args.learned / name, args.steps)
+        if not args.no_bots:
+            found[name] |= rates(name, args.battles, args.seed)
         print(f"{name:17}{CLASSES[name]:11}" + "".join(f"{cell(found[name][p]):>18}" for p in columns), flush=True)
     show_order(found, columns)
 

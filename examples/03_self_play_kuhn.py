@@ -7,7 +7,7 @@ from pathlib import Path
 from sparring import default_config, start
 from sparring.store.run_dir import RunDir
 
-steps = 100_000 if os.environ.get("SPARRING_QUICK") else 1_000_000
+steps = 30_000 if os.environ.get("SPARRING_QUICK") else 1_000_000
 config = default_config("kuhn", total_steps=steps, eval_times=10, eval_games=8)
 
 with tempfile.TemporaryDirectory() as folder:

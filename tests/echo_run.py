@@ -29,7 +29,7 @@ CONFIG = RunConfig(
     ppo=PPOConfig(epochs=1, minibatches=3, sequence=3, shadow_half_life=S(10.0), reward_scale=True),
     opponents=OpponentsConfig(current=S(0.25), shadow=S(0.25), history=S(0.25), bots=S(0.25)),
     pool=PoolConfig(pool_size=3, snapshot_every=2 * PER_ITERATION),
-    evaluation=EvalConfig(eval_games=2),
+    evaluation=EvalConfig(eval_games=0),
     checkpoint=CheckpointConfig(checkpoint_every=EVERY),
 )
 

@@ -64,6 +64,15 @@ _PUBLIC = {
     "trust": "sparring.setup.own_code",
 }
 
+_ELSEWHERE = {
+    "train": "sparring.start(sparring.default_config(GAME), RUN)",
+    "learn": "sparring.start(sparring.default_config(GAME), RUN)",
+    "PPO": "sparring.start(sparring.default_config(GAME), RUN); settings of PPO are those of default_config",
+    "evaluate": "sparring.load(RUN).verdict, or `sparring eval RUN`",
+    "env": "sparring.make(GAME)",
+}
+"""What other libraries call it."""
+
 
 def __dir__() -> list[str]:
     return sorted(_PUBLIC)
@@ -71,5 +80,6 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
-        raise AttributeError(f"sparring has no public name {name!r}; it has {', '.join(_PUBLIC)}")
+        hint = f"Here it is {_ELSEWHERE[name]}. " if name in _ELSEWHERE else ""
+        raise AttributeError(f"sparring has no public name {name!r}. {hint}It has {', '.join(_PUBLIC)}")
     return getattr(import_module(_PUBLIC[name]), name)

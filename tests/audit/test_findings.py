@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, skipped, write_audit
+from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, Question, write_audit
 from sparring.audit.page import terminal_page
 from sparring.audit.pictures import boxes, curves, ladder
-from sparring.audit.seats.verdict import verdict_of
+from sparring.audit.seats.levels import verdict_of
 from sparring.core.errors import RunError
 from sparring.statistics.intervals import Interval
 
@@ -23,7 +23,7 @@ FAILS = Finding(
 def audit(**changes):
     given = {
         "kind": "seats", "subject": "a game", "verdict": "ENV-BIASED", "code": FAULT, "summary": "It is not alike.",
-        "findings": (FAILS, skipped("L2", "more?", "no time")), "facts": {"seed": "0"}, "command": "sparring audit",
+        "findings": (FAILS, Question("L2", "more?").skipped("no time")), "facts": {"seed": "0"}, "command": "again",
     }  # fmt: skip
     return Audit(**{**given, **changes})
 
@@ -87,4 +87,4 @@ def finding(level, outcome, **numbers):
 )
 def test_levels_together_give_one_verdict(outcomes, verdict, code):
     found = verdict_of([finding(level, outcome) for level, outcome in outcomes.items()])
-    assert (found.word, found.code) == (verdict, code)
+    assert (found.verdict, found.code) == (verdict, code)

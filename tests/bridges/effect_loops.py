@@ -26,10 +26,20 @@ class Loop:
     factor: float = 1.0
     noisy: bool = False
     """It draws random numbers whenever it is called."""
+    frozen: bool = False
+    """requires_grad is False for all of it."""
+    rate: float | None = None
+    """A learning rate of its own."""
+    normalised: bool = False
+    """One number for all logits, which a normalisation takes away again."""
+    replaced: bool = False
+    """It is made anew after the optimiser was made: that holds the old one."""
+    cleared: bool = False
+    """Its gradients are set to nothing between backward and step."""
     present: bool = True
     muted: bool = False
     arguments: tuple[str, ...] = ()
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, Any], ...] = ()
 
 
 class Hyper(nn.Module):
@@ -55,6 +65,9 @@ class Policy(nn.Module):
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.loop.no_grad):
             change = self.hyper(x)
         change = change.detach() if self.loop.detached else change
+        if self.loop.normalised:
+            moved = logits + change[:, :1]
+            return moved - moved.mean(-1, keepdim=True)
         return logits if self.loop.ignored else logits + self.loop.factor * change
 
     def get_actions(self, x: torch.Tensor) -> torch.Tensor:
@@ -71,8 +84,16 @@ def run(loop: Loop, updates: int = 4) -> dict[str, Any]:
     """Four updates, and what the log says."""
     torch.manual_seed(0)
     policy = Policy(loop)
-    trained = policy.parameters() if loop.optimised else policy.actor.parameters()
-    optimiser = torch.optim.Adam(trained, 0.01)
+    if loop.frozen and policy.hyper is not None:
+        policy.hyper.requires_grad_(False)
+    own = loop.rate is not None and policy.hyper is not None
+    trained: Any = policy.parameters() if loop.optimised and not own else policy.actor.parameters()
+    groups = [{"params": list(trained)}]
+    if own and policy.hyper is not None:
+        groups.append({"params": list(policy.hyper.parameters()), "lr": loop.rate})
+    optimiser = torch.optim.Adam(groups, 0.01)
+    if loop.replaced:
+        policy.hyper = Hyper(loop)
     modules = {"actor": policy.actor} | ({"hyper": policy.hyper} if policy.hyper else {})
     log = EffectLog(modules, [optimiser], settings=dict(loop.settings))
     silence = log.mute("hyper") if loop.muted else None
@@ -87,6 +108,8 @@ def run(loop: Loop, updates: int = 4) -> dict[str, Any]:
             loss = -(policy.evaluate_actions(x, action) * (reward - reward.mean())).mean()
             optimiser.zero_grad()
             loss.backward()
+            if loop.cleared and policy.hyper is not None:
+                policy.hyper.zero_grad()
             optimiser.step()
         with log.phase("evaluate"):
             policy.act(x)
@@ -102,7 +125,7 @@ def run(loop: Loop, updates: int = 4) -> dict[str, Any]:
 
 def watched(loop: Loop) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any] | None]:
     """Treatment, baseline and muted treatment."""
-    plain = Loop(present=False, settings=tuple((name, "False") for name, _ in loop.settings))
+    plain = Loop(present=False, settings=tuple((name, False) for name, _ in loop.settings))
     return run(loop), run(plain), run(replace(loop, muted=True)) if loop.noisy else None
 
 
@@ -120,5 +143,13 @@ LOOPS = {
     "only random numbers": (Loop(noisy=True, factor=0.0), "RNG-ONLY"),
     "dropped flag": (Loop(arguments=("--smooth_weight", "0.1"), settings=FLAG), "MISCONFIGURED"),
     "type=bool": (Loop(arguments=("--use_hyper", "False"), settings=FLAG), "MISCONFIGURED"),
+    "a text for a truth": (Loop(settings=(("use_hyper", "False"),)), "MISCONFIGURED"),
+    "frozen by mistake": (Loop(frozen=True), "DISCONNECTED(hyper)"),
+    "learning rate zero": (Loop(rate=0.0), "DISCONNECTED(hyper)"),
+    "normalised away": (Loop(normalised=True), "DISCONNECTED(hyper)"),
+    "made anew after the optimiser": (Loop(replaced=True), "DISCONNECTED(hyper)"),
+    "gradients cleared before the step": (Loop(cleared=True), "DISCONNECTED(hyper)"),
+    "a learning rate of its own": (Loop(rate=0.001), "CONNECTED"),
+    "a small factor": (Loop(factor=0.001), "CONNECTED"),
     "sound": (Loop(arguments=("--use_hyper", "True"), settings=(("lr", "0.1"), *FLAG)), "CONNECTED"),
 }

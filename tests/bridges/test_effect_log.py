@@ -69,6 +69,8 @@ parser.add_argument("--use_hyper", type=bool, default=True)
 parser.add_argument("--align", action="store_true", default=True)
 parser.add_argument("--fine", type=int, default=1)
 args = parser.parse_known_args()[0]
+parser.add_argument("--warm", default=False)
+fast = bool(os.environ.get("FAST", "0"))
 
 class Policy:
     def act(self, x):
@@ -90,8 +92,8 @@ def test_source_code_is_searched_for_flags_that_are_lost_and_methods_of_evaluati
     (tmp_path / "broken.py").write_text("def")
     found = {(one.kind, one.line) for one in scan(tmp_path)}
     assert found == {
-        ("type=bool", 4), ("store_true with default=True", 5), ("parse_known_args", 7), ("hasattr guard", 13),
-        ("evaluation only", 10),
+        ("type=bool", 4), ("store_true with default=True", 5), ("parse_known_args", 7), ("text for a truth", 8),
+        ("text for a truth", 9), ("hasattr guard", 15), ("evaluation only", 12),
     }  # fmt: skip
 
 

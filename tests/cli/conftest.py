@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from sparring.cli.child import Ended
 from sparring.cli.main import main
 
 GAME = "matrix:rock_paper_scissors"
@@ -47,6 +48,22 @@ def one_cache():
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def blank_pictures() -> Iterator[None]:
+    """Drawing takes most of a tiny run whose programs are there already, and few tests look: those take `pictures`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sparring.reports.page.draw_curves", lambda *_: b"blank")
+        yield
+
+
+@pytest.fixture
+def pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports are drawn, as they are for people."""
+    from sparring.reports.curves import draw_curves
+
+    monkeypatch.setattr("sparring.reports.page.draw_curves", draw_curves)
+
+
 @pytest.fixture
 def sparring(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
     """sparring(word, ...) runs a command in this process."""
@@ -78,6 +95,26 @@ def own_run(trained: Path, tmp_path: Path) -> Path:
 def train_words(tmp_path: Path) -> list[str]:
     """The words of a tiny training command; the run goes to tmp_path/"runs"/"new"."""
     return ["train", GAME, *SHAPE, *LENGTH, "--runs", str(tmp_path / "runs"), "--name", "new"]
+
+
+@pytest.fixture
+def train_here(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
+    """train_here(): from now on a comparison trains in this process, where no signal reaches it: one of its own loads
+    everything and traces anew. The seconds that each training is said to have taken."""
+    taken = 0.5
+
+    def ended(words: list[str], *, prefix: str, quiet: bool) -> Ended:
+        del prefix, quiet
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as told:
+            code = main(words)
+        *_, last = ["", *told.getvalue().split("\n")[:-1]]
+        return Ended(code, last.removeprefix("sparring: "), taken, None, False)
+
+    def start() -> float:
+        monkeypatch.setattr("sparring.cli.compare.run_child", ended)
+        return taken
+
+    return start
 
 
 @pytest.fixture

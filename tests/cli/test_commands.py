@@ -18,6 +18,7 @@ from sparring.setup.config import RunConfig
 from sparring.store.run_dir import RunDir
 
 
+@pytest.mark.usefixtures("pictures")
 def test_training_leaves_a_run_a_report_and_the_next_step(sparring, train_words, tmp_path):
     run = tmp_path / "runs" / "new"
     said = sparring(*train_words)
@@ -98,6 +99,7 @@ def test_what_training_changed_can_be_shown(sparring, train_words):
     assert json.loads(sparring(*train_words, "--json", "--force", "--no-eval-first").out)["untrained"] == []
 
 
+@pytest.mark.usefixtures("pictures")
 def test_several_seeds_train_together_and_are_told_apart(sparring, train_words, trained, tmp_path):
     told = json.loads(sparring(*train_words, "--json", "--seeds", 2).out)
     assert len(told["exploitability"]["learned"]) == 2

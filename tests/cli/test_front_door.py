@@ -7,15 +7,20 @@ import sys
 import time
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from sparring.cli import bench, train
+import sparring as sparring_package
+from sparring.cli import bench, train, watch
 from sparring.cli.flags import named, parse
 from sparring.cli.main import COMMANDS, FAILED, INTERRUPTED, PIPE_CLOSED, main, sentence
 from sparring.cli.train import Train, flagged, ready_made
 from sparring.cli.watch import compiled_before, headline, span
+from sparring.core.errors import GameError
 from sparring.core.schedules import Schedule
+from sparring.games import registry
+from sparring.players.loaded import Run
 from sparring.recipes.catalogue import RECIPES
 from sparring.store.run_dir import RunDir
 
@@ -299,3 +304,63 @@ def test_how_long_compiling_takes_is_known_from_the_last_run_of_the_game(trained
     first = RunDir.open(trained).timing()[0]["seconds"]
     assert compiled_before(trained.parent, "matrix:rock_paper_scissors") == first
     assert compiled_before(trained.parent, "kuhn") is None
+
+
+def test_teams_are_told_once_only_where_all_their_seats_earn_the_same():
+    """Two of four hunters that happen to earn the same are no team."""
+    hunters = {f"return/hunter_{s}": x for s, x in enumerate((0.2, 0.22, 0.22, 0.23))}
+    assert headline([hunters]) == ["return: hunter_0 0.20, hunter_1 0.22, hunter_2 0.22, hunter_3 0.23"]
+    assert headline([dict.fromkeys(hunters, 0.2)]) == ["return: hunter 0.20"]
+
+
+def test_points_of_a_few_games_stand_with_those_of_the_iterations_before():
+    lines = [{"points/past": share, "games/past": games} for share, games in ((0.6, 98), (0.0, 2), (None, 0))]
+    assert headline(lines[-1:], recent=lines) == ["points: past 0.59"]
+    assert headline(lines[1:2]) == ["points: past 0.00"]
+
+
+def test_a_word_now_and_then_while_nothing_is_to_be_seen(monkeypatch):
+    monkeypatch.setattr(watch, "STILL", 0.01)
+    said: list[str] = []
+    seen = watch.Watch(quiet=False, steps_per_iteration=1, seeds=1)
+    monkeypatch.setattr(seen, "say", said.append)
+    with seen.bar:
+        seen.begin("Self-play.", None)
+        for _ in range(200):
+            time.sleep(0.01)
+            if any("Still compiling" in line for line in said):
+                break
+    assert "Still compiling, 0:00." in said and seen.bar.quiet_no_more.is_set()
+    told = len(said)
+    time.sleep(0.05)
+    assert len(said) <= told + 1
+
+
+def test_few_updates_are_told_beforehand_with_what_is_usual():
+    def told(iterations, total, **suits):
+        config = SimpleNamespace(total_steps=total)
+        game = SimpleNamespace(spec=SimpleNamespace(suits=tuple(suits.items())))
+        return train.few_updates(SimpleNamespace(config=config, iterations=iterations, game=game))
+
+    few = told(5, 100_000, total_steps=3_000_000)
+    assert few == "\n100,000 steps are only 5 updates here; 3,000,000 are usual (--total-steps)."
+    assert told(40, 100_000) == "" == told(5, 3_000_000, total_steps=3_000_000)
+
+
+def test_what_others_call_it_is_answered_with_our_name():
+    for word, ours in (("train", "start"), ("PPO", "default_config"), ("evaluate", "verdict")):
+        with pytest.raises(AttributeError, match=f"Here it is .*{ours}"):
+            getattr(sparring_package, word)
+    run = Run.__new__(Run)
+    with pytest.raises(AttributeError, match=r"act\(observation, key\)"):
+        _ = run.predict
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = run.nonsense
+
+
+def test_a_file_without_a_function_says_what_it_has(tmp_path):
+    (tmp_path / "race.py").write_text("def _own(): ...\ndef race(laps: int = 3): ...\n")
+    with pytest.raises(GameError, match=r"It has race: name one, as .*race\.py:race"):
+        registry.make(str(tmp_path / "race.py"))
+    with pytest.raises(GameError, match="without a function, or none"):
+        registry.make(str(tmp_path / "gone.py"))

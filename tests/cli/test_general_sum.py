@@ -8,6 +8,8 @@ from io import StringIO
 import pytest
 
 from sparring.cli.main import main
+from sparring.reports.page import write_report
+from sparring.store.run_dir import RunDir
 
 WORDS = (
     "train matrix:stag_hunt --seeds 2 --worlds 8 --steps 10 --minibatches 2 --hidden 8 --eval-games 2 "
@@ -33,6 +35,11 @@ def test_a_run_tells_what_the_learner_earned_and_counts_no_wins(hunters):
     with closing(sqlite3.connect(run / "results.db")) as results:
         assert results.execute("select sum(games) > 0, sum(wins + draws + losses) from results").fetchone() == (1, 0)
     assert f"sparring tournament {run}#all" in said
+
+
+@pytest.mark.usefixtures("pictures")
+def test_its_report_is_drawn(hunters):
+    assert write_report(RunDir.open(hunters[0])).curves.read_bytes().startswith(b"\x89PNG")
 
 
 def test_its_pool_has_no_rates(sparring, hunters):

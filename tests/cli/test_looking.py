@@ -8,7 +8,7 @@ import pytest
 
 from sparring.core.errors import ConfigError
 from sparring.core.settings import load_toml
-from sparring.reports.series import changing, chosen, spark
+from sparring.reports.series import changing, chosen, spark, unmet
 from sparring.setup.config import RunConfig
 from sparring.store.lines import series
 from sparring.store.run_dir import RunDir
@@ -111,3 +111,19 @@ def test_neither_list_loads_jax(trained):
     )
     words = [sys.executable, "-c", script, str(Path(trained).parent), str(trained)]
     assert subprocess.run(words, capture_output=True, text=True).stderr.strip() == "[]"
+
+
+def test_a_metric_that_is_not_there_hides_none_that_is_and_is_answered_by_groups():
+    lines = [
+        {"kind": "train", "iteration": 0, "points/bot": 0.5, "learner/entropy": 1.0, "learner/kl": 0.0, "games": 3}
+    ]
+    assert chosen(lines, ["entropy", "exploitability"]) == ["learner/entropy"]
+    assert unmet(lines, ["entropy", "exploitability"]) == [
+        "This run has no exact exploitability: `sparring exploit RUN` measures it."
+    ]
+    with pytest.raises(ConfigError, match="no exact exploitability"):
+        chosen(lines, ["exploitability"])
+    with pytest.raises(ConfigError, match=r"Known: games, learner/\* \(2\), points/\*"):
+        chosen(lines, ["zzz"])
+    with pytest.raises(ConfigError, match="Did you mean 'games'"):
+        chosen(lines, ["gamse"])

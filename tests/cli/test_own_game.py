@@ -183,7 +183,8 @@ def test_in_python_a_config_that_names_code_is_refused_until_somebody_trusts_it(
     assert default_config("dash.py:dash").game == "dash.py:dash", "whoever passes its name has named it"
 
 
-def test_a_comparison_that_goes_on_needs_its_code_named_again(sparring, place):
+def test_a_comparison_that_goes_on_needs_its_code_named_again(sparring, place, train_here):
+    train_here()
     words = [*SHAPE.split(), "--total-steps", "160", "--seeds", "1"]
     said = sparring("compare", "dash.py:dash", *words, "--regimes", "naive", "--out", "which", "--quiet", "--games", 2)
     assert said.code == 0 and "naive" in said.out, said.err

@@ -201,6 +201,7 @@ def test_a_forgetfulness_that_was_changed_by_hand_is_named(mine, sparring):
     assert "fading counts" in said and f"If forget (now 0.9) was changed in {config}, put it back." in said
 
 
+@pytest.mark.usefixtures("pictures")
 def test_shares_wait_for_the_run_and_are_kept_when_it_is_resumed(mine, sparring):
     assert "current 0.5, shadow 0, history 0.5, bots 0" in sparring("shares", mine).out
     said = sparring("shares", mine, "--history", "0.9")

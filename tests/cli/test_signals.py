@@ -46,11 +46,12 @@ def ends(process, code: int) -> str:
     return out + err
 
 
-def test_the_first_signal_is_answered_at_once_and_the_second_ends_the_process(slow, tmp_path):
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_the_first_signal_is_answered_at_once_and_the_second_ends_the_process(slow, tmp_path, name):
     process = slow(FOR_EVER, "begun")
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(getattr(signal, name))
     said = process.stderr.readline()
-    assert said == "SIGTERM: stopping after this iteration; again to stop now, at the last checkpoint\n"
+    assert said == f"{name}: stopping after this iteration; again to stop now, at the last checkpoint\n"
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     assert ends(process, INTERRUPTED) == "sparring: SIGINT: stopped at once, at the last checkpoint\n"

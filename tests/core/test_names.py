@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparring.core.names import checked_name, is_file_name
+from sparring.core.names import checked_name, counted, is_file_name, near_names
 from sparring.core.plain import from_plain, to_plain
 from sparring.league.player import Player
 
@@ -47,3 +47,14 @@ def test_a_player_of_a_checkpoint_has_the_types_of_one():
     for field, value in (("kind", [None]), ("born", "3"), ("number", None), ("pinned", 1), ("name", ["a"])):
         with pytest.raises(ValueError, match=rf"Player\.{field}"):
             from_plain(Player, {**plain, field: value})
+
+
+def test_of_names_as_alike_the_one_of_nearest_length_is_meant():
+    """Both share two thirds of their letters with ase."""
+    assert near_names("ase", ["master", "ace"]) == ["ace"] == near_names("ase", ["ace", "master"])
+    assert near_names("kuhm", ["kuhn", "leduc"]) == ["kuhn"] and near_names("zzz", ["kuhn"]) == []
+    assert near_names("pool", [], n=3) == []
+
+
+def test_one_is_no_plural():
+    assert [counted(n, "run") for n in (0, 1, 2, 1200)] == ["0 runs", "1 run", "2 runs", "1,200 runs"]

@@ -33,7 +33,7 @@ def test_the_lowest_exact_exploitability_decides_and_equal_ones_are_the_newest()
     found = deployment(Evidence(exact={LEARNED: [0.3, 0.5], SHADOW: [0.1, 0.1], MIXTURE: [0.2, 0.2]}))
     assert found.team == SHADOW
     assert found.sentence() == (
-        "Deploy: the average (shadow), because its exploitability is 0.1000, exactly; of the newest policy 0.4000, of "
+        "Deploy: the shadow, because its exploitability is 0.1000, exactly; of the newest policy 0.4000, of "
         "the mixture 0.2000."
     )
     assert deployment(Evidence(exact={LEARNED: [0.1], SHADOW: [0.1 - 1e-9]})).team == LEARNED

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
-from sparring.evaluation.scoring import LEARNED, SideScore
-from sparring.evaluation.verdict import Findings, listed, standings, verdict
+from sparring.evaluation.findings import Findings, Opposed, listed
+from sparring.evaluation.scoring import LEARNED, UNTRAINED, SideScore
+from sparring.evaluation.standing import falls, standings
+from sparring.evaluation.verdict import verdict
 from sparring.statistics.intervals import Interval, Moments
 
 DUEL = {"game": "duel", "sides": ["red", "blue"], "score": "outcome", "alike": True, "seeds": 1}
@@ -46,7 +48,7 @@ def test_a_contest_judged_by_return_is_won_by_earning_more_than_nothing():
     """Kuhn's sides are two positions: what is lost in one and won in the other counts together."""
     facts = {**DUEL, "score": "return", "zero_sum": True, "alike": False}
     scores = [earned(LEARNED, -0.1, "bot", 0), earned(LEARNED, 0.9, "bot", 1)]
-    (place,) = standings(Findings(run="r", facts=facts, scores=scores))
+    (place,) = standings(scores, (), (), facts)
     assert place.duel and place.above == ["bot"] and abs(place.leads["bot"].mean - 0.4) < 1e-9
 
 
@@ -67,8 +69,8 @@ def test_unlike_sides_each_have_a_sentence_and_only_places_that_were_tried_with_
         earned(LEARNED, 0.0, "chase", 1), earned("flee", 2.0, "chase", 1),
     ]  # fmt: skip
     said = verdict(Findings(run="r", facts=facts, scores=scores)).learned
-    assert "hunter, with each bot tried in the same place: better than chase." in said
-    assert "prey, with each bot tried in the same place: not clearly better than any bot, worse than flee." in said
+    assert "'hunter', with each bot tried in the same place: better than chase." in said
+    assert "'prey', with each bot tried in the same place: worse than flee." in said
 
 
 def test_an_exact_figure_stands_beside_the_start_and_the_best_bot_and_decides_on_the_gain():
@@ -76,7 +78,7 @@ def test_an_exact_figure_stands_beside_the_start_and_the_best_bot_and_decides_on
     said = verdict(duel(scores=both("random", 0.5), before=both("random", 0.9), exact=exact, exact_before=0.5))
     assert said.gain == "better"
     assert said.learned.endswith(
-        "A perfect opponent would win 0.250 of return a game from it, 0.125 from its average, 0.500 from the policy "
+        "A perfect opponent would win 0.250 of return a game from it, 0.125 from its shadow, 0.500 from the policy "
         "before training and 0.375 from the best bot (careful)."
     )
     assert said.short.startswith("better; exploitability 0.250 (was 0.500)")
@@ -135,3 +137,79 @@ def test_many_names_are_cut_with_a_count_and_a_text_keeps_commands_whole():
     text = verdict(duel(scores=both("weak", 0.9))).text(60)
     assert [line[:9].strip() for line in text.splitlines() if line[0] != " "] == ["learned", "sure", "next"]
     assert any(line.strip().startswith("sparring train --config runs/x/config.toml") for line in text.splitlines())
+
+
+RPS = {"game": "rps", "sides": ["a", "b"], "score": "return", "alike": True, "seeds": 1}
+"""Nobody said that one side gains what the other loses."""
+
+
+def against_random(mean: float) -> list[SideScore]:
+    return [earned(LEARNED, mean, "random", side) for side in (0, 1)] + [
+        earned("random", 0.0, "random", side) for side in (0, 1)
+    ]
+
+
+def test_a_run_that_was_better_earlier_is_not_told_to_train_longer():
+    """A return of deviation 1 over 200 games: the mean is known to within 0.14, a fall of 0.7 is ten deviations."""
+    seen = {UNTRAINED: against_random(0.0), 1: against_random(0.3), 9: against_random(-0.4)}
+    lost = falls(seen, RPS)
+    assert [(fall.opponent, fall.iteration) for fall in lost] == [("random", 1)]
+    found = Findings(
+        run="runs/rps", facts=RPS, steps=1000, scores=seen[9], before=seen[UNTRAINED], falls=lost, per_iteration=100
+    )
+    said = verdict(found)
+    assert "against random 0.30 after 200 steps, -0.40 now. The policy of then was not kept." in said.learned
+    assert said.learned.count("random") == 3 and "'a'" not in said.learned  # alike sides are one
+    assert "longer" not in said.next and "circling" in said.next and "sparring exploit runs/rps" in said.next
+    assert said.command == "sparring train --config runs/rps/config.toml --self-play magnet --name rps-magnet"
+    held = verdict(replace(found, opposed=Opposed(magnet=True, bots=True)))
+    assert "--self-play" not in held.command and "--bots" not in held.next and "--anchor 1" in held.command
+    long = verdict(replace(found, opposed=Opposed(long=True)))  # as a fight in the air: skill before balance
+    assert "--self-play pool" in long.command and "magnet" not in long.next
+    assert "--target-kl 0.01" in verdict(replace(found, opposed=Opposed(long=True, past=True))).command
+
+
+def test_a_loss_beside_gains_names_the_policy_that_was_kept():
+    facts = {**DUEL, "alike": True}
+    seen = {UNTRAINED: both("ace", 0.1) + both("weak", 0.4), 4: both("ace", 0.75) + both("weak", 0.9)}
+    seen[9] = both("ace", 0.5) + both("weak", 0.95)
+    found = duel(scores=seen[9], before=seen[UNTRAINED], falls=falls(seen, facts), per_iteration=100)
+    kept = replace(found, kept={510: "runs/x:past-510", 1000: "runs/x@10"})
+    said = verdict(kept)
+    assert "against ace 0.75 after 500 steps, 0.50 now. The policy nearest to then is runs/x:past-510." in said.learned
+    assert said.command == "sparring tournament runs/x runs/x:past-510 ace"
+    assert "smaller steps" in verdict(found).next and "meet ace" in verdict(found).next
+
+
+def test_what_chance_or_a_weak_opponent_explains_is_no_fall():
+    """In a contest nobody who is still surely ahead has lost anything: settling down means to exploit less."""
+    assert not falls({0: both("ace", 0.58), 9: both("ace", 0.5)}, DUEL)
+    assert not falls({0: both("weak", 0.99), 9: both("weak", 0.75)}, DUEL)
+    assert falls({0: both("weak", 0.99), 9: both("weak", 0.5)}, DUEL)
+    assert not falls({9: both("weak", 0.5)}, DUEL) and not falls({}, DUEL)
+    shared = {**RPS, "sides": ["hunter", "prey"], "alike": False}
+    seen = {i: [earned(LEARNED, mean, "bot", 0), earned(LEARNED, 1.0, "bot", 1)] for i, mean in ((0, 2.0), (9, 1.0))}
+    assert [(fall.side, fall.opponent) for fall in falls(seen, shared)] == [("hunter", "bot")]
+
+
+def test_many_looks_make_one_difference_less_sure():
+    """0.7 and 0.5 of 100 games on each side differ by 3.2 deviations: enough for one look, not for two hundred."""
+    once = {0: both("ace", 0.66), 9: both("ace", 0.5)}
+    assert falls(once, DUEL)
+    often = {i: both("ace", 0.66) + [s for k in range(40) for s in both(f"bot {k}", 0.5)] for i in range(9)}
+    often[9] = both("ace", 0.5) + [s for k in range(40) for s in both(f"bot {k}", 0.5)]
+    assert not falls(often, DUEL)
+
+
+def test_an_exploitability_that_rises_is_a_circle_and_one_that_rests_is_none():
+    found = duel(scores=both("random", 0.5), exact={LEARNED: 0.9, "random": 0.3}, exact_before=0.3, per_iteration=10)
+    said = verdict(replace(found, curve={0: 0.1, 1: 0.5}))
+    assert "would have won 0.100 after 10 steps and wins 0.900 now" in said.learned and "magnet" in said.command
+    rests = replace(found, exact={LEARNED: 0.02, "random": 0.3}, curve={0: 0.01, 1: 0.5})
+    assert "goes round" not in verdict(rests).learned and "circling" not in verdict(rests).next
+
+
+def test_advice_of_a_notice_comes_with_its_command():
+    done = duel(scores=both("weak", 0.9), before=both("weak", 0.5))
+    assert verdict(replace(done, notices=("no_gain",))).command == "sparring resume runs/x --total-steps 2000"
+    assert "--entropy 0.05 --name x-entropy" in verdict(replace(done, notices=("entropy",))).command

@@ -229,3 +229,13 @@ def test_a_scene_of_spread_has_a_mark_for_each_landmark():
         ("landmark_0", "mark", -1, (1.0, -1.0)), ("landmark_1", "mark", -1, (0.75, 0.0)),
         ("agent_0", "disc", 0, (0.0, 0.0)), ("agent_1", "disc", 0, (0.5, 0.25)),
     ]  # fmt: skip
+
+
+def test_a_game_that_has_words_for_its_causes_says_who_fell_by_them():
+    ending = Ending(
+        steps=300, finished=True, outcome_K=(1.0, -1.0), cause_K=("timeout", "gun"),
+        fate_K=("ran out of time", "was shot down"),
+    )  # fmt: skip
+    assert ending.sentence(["red (learned)", "blue (eager)"]) == (
+        "red (learned) won after 300 steps (blue (eager) was shot down)"
+    )

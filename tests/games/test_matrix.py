@@ -8,7 +8,7 @@ import pytest
 
 from sparring.core.errors import ConfigError, GameError
 from sparring.core.records import Action, Step
-from sparring.games import matrix
+from sparring.games import matrix, registry
 from sparring.games.matrix import MatrixGame, MatrixState
 from sparring.games.trial import quick_jit
 
@@ -307,3 +307,18 @@ def test_blotto_has_named_players_and_not_one_for_each_division() -> None:
 def test_a_blotto_that_cannot_be_played_is_refused(options: dict) -> None:
     with pytest.raises(ConfigError, match="blotto"):
         matrix.blotto(**options)
+
+
+def test_own_payoffs_are_given_as_rows_and_errors_show_how():
+    game = registry.make("matrix:custom", payoff="0 -1 2; 1 0 -1; -2 1 0")
+    assert game.choices == (3, 3) and game.spec.zero_sum and game.spec.exchangeable_sides
+    assert np.asarray(game.rules.payoff)[:, 0, 2].tolist() == [2.0, -2.0]
+    told = registry.make("matrix:custom", payoff="3,0;5,1", second="3,5;0,1")
+    assert not told.spec.zero_sum and told.spec.exchangeable_sides
+    assert registry.make("matrix:custom", payoff="1 2 3; 4 5 6").choices == (2, 3)
+    for words, said in (
+        (["payoff=1 2;3"], "rows of as many numbers"), (["payoff=a b"], "rows parted by"), (["payoff="], "payoffs"),
+        (["payoff=1 2;3 4", "second=1 2"], "the shape of payoff"),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match=said):
+            registry.configured("matrix:custom", words)

@@ -108,7 +108,7 @@ def brawl(
 
 def refused(game: Game, sentence: str) -> None:
     with pytest.raises(GameError, match=sentence):
-        check_game(game, worlds=4, games=2)
+        check_game(game, worlds=4, games=2, eager=False)
 
 
 def test_a_game_whose_choices_name_foes_keeps_the_contract_if_it_says_how() -> None:
@@ -117,7 +117,7 @@ def test_a_game_whose_choices_name_foes_keeps_the_contract_if_it_says_how() -> N
 
 def test_sides_of_unlike_sizes_have_padded_lists() -> None:
     sides = {"sides": (0, 0, 0, 1, 1), "strength": (1.0, 1.0, 1.0, 2.0, 2.0)}
-    check_game(brawl(groups=((0, 1, 2), (3, 4)), alike=False, **sides), worlds=4, games=2)
+    check_game(brawl(groups=((0, 1, 2), (3, 4)), alike=False, **sides), worlds=4, games=2, eager=False)
 
 
 class Plain(Brawl):
@@ -172,7 +172,7 @@ def test_names_that_stay_and_favours_are_found(kind: type[Brawl], where: str) ->
 
 def test_sides_that_are_not_alike_are_found() -> None:
     unlike = (1.0, 1.0, 2.0, 1.0, 1.0, 3.0)
-    check_game(brawl(strength=unlike, alike=False), worlds=4, games=2)
+    check_game(brawl(strength=unlike, alike=False), worlds=4, games=2, eager=False)
     refused(brawl(strength=unlike), r"treats seats alike \(new seat i is old seat \[3, 4, 5, 0, 1, 2\]")
 
 

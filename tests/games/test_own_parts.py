@@ -31,7 +31,7 @@ def test_a_reward_of_ones_own_is_one_more_term_and_leaves_the_game_as_it_was():
 
 def test_it_keeps_the_contract_and_the_bots_of_its_game():
     game = with_reward(make("kuhn"), first_choice)
-    check_game(game, worlds=2, games=1)
+    check_game(game, worlds=2, games=1, eager=False)
     assert game.bots().names == make("kuhn").bots().names
 
 

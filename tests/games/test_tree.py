@@ -169,3 +169,29 @@ def test_the_stake_of_a_game_is_what_random_play_wins_or_loses_in_it(name):
     decided_E = np.where(known.reward_SE[0] != 0.0, chance_E, 0.0)
     usual = np.sqrt(decided_E @ known.reward_SE[0] ** 2 / decided_E.sum())
     assert game.spec.rated_by_return and game.spec.stake == pytest.approx(usual, abs=0.005)
+
+
+class Thrown(MatrixGame):
+    """A matrix game whose start says nothing of chance, written as a newcomer would: without openings()."""
+
+    lucky: bool = False
+
+    def start(self, key):
+        state = super().start(key)
+        return state._replace(played=state.played * 0 + jax.random.randint(key, (), 0, 1)) if self.lucky else state
+
+
+def thrown(*, lucky: bool = False, rounds: int = 1) -> Thrown:
+    game = matrix.rock_paper_scissors(rounds)
+    return Thrown(game.spec, game.rules, game.choices, game.roles, game.scripts, lucky)
+
+
+def test_a_game_of_one_step_without_chance_is_answered_though_nobody_lists_its_start():
+    game = thrown()
+    opened_at = game.openings()
+    assert opened_at is not None and opened_at[1].tolist() == [1.0]
+    rock = np.array([[1.0, 0.0, 0.0]])
+    assert tree.policy_exploitability(game, lambda *_: rock) == pytest.approx(1.0)
+    assert thrown(lucky=True).openings() is None, "chance at the start"
+    assert thrown(rounds=2).openings() is None, "more than one step"
+    assert registry.make("probe:bandit").openings() is None, "nobody to answer"

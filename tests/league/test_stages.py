@@ -16,6 +16,15 @@ def test_a_stage_is_settings_and_a_mark():
     assert STAGES[2] == Stage((("gun_cone", 3.0),))
 
 
+def test_a_stage_may_say_who_plays_and_end_by_the_clock():
+    seen, mixed, last = parse_stages(["play=nearest_stag until steps > 200k", "play=chase,flee wind=1 until a > 1", ""])
+    assert seen == Stage((), "steps", ">", 200_000.0, ("nearest_stag",))
+    assert (mixed.plays, mixed.settings) == (("chase", "flee"), (("wind", 1.0),)) and not last.plays
+    clock = parse_stages(["play=stay until steps > 1M", ""])
+    assert advanced(StageState(), clock, {"steps": 1e6}).number == 0
+    assert advanced(StageState(), clock, {"steps": 1e6 + 1}).number == 1, "the clock is no mean over iterations"
+
+
 def test_the_last_stage_may_be_the_plain_game():
     assert parse_stages(["wind=0 until rate >= 1e-1", ""])[1] == Stage(())
     assert parse_stages([]) == ()
@@ -31,6 +40,7 @@ def test_the_last_stage_may_be_the_plain_game():
         (["gun_cone=wide until x > 1", ""], "found 'wide'"),
         (["gun_cone=nan until x > 1", ""], "found 'nan'"),
         (["a=1 a=2 until x > 1", ""], "sets a twice"),
+        (["play=a play=b until x > 1", ""], "sets play twice"),
         (["a=1 until", ""], "Cannot read the mark ''"),
         (["a=1 until x = 1", ""], "Cannot read the mark 'x = 1'"),
         (["a=1 until x > much", ""], "found 'much'"),

@@ -105,14 +105,19 @@ def test_the_change_of_weights_is_the_mean_square_of_all_that_is_generated(tiny)
     shaken = jax.tree.map(lambda x: np.float32(np.asarray(x) + rng.normal(size=x.shape)), actor.hyper)
     actor = eqx.tree_at(lambda a: a.hyper, actor, shaken)
     features = jnp.asarray(rng.normal(size=(2, spec.seats, spec.features)), jnp.float32)
-    first, _ = actor.traits(features, actor.initial(2, spec.seats))
-    _, memory = actor(features, jnp.ones((2, spec.seats, spec.action.entries), bool), actor.initial(2, spec.seats))
-    now, before = actor.traits(features + 1, memory)
+    traits, legal = (
+        jax.jit(lambda x, memory: actor.traits(x, memory)),
+        np.ones((2, spec.seats, spec.action.entries), bool),
+    )
+    first, _ = traits(features, actor.initial(2, spec.seats))
+    memory = jax.jit(lambda x, memory: actor(x, legal, memory)[1])(features, actor.initial(2, spec.seats))
+    now, before = traits(features + 1, memory)
     np.testing.assert_allclose(before[-1], first[-1], atol=1e-6)  # what was generated then
-    changed = zip(shaken.changes, now, before, strict=True)
+    changed = zip(shaken.gated, now, before, strict=True)
     moved = [np.asarray(c.weights(a) - c.weights(b)).reshape(2, spec.seats, -1) for c, a, b in changed]
     expected = (np.concatenate(moved, axis=-1) ** 2).mean(-1)
-    np.testing.assert_allclose(jump_of(actor, features + 1, memory), expected, rtol=1e-4)
+    found = jax.jit(lambda x, memory: jump_of(actor, x, memory))(features + 1, memory)
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_steps_are_compared_within_a_game_alone(tiny):
@@ -243,4 +248,4 @@ def test_a_plain_policy_becomes_the_base_of_generated_ones(tiny):
     context: Any = found.actor.hyper
     np.testing.assert_array_equal(context.context.joined.weight_IO, fresh.actor.hyper.context.joined.weight_IO)
     there |= {f"model.{name}": array + 1 for name, array in to_arrays(fresh).items() if "hyper" in name}
-    np.testing.assert_array_equal(read_model(fresh, there, read).actor.hyper.changes[0].gate, 2.0)
+    np.testing.assert_array_equal(read_model(fresh, there, read).actor.hyper.gate_L, 2.0)

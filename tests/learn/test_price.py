@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -36,23 +35,24 @@ def played(tiny):
     """A tiny run whose policy has left its shadow, and one rollout of it."""
     ppo = PPOConfig(shadow_tau=Schedule.parse(0.5), anchor_price=Schedule.parse(0.2), minibatches=2)
     built: Built = build(replace(tiny, game="kuhn", ppo=ppo))
-    state = jax.tree.map(lambda x: x[0], first_state(built))
-    moved = jax.tree.map(lambda x: x + 0.3 * jnp.ones_like(x), state.learners[0].shadow)
-    learners = (state.learners[0]._replace(shadow=moved),)
-    knobs = tuple(map(jnp.asarray, built.knobs(0)))
+    state = jax.device_get(jax.tree.map(lambda x: x[0], first_state(built)))
+    moved = jax.tree.map(lambda x: x + np.float32(0.3), state.learners[0].shadow)
+    learners, knobs = (state.learners[0]._replace(shadow=moved),), built.knobs(0)
     orders = jax.tree.map(lambda x: x[0], built.standing)
-    drivers = seat_players(built.plan, learners, None, {}, orders, knobs)
-    rollouts, _, _ = collect(
-        built.game, built.plan.seating, drivers, state.cursor, stream(jax.random.key(3), "play"), steps=built.plan.steps
-    )
-    return built, learners, rollouts, knobs
+
+    @jax.jit
+    def play(learners, cursor, knobs):
+        drivers, key = seat_players(built.plan, learners, None, {}, orders, knobs), stream(jax.random.key(3), "play")
+        return collect(built.game, built.plan.seating, drivers, cursor, key, steps=built.plan.steps)[0]
+
+    return built, learners, jax.device_get(play(learners, state.cursor, knobs)), knobs
 
 
 def test_what_a_choice_costs_is_by_how_much_the_policy_finds_it_more_likely_than_its_shadow(played):
     built, learners, (rollout,), knobs = played
     learner, own = jax.tree.map(lambda x: x[0], learners[0]), jax.tree.map(lambda x: x[:, 0], rollout)
-    price_TWN = own_price(learner, own, knobs_of(knobs[0][0]), built.plan.ppo)
-    said, _ = jax.vmap(lambda f, legal: learner.shadow(f, legal, ()))(
+    price_TWN = jax.jit(own_price, static_argnums=3)(learner, own, knobs_of(knobs[0][0]), built.plan.ppo)
+    said, _ = jax.jit(jax.vmap(lambda f, legal: learner.shadow(f, legal, ())))(
         own.features_TWNF.reshape(-1, *own.features_TWNF.shape[2:]),
         own.legal_TWNA.reshape(-1, *own.legal_TWNA.shape[2:]),
     )
@@ -66,7 +66,7 @@ def test_what_a_choice_costs_is_by_how_much_the_policy_finds_it_more_likely_than
 
 def test_in_a_world_of_two_learners_one_owes_what_the_other_is_owed(played):
     built, learners, rollouts, knobs = played
-    (found,) = with_prices(built.plan, learners, rollouts, knobs)
-    owed = np.asarray(jax.vmap(lambda x: built.plan.seating.to_seats([x]))(found.price_TWN))
+    (found,) = jax.jit(with_prices, static_argnums=0)(built.plan, learners, rollouts, knobs)
+    owed = np.asarray(jax.jit(jax.vmap(lambda x: built.plan.seating.to_seats([x])))(found.price_TWN))
     np.testing.assert_allclose(owed.sum(axis=-1), 0.0, atol=1e-6)
     assert np.abs(owed).max() > 1e-3

@@ -16,6 +16,7 @@ from sparring.core.records import Action
 from sparring.core.seeding import SHAPES, Seed
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.nets.actor_critic import ActorCritic
+from sparring.nets.blocks import Dense
 from sparring.nets.config import NetConfig, check_net
 from sparring.nets.hyper.context import told, unit
 from sparring.nets.hyper.generated import Added, Gain, base_squared, squared, within
@@ -39,8 +40,11 @@ FORMS: dict[str, dict[str, Any]] = {
     "recurrent": {"hyper": "recurrent", "hyper_layers": "low_rank", "hyper_previous": True, "hyper_cap": 0.5},
     "seat": {"hyper_sees": "nothing", "hyper_layers": "all", "hyper_id": "learned"},
     "joint": {"hyper_sees": "joint", "execution": "centralised", "hyper_encoder": "transformer", "hyper_cap": 0.5},
+    "gru": {"hyper_encoder": "gru"},
     "recurrent_actor": {"memory": "gru", "memory_size": 8},
+    "recurrent_seat": {"memory": "lstm", "memory_size": 8, "hyper_sees": "nothing", "hyper_layers": "low_rank"},
     "simba": {"body": "simba"},
+    "simba_seat": {"body": "simba", "hyper_sees": "nothing"},
 }
 FULL: dict[str, dict[str, Any]] = {"last": {}, "all": {"hyper_layers": "all"}, "low_rank": {"hyper_layers": "low_rank"}}
 RNG = np.random.default_rng(3)
@@ -97,7 +101,7 @@ def test_weights_that_are_generated_in_full_begin_as_large_as_plain_ones(form):
         if isinstance(change, Gain):
             continue
         assert not np.any(own.weight_IO), "what is generated in full has no weights of its own"
-        weights = change.gate * change.weights(z_RZ)[:, :-1]
+        weights = change.weights(z_RZ)[:, :-1]
         whole = weights if change.down_IR is None else change.down_IR @ weights
         np.testing.assert_allclose(np.std(whole), np.std(base.weight_IO), rtol=0.1)
 
@@ -110,24 +114,19 @@ def lengths(tree: Any) -> list[float]:
 def test_a_gradient_reaches_the_head_at_once_and_all_else_when_that_has_moved(form):
     """Of low rank, a second factor of 0 would leave both at 0 for ever."""
     first: Any = slopes(made(form).actor).hyper
-    heads = [c.map_ZO if isinstance(c, Gain) else c.head.weight_IO for c in first.changes]
+    heads = [c.map_ZO if isinstance(c, Gain) else c.map_KF for c in first.changes]
     assert min(lengths(heads)) > 0 and max(lengths(first.context)) == 0
     assert min(lengths(slopes(moved(form)).hyper)) > 0
 
 
 def added(rank: int = 0) -> Added:
     change = Added.make(SEED, 5, 4, 3, rank=rank)
-    head = jax.tree.map(lambda x: jnp.asarray(RNG.normal(size=x.shape), jnp.float32), change.head)
-    return eqx.tree_at(lambda c: c.head, change, head)
+    return eqx.tree_at(lambda c: c.map_KF, change, jnp.asarray(RNG.normal(size=change.map_KF.shape), jnp.float32))
 
 
 def test_what_a_context_adds_worked_out_by_hand():
     """Two inputs, one output, contexts of two entries: W(z) = 2 z1 + 3 z2 and 5 z1 + 7 z2, b(z) = z1."""
-    head = eqx.tree_at(
-        lambda d: (d.weight_IO, d.bias_O), Added.make(SEED, 2, 1, 2).head,
-        (jnp.array([[2.0, 3.0], [5.0, 7.0]]), jnp.array([1.0, 0.0])),
-    )  # fmt: skip
-    change = Added(head, None, jnp.ones(()), 2)
+    change = Added(jnp.array([[2.0, 3.0], [5.0, 7.0], [1.0, 0.0]]), None, 2)
     z, x = jnp.array([[1.0, -1.0]]), jnp.array([[10.0, 100.0]])
     np.testing.assert_allclose(change.weights(z), [[[-1.0], [-2.0], [1.0]]])
     np.testing.assert_allclose(change.applied(x, jnp.zeros((1, 1)), z), [[-10.0 - 200.0 + 1.0]])
@@ -149,8 +148,7 @@ def test_weights_are_applied_alike_whether_they_are_made_or_not(rank):
 
 
 def test_a_cap_shortens_what_is_longer_and_its_slope_at_0_is_finite():
-    change, base = added(), Added.make(SEED, 5, 4, 3).head
-    base = eqx.tree_at(lambda d: d.weight_IO, base, jnp.ones_like(base.weight_IO))
+    change, base = added(), Dense(jnp.ones((5, 4)), jnp.zeros(4))
     z = jnp.asarray(RNG.normal(size=(7, 3)), jnp.float32)
     limit = 0.01 * base_squared(change, base)
     np.testing.assert_allclose(squared(change, within(change, z, 0.1, base)), jnp.full(7, limit), rtol=1e-4)
@@ -198,7 +196,7 @@ def test_recurrent_changes_add_up_and_leak():
     _, (seen, sums) = step(FEATURES[0], past)
     later, _ = step(FEATURES[1], (seen, sums))
     contexts = hyper.contexts(FEATURES[1], hyper.context.later(FEATURES[1], seen), sums, actor.bases, None)
-    for change, z, old, new in zip(hyper.changes, contexts, sums, later.traits, strict=True):
+    for change, z, old, new in zip(hyper.gated, contexts, sums, later.traits, strict=True):
         np.testing.assert_allclose(new, 0.9 * old + change.weights(z), rtol=1e-5, atol=1e-6)
     now, before = hyper.traits(FEATURES[1], (seen, sums), actor.bases, None)
     assert before is sums
@@ -235,7 +233,7 @@ def test_a_critic_may_have_generated_weights_too():
     value = quick(lambda critic: critic(views, ())[0])
     np.testing.assert_array_equal(value(plain), value(generated))
     slope = quick(jax.grad(lambda critic: critic(views, ())[0].sum()))(generated)
-    assert float(jnp.abs(slope.hyper.changes[-1].head.weight_IO).max()) > 0
+    assert float(jnp.abs(slope.hyper.changes[-1].map_KF).max()) > 0
 
 
 @pytest.mark.parametrize(
@@ -250,6 +248,7 @@ def test_a_critic_may_have_generated_weights_too():
         ("hyper_recalls", "actions", "last"),
         ("hyper_recalls", "rewards", "last"),
         ("hyper_history", 0, "last"),
+        ("hyper_encoder", "gru", "last"),
         ("hyper_encoder", "lstm", "last"),
         ("hyper_encoder", "transformer", "last"),
         ("hyper_size", 4, "last"),
@@ -290,3 +289,12 @@ def test_weights_of_seats_that_are_made_once_are_the_ones_of_every_step():
     rested = actor.for_seats(3)
     assert rested.hyper.made is not None and moved("last").for_seats(3).hyper.made is None
     np.testing.assert_allclose(scores(rested, FEATURES), scores(actor, FEATURES), atol=1e-6)
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_weights_of_seats_made_as_layers_are_those_that_contexts_would_add(rank):
+    change, base = added(rank), Dense.make(SEED, 5, 4)
+    x, z_NZ = jnp.asarray(RNG.normal(size=(3, 5)), jnp.float32), jnp.asarray(RNG.normal(size=(3, 3)), jnp.float32)
+    layer = change.made(base, z_NZ)
+    found = jnp.einsum("ni,nio->no", x, layer.weight_IO) + layer.bias_O
+    np.testing.assert_allclose(found, change.applied(x, base(x), z_NZ), rtol=2e-5, atol=2e-5)

@@ -19,6 +19,7 @@ from sparring.core.seeding import Seed
 from sparring.core.settings import to_dict
 from sparring.core.spec import ActionSpec, Feature
 from sparring.games.matrix import rock_paper_scissors
+from sparring.games.registry import make
 from sparring.nets.actor_critic import Actor
 from sparring.nets.config import NetConfig
 from sparring.play.mixed import Mixture
@@ -26,7 +27,7 @@ from sparring.players.export import Format, export
 from sparring.players.named import Entrant, entrant
 from sparring.store.packages import PlayerMeta
 
-RPS = rock_paper_scissors().spec
+SPREAD = make("particles:spread").spec
 HEADS, BOX = ActionSpec(heads=(3, 2)), ActionSpec(low=(-1.0, 0.0), high=(1.0, 2.0))
 HYBRID = ActionSpec(heads=(2, 3), low=(-1.0,), high=(1.0,), counts=((True, False), (False, True)))
 NETS = {
@@ -36,13 +37,22 @@ NETS = {
     "simba": (HYBRID, NetConfig(hidden=(8, 8, 8), body="simba", normalise=True, std="state")),
     "grids": (HEADS, NetConfig(hidden=(8,), convolutions=(4, 3), activation="silu", normalise=True)),
     "fixed": (BOX, NetConfig(hidden=(), memory="gru", memory_size=6, std="fixed")),
-}
+    "hyper": (HYBRID, NetConfig(hidden=(8, 8), hyper="residual", hyper_size=4, layer_norm=True, activation="relu")),
+    "hyper_seat": (HEADS, NetConfig(hidden=(8,), hyper="residual", hyper_sees="nothing", hyper_layers="all")),
+    "hyper_rank": (BOX, NetConfig(hidden=(8,), hyper="residual", hyper_layers="low_rank", hyper_rank=2, memory="lstm",
+                                  memory_size=6, hyper_id="learned", hyper_encoder="gru", normalise=True)),
+    "hyper_full": (HEADS, NetConfig(hidden=(8,), hyper="full", hyper_layers="all", hyper_id="none", normalise=True,
+                                    hyper_encoder="lstm", hyper_history=2)),
+    "hyper_grids": (HEADS, NetConfig(hidden=(8,), hyper="residual", convolutions=(4,), normalise=True)),
+    "hyper_now": (HEADS, NetConfig(hidden=(8,), hyper="residual", hyper_history=0)),
+}  # fmt: skip
 ROWS = 5
 
 
 def spec_of(action: ActionSpec):
+    """With as many seats on one side as there are rows: weights may differ from seat to seat."""
     layout = (Feature("own", (3,)), Feature("board", (2, 3, 2)), Feature("clock", (1,)))
-    return replace(RPS, action=action, layout=layout)
+    return replace(SPREAD, action=action, layout=layout, seats=ROWS, side_of_seat=(0,) * ROWS)
 
 
 @cache
@@ -93,10 +103,11 @@ def test_the_pytorch_module_gives_the_same_probabilities(name, tmp_path):
     found.loader.exec_module(module)
     policy, memory = module.Policy.load(stem.with_suffix(".json")), None
     for (features, legal), expected in zip(seen, said, strict=True):
+        given = torch.tensor(features), torch.tensor(legal), memory, torch.arange(ROWS)
         with torch.no_grad():
-            *decision, memory = policy(torch.tensor(features), torch.tensor(legal), memory)
+            *decision, memory = policy(*given)
         assert_near(decision, expected)
-        chosen, _, _ = policy.act(torch.tensor(features), torch.tensor(legal), memory)
+        chosen, _, _ = policy.act(*given)
         entries = chosen.numpy() + np.cumsum([0, *NETS[name][0].heads])[: chosen.shape[1]]
         assert np.take_along_axis(legal, entries.astype(int), 1).all()
 
@@ -109,10 +120,12 @@ def test_the_onnx_graph_gives_the_same_probabilities(name, tmp_path):
     seen, said = decisions(name)
     session = runtime.InferenceSession(written(name, tmp_path, "onnx").with_suffix(".onnx"))
     wanted = [x.name for x in session.get_outputs()]
-    memory = {x.name: np.zeros((ROWS, 6), np.float32) for x in session.get_inputs() if x.name.startswith("memory")}
-    assert len(memory) == {"none": 0, "gru": 1, "lstm": 2}[net.memory]
+    inputs = {x.name: x.shape[1] for x in session.get_inputs()}
+    memory = {x: np.zeros((ROWS, size), np.float32) for x, size in inputs.items() if x[:6] in ("memory", "steps")}
+    assert len(memory) == {"none": 0, "gru": 1, "lstm": 2}[net.memory] + ("steps" in inputs)
+    seat = {"seat": np.arange(ROWS)[:, None]} if "seat" in inputs else {}
     for (features, legal), expected in zip(seen, said, strict=True):
-        given = {"features": features, **({"legal": legal} if action.heads else {}), **memory}
+        given = {"features": features, **({"legal": legal} if action.heads else {}), **seat, **memory}
         out = dict(zip(wanted, session.run(None, given), strict=True))
         memory = {key.removeprefix("next_"): value for key, value in out.items() if key.startswith("next_")}
         names = ["probabilities", "mean", "deviation"]
@@ -144,6 +157,22 @@ def test_a_body_that_is_code_is_refused_for_other_libraries_with_a_sentence(tmp_
     with pytest.raises(ConfigError, match=r"code of its own .*Identity.*--formats package"):
         export(replace(player, policy=strange), spec_of(HEADS), tmp_path / "a", ("torch",))
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"hyper_sees": "joint", "execution": "centralised"}, "depend on what other seats see"),
+        ({"hyper": "recurrent", "hyper_layers": "low_rank"}, "add up from step to step"),
+        ({"hyper_recalls": "actions", "hyper_cap": 0.5}, "which nobody tells it there .* and have a longest change"),
+        ({"hyper_encoder": "transformer"}, "come from a transformer"),
+    ],
+)
+def test_generated_weights_that_no_row_by_itself_gives_are_refused_with_the_reason(changes, words, tmp_path):
+    player, spec = player_of("hyper"), spec_of(HYBRID)
+    other = Actor.make(Seed.of(1), spec, replace(NETS["hyper"][1], **changes))
+    with pytest.raises(ConfigError, match=words):
+        export(replace(player, policy=other), spec, tmp_path, ("torch",))
 
 
 def test_the_pytorch_module_needs_no_sparring():

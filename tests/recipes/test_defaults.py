@@ -4,6 +4,7 @@ import pytest
 
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
+from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.games import registry
 from sparring.recipes.defaults import default_config, preset_for, suited
 from sparring.recipes.self_play import SELF_PLAY
@@ -60,3 +61,28 @@ def test_numbers_that_correct_a_game_s_own_preset_are_left_out_without_it():
     assert not suited(RunConfig(game="kuhn"), spec).ppo.on("anchor")
     assert default_config("kuhn").ppo.on("anchor")
     build(default_config("kuhn", self_play="naive", opponent="always_bet"))
+
+
+def own(sides=2, longest=1, in_turn=False, suits=()) -> GameSpec:
+    """What a newcomer writes of a game."""
+    return GameSpec(
+        seats=sides, side_of_seat=tuple(range(sides)), exchangeable=(tuple(range(sides)),), in_turn=in_turn,
+        action=ActionSpec(heads=(3,)), layout=(Feature("one", (1,)),), central=Central("seat", sides),
+        longest=longest, suits=suits,
+    )  # fmt: skip
+
+
+def test_a_short_game_for_two_with_moves_made_at_once_settles_though_nobody_tuned_it():
+    config = RunConfig(game="kuhn")
+    assert preset_for(own(), config) == "magnet" and suited(config, own()).play.steps == 8
+    assert preset_for(own(suits=(("worlds", 64),)), config) == "magnet"
+    assert suited(config, own(suits=(("steps", 16),))).play.steps == 16
+    assert preset_for(own(suits=(("self_play", "pool"),)), config) == "pool"
+    assert suited(config, own(suits=(("self_play", "pool"),))).play.steps == config.play.steps
+
+
+def test_long_games_moves_in_turn_and_other_numbers_of_sides_keep_the_general_default():
+    config = RunConfig(game="kuhn")
+    for spec in (own(longest=30), own(in_turn=True)):
+        assert preset_for(spec, config) == "sparring" and suited(config, spec) == config
+    assert preset_for(own(sides=3), config) == ""

@@ -54,7 +54,7 @@ def test_a_mean_has_students_interval_and_ends_where_the_figure_ends():
 
 
 def test_equal_rates_of_few_games_are_not_certain():
-    comparison = of("worst", 16, naive=(0.5, 0.5, 0.5), pool=(0.25, 0.25, 0.25))
+    comparison = of("worst opponent", 16, naive=(0.5, 0.5, 0.5), pool=(0.25, 0.25, 0.25))
     (measure,) = measures(comparison)
     found = interval_of(comparison.candidates[0], measure, replace(comparison, games=16))
     half = T2 * 0.125 / 3**0.5  # one rate of 16 games deviates by 1/8
@@ -88,10 +88,18 @@ def test_more_candidates_ask_for_more_certainty_but_clear_ones_take_nothing_from
 
 def mixed() -> Comparison:
     candidates = (
-        Candidate("naive", "naive", {"exploitability": (0.5, 0.6, 0.7), "worst": (0.4, 0.5, 0.6)}, ("b", "a", "b")),
-        Candidate("pool", "pool", {"exploitability": (0.02, 0.03, 0.04), "worst": (0.4, 0.5, 0.6)}, ("a", "c", "c")),
-        Candidate("pool.shadow", "pool", {"exploitability": (0.0, 0.0, 0.01), "worst": (0.0, 0.0, 0.01)}, ("d",) * 3),
-        Candidate("[b]league", "[b]league", {"exploitability": (0.3, 0.5, 1.0), "worst": (0.1, 0.5, 0.6)}, ("a",) * 3),
+        Candidate(
+            "naive", "naive", {"exploitability": (0.5, 0.6, 0.7), "worst opponent": (0.4, 0.5, 0.6)}, ("b", "a", "b")
+        ),
+        Candidate(
+            "pool", "pool", {"exploitability": (0.02, 0.03, 0.04), "worst opponent": (0.4, 0.5, 0.6)}, ("a", "c", "c")
+        ),
+        Candidate(
+            "pool.shadow", "pool", {"exploitability": (0.0, 0.0, 0.01), "worst opponent": (0.0, 0.0, 0.01)}, ("d",) * 3
+        ),
+        Candidate(
+            "[b]league", "[b]league", {"exploitability": (0.3, 0.5, 1.0), "worst opponent": (0.1, 0.5, 0.6)}, ("a",) * 3
+        ),
     )
     costs = {"naive": Cost(12.34, 5.0, 1234.5, 400.0), "pool": Cost()}
     return Comparison("toy", 3, candidates, costs, {"pbt": "no room"}, 1000, 0.25, Noise(0.125, 0.002), ("Something.",))
@@ -100,18 +108,18 @@ def mixed() -> Comparison:
 def test_the_judgement_says_what_is_sure_and_what_is_not():
     assert judgement(mixed()) == [
         "pool is surely better than naive in exploitability.",
-        "pool.shadow is surely better than naive in exploitability, and surely worse than naive in worst.",
+        "pool.shadow is surely better than naive in exploitability, and surely worse than naive in worst opponent.",
         "3 seeds show no sure difference between naive and [b]league.",
-        "Among the others, by worst: pool is surely better than pool.shadow.",
+        "Among the others, by worst opponent: pool is surely better than pool.shadow.",
     ]
     first, second, third, fourth = mixed().candidates
     assert judgement(replace(mixed(), candidates=(third, second, first, fourth)))[0].startswith(
-        "pool and naive are surely better than pool.shadow in worst, and surely worse"
+        "pool and naive are surely better than pool.shadow in worst opponent, and surely worse"
     ), "the first is the yardstick"
     same = (mixed().candidates[0], *(replace(mixed().candidates[1], name=name) for name in ("a", "b", "c")))
     assert judgement(replace(mixed(), candidates=same)) == [
         "a, b and c are surely better than naive in exploitability.",
-        "By worst, no regime differs from naive by more than chance may explain.",
+        "By worst opponent, no regime differs from naive by more than chance may explain.",
     ]
     even = of("rating", naive=(1.0, 2.0), pool=(1.0, 3.0), league=(0.0, 2.0))
     assert judgement(even) == ["2 seeds show no sure difference between naive and pool and league."]
@@ -139,7 +147,7 @@ def test_one_seed_or_one_candidate_judges_nobody():
 
 def test_the_tables_show_means_with_intervals_the_usual_worst_opponent_and_blanks_for_what_is_not_known():
     lines = printed(strength_table(mixed()))
-    assert lines[0] == "Regimes on toy, 3 seeds" and lines[1] == "candidate exploitability worst against"
+    assert lines[0] == "Regimes on toy, 3 seeds" and lines[1] == "candidate exploitability worst opponent against"
     assert lines[2] == "naive 0.600 [0.352, 0.848] 0.50 [0.25, 0.75] b"
     assert lines[3].endswith(" c") and lines[5].startswith("[b]league "), "a name is not markup"
     assert printed(cost_table(mixed()))[2:] == ["naive 12.3 5.0 1,234 400", "pool"]
@@ -166,7 +174,7 @@ def test_scripts_get_the_same_numbers_and_null_for_what_is_unknown():
     first = told["candidates"][0]
     assert first["figures"]["exploitability"]["seeds"] == [0.5, 0.6, 0.7]
     assert first["figures"]["exploitability"]["mean"] == pytest.approx(0.6) and told["yardstick"] == "naive"
-    assert told["verdicts"]["worst"] == {"pool": "unknown", "pool.shadow": "worse", "[b]league": "unknown"}
+    assert told["verdicts"]["worst opponent"] == {"pool": "unknown", "pool.shadow": "worse", "[b]league": "unknown"}
     assert told["judgement"] == judgement(mixed()) and told["failures"] == {"pbt": "no room"}
     assert told["costs"]["pool"]["seconds"] is None
     single = json.loads(json.dumps(comparison_json(of("rating", naive=(1.0,), pool=(2.0,))), allow_nan=False))
@@ -208,3 +216,13 @@ def test_figures_at_equal_time_have_a_table_of_their_own_and_it_is_said_what_was
     text = "\n".join(explanation(comparison))
     assert "10 or more." in text and "first 12.5 seconds of training, compiling left out" in text
     assert judgement(comparison) == ["3 seeds show no sure difference between pool and naive."]
+
+
+def test_figures_of_before_training_stand_below_and_it_is_said_where_nobody_is_better():
+    """Random play is all but an equilibrium of rock, paper, scissors: what was learned is worse by exploitability."""
+    begun = replace(mixed(), untrained={"exploitability": 0.002})
+    assert any(line.startswith("untrained 0.002") for line in printed(strength_table(begun)))
+    assert "By exploitability, none is better than the policy before training (0.002)" in " ".join(judgement(begun))
+    assert "none is better" in " ".join(judgement(begun)) and "none is better" not in " ".join(
+        judgement(replace(mixed(), untrained={"exploitability": 0.9}))
+    )

@@ -1,17 +1,22 @@
 """Every option of learning and of networks: off, no trace of it is in the program; on, it changes what is learned.
 
-Most tests compare programs as text, before anything is compiled: a text holds only what its outputs depend on.
+Most tests compare programs as JAX traced them, before anything is lowered or compiled.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.extend.core import ClosedJaxpr
+from jax.interpreters.partial_eval import dce_jaxpr
+from jax.stages import Traced
 
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
@@ -124,19 +129,33 @@ def everything(state: TrainState, report: Report) -> tuple[TrainState, Report]:
     return state, report
 
 
-TEXTS: dict[tuple, str] = {}
+TRACED_PROGRAMS: dict[tuple, Traced] = {}
 
 
 def text_of(built: Built, wanted: Callable = everything) -> str:
-    """The program of one iteration, as far as it matters to what is wanted of it. It follows from the plan, the nets
-    and the game: settings that leave these as they are leave no trace."""
+    """The program of one iteration as JAX traced it, less all that does not matter to what is wanted of it: nothing
+    else is lowered and compiled. It follows from the plan, the nets and the game: settings that leave these as they are
+    leave no trace."""
     config = built.config
-    key = (built.plan, config.net, config.game, config.options, config.pool, config.defeats, wanted)
-    if key not in TEXTS:
-        program = compile_program(built.plan)
+    key = (built.plan, config.net, config.game, config.options, config.pool, config.defeats)
+    if key not in TRACED_PROGRAMS:
         shapes = jax.eval_shape(lambda: first_state(built))
-        TEXTS[key] = jax.jit(lambda *given: wanted(*program(*given))).lower(*inputs(built, shapes, 0)).as_text()
-    return TEXTS[key]
+        TRACED_PROGRAMS[key] = compile_program(built.plan).trace(*inputs(built, shapes, 0))
+    traced = TRACED_PROGRAMS[key]
+    results, structure = jax.tree.flatten(traced.out_info)
+    asked = set(jax.tree.leaves(wanted(*jax.tree.unflatten(structure, range(len(results))))))
+    needed, _ = dce_jaxpr(traced.jaxpr.jaxpr, [place in asked for place in range(len(results))])
+    numbers = [np.asarray(one).tolist() for one in constants(traced.jaxpr)]
+    return re.sub(r" at 0x[0-9a-f]+", "", f"{needed}{numbers}")  # addresses of functions
+
+
+def constants(program: ClosedJaxpr) -> Iterator[Any]:
+    """The numbers of a program that are not written into its text, those of programs within it too."""
+    yield from program.consts
+    for equation in program.jaxpr.eqns:
+        for one in jax.tree.leaves(equation.params.values(), is_leaf=lambda x: isinstance(x, ClosedJaxpr)):
+            if isinstance(one, ClosedJaxpr):
+                yield from constants(one)
 
 
 def weights(state: TrainState, report: Report) -> list:
@@ -147,12 +166,7 @@ def weights(state: TrainState, report: Report) -> list:
 @pytest.fixture(scope="module")
 def plain(tiny):
     """plain(base, wanted): the text without any option, once for each."""
-
-    @cache
-    def of(base: str, *wanted: Callable) -> str:
-        return text_of(build(config_of(tiny, BASES[base])), *wanted)
-
-    return of
+    return cache(lambda base, *wanted: text_of(build(config_of(tiny, BASES[base])), *wanted))
 
 
 @pytest.mark.parametrize(
@@ -247,9 +261,9 @@ TRACED = {
 }
 
 
-def trained(built: Built, program: Callable) -> tuple[dict[str, np.ndarray], Report]:
+def trained(built: Built, program: Callable, state: TrainState) -> tuple[dict[str, np.ndarray], Report]:
     """The weights after three iterations, by name, and the last report."""
-    state = first_state(built)
+    state = jax.device_put(state)
     for iteration in range(3):
         state, report = program(*inputs(built, state, iteration))
     return to_arrays(weights(state, report)), report
@@ -257,13 +271,14 @@ def trained(built: Built, program: Callable) -> tuple[dict[str, np.ndarray], Rep
 
 @pytest.fixture(scope="module")
 def running(tiny):
-    """running(which): the program, the weights it leaves and its last report, once for each of RUN."""
+    """running(which): the program and the state it begins with, the weights it leaves and its last report, once for
+    each of RUN."""
 
     @cache
-    def of(which: str) -> tuple[Callable, dict[str, np.ndarray], Report]:
+    def of(which: str) -> tuple[tuple[Callable, TrainState], dict[str, np.ndarray], Report]:
         built = build(config_of(tiny, RUN[which]))
-        program = compile_program(built.plan)
-        return program, *trained(built, program)
+        begun = compile_program(built.plan), jax.device_get(first_state(built))
+        return begun, *trained(built, *begun)
 
     return of
 
@@ -285,10 +300,10 @@ def test_every_option_is_in_a_program_that_runs():
 @pytest.mark.parametrize("name", TRACED)
 def test_a_coefficient_reaches_the_weights_without_a_new_program(tiny, running, name):
     which, value = TRACED[name]
-    program, before, _ = running(which)
-    after, _ = trained(build(config_of(tiny, {**RUN[which], name: value})), program)
+    begun, before, _ = running(which)
+    after, _ = trained(build(config_of(tiny, {**RUN[which], name: value})), *begun)
     assert before.keys() == after.keys() and any(not np.array_equal(before[leaf], after[leaf]) for leaf in before)
-    assert program._cache_size() == 1
+    assert begun[0]._cache_size() == 1
 
 
 def test_every_coefficient_is_tried():

@@ -123,7 +123,7 @@ def test_a_bot_by_name_plays_beside_the_bots_of_the_game(tiny):
 
 def test_a_bot_keeps_the_contract_also_in_a_game_without_any_and_must_score_every_choice():
     game = with_bot(make(f"{OWN}/leave.py:leave"), code.load(f"{OWN}/game_parts.py:idle"), name="idle")
-    check_game(game, worlds=2, games=1)
+    check_game(game, worlds=2, games=1, eager=False)
     with pytest.raises(ConfigError, match=r"scores of shape \(1, 2\).*found \(\(1, 1\), \(1, 0\)\)"):
         with_bot(game, lambda _, legal_NA: legal_NA[:, :1] * 1.0, name="half")
     with pytest.raises(ConfigError, match="has a bot 'idle' already"):

@@ -65,7 +65,7 @@ def test_a_missing_run_names_the_nearest_that_is_a_run(run):
     (run.path.parent / "duet").mkdir()
     with pytest.raises(RunError, match=r"No run at .*duel2.*Did you mean .*duel\?"):
         RunDir.open(run.path.parent / "duel2")
-    with pytest.raises(RunError, match="There are 1 runs in"):
+    with pytest.raises(RunError, match=r"Runs in .*: duel$"):
         RunDir.open(run.path.parent / "zzz")
     with pytest.raises(RunError, match="has no runs"):
         RunDir.open(run.path / "nowhere" / "x")

@@ -44,7 +44,7 @@ BANDIT = RunConfig(
     ppo=PPOConfig(learning_rate=Schedule.parse(3e-3)),
     each=("learning_rate=" + ",".join(["3e-5", "3e-3"] * (MEMBERS // 2)),),
     population=PopulationConfig(population=MEMBERS, pbt_knobs=("learning_rate",)),
-    evaluation=EvalConfig(eval_games=4),
+    evaluation=EvalConfig(eval_games=0),
     checkpoint=CheckpointConfig(checkpoint_every=20),
 )
 """Every second member learns at a rate that is 100 times too low."""

@@ -48,6 +48,10 @@ WITH_A_PAST: dict[str, Any] = {
 """Options that carry something from one iteration to the next, or draw numbers of their own."""
 
 
+EVALUATED = ("feed-forward, one learner", "recurrent, three learners")
+"""The kinds that are also evaluated on the way: games apart from training, which leave nothing for it."""
+
+
 def config_of(tiny: RunConfig, kind: str) -> RunConfig:
     net, seats = KINDS[kind]
     per_iteration = tiny.play.worlds * tiny.play.steps * 3
@@ -59,7 +63,7 @@ def config_of(tiny: RunConfig, kind: str) -> RunConfig:
         ),
         seats=seats,
         total_steps=ITERATIONS * per_iteration,
-        evaluation=EvalConfig(eval_every=2, eval_games=2),
+        evaluation=EvalConfig(eval_every=2, eval_games=2 if kind in EVALUATED else 0),
         checkpoint=CheckpointConfig(checkpoint_every=2),
         options=("steps=5",),
     )

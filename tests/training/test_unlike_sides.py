@@ -34,7 +34,7 @@ TAG = RunConfig(
     ppo=PPOConfig(epochs=1, minibatches=1, shadow_half_life=S(5.0)),
     opponents=OpponentsConfig(current=S(0.2), shadow=S(0.3), history=S(0.3), bots=S(0.2)),
     pool=PoolConfig(pool_size=3, snapshot_every=PER_ITERATION // 2),
-    evaluation=EvalConfig(eval_games=2),
+    evaluation=EvalConfig(eval_games=0),
     checkpoint=CheckpointConfig(checkpoint_every=3),
 )
 

@@ -1,7 +1,7 @@
 """What an audit found: one finding for each level or stage, and a verdict that says what they mean together."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -22,7 +22,7 @@ def untold(doing: str, share: float) -> None:
     del doing, share
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Finding:
     """One level of an audit: what was asked, what came out, and what that was read from."""
 
@@ -40,8 +40,30 @@ class Finding:
     """The same evidence for programs: numbers, texts, lists and dictionaries of them."""
 
 
-def skipped(level: str, question: str, reason: str, remedy: str = "") -> Finding:
-    return Finding(level=level, question=question, outcome="SKIPPED", evidence=reason, remedy=remedy)
+class Question(NamedTuple):
+    """What a level asks; its answers are findings."""
+
+    level: str
+    text: str
+
+    def found(self, sound: bool | None, evidence: str, meaning: str = "", remedy: str = "", **numbers: Any) -> Finding:
+        """`sound`: None where it cannot be told. What is sound needs no advice."""
+        outcome: Outcome = "UNDECIDED" if sound is None else "PASS" if sound else "FAIL"
+        return Finding(self.level, self.text, outcome, evidence, meaning, remedy, numbers)
+
+    def skipped(self, reason: str, remedy: str = "") -> Finding:
+        return Finding(self.level, self.text, "SKIPPED", reason, remedy=remedy)
+
+
+class Verdict(NamedTuple):
+    """What all findings mean together."""
+
+    verdict: str
+    """One word, such as SYMMETRIC or DEAD (proved)."""
+    code: int
+    """SOUND, FAULT or OPEN."""
+    summary: str
+    """The verdict as a sentence, and the culprit by name."""
 
 
 class Picture(NamedTuple):
@@ -57,11 +79,8 @@ class Audit:
     subject: str
     """What was audited: a game, a run, two configurations."""
     verdict: str
-    """One word, such as SYMMETRIC or DEAD (proved)."""
     code: int
-    """SOUND, FAULT or OPEN."""
     summary: str
-    """The verdict as a sentence, and the culprit by name."""
     findings: tuple[Finding, ...]
     facts: Mapping[str, str] = field(default_factory=dict)
     """Seeds, margins, the smallest effect that could be seen, time."""
@@ -79,6 +98,16 @@ class Audit:
         if not expected:
             return self.code
         return SOUND if self.verdict.upper().startswith(expected.upper()) else FAULT
+
+
+def concluded(
+    kind: Literal["seats", "effects", "health"], subject: str, verdict: Verdict, findings: Iterable[Finding],
+    *, facts: Mapping[str, str] | None = None, command: str = "", pictures: Iterable[Picture] = (),
+) -> Audit:  # fmt: skip
+    return Audit(
+        kind=kind, subject=subject, **verdict._asdict(), findings=tuple(findings), facts=facts or {}, command=command,
+        pictures=tuple(pictures),
+    )  # fmt: skip
 
 
 class AuditFiles(NamedTuple):

@@ -1,5 +1,6 @@
 """An audit for people: a page in the terminal, and one HTML file with its pictures inside."""
 
+import re
 from base64 import b64encode
 from html import escape
 
@@ -7,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.markup import escape as unmarked
 from rich.table import Column, Table
 
-from sparring.audit.findings import Audit, Finding, Outcome
+from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, Outcome
 from sparring.reports.page import STYLE, table
 from sparring.reports.tables import NAMES
 
@@ -18,7 +19,10 @@ COLOUR: dict[Outcome, tuple[str, str]] = {
     "SKIPPED": ("dim", "#777"),
 }
 """Of an outcome, in a terminal and on a page."""
+VERDICT: dict[int, Outcome] = {SOUND: "PASS", FAULT: "FAIL", OPEN: "UNDECIDED"}
+"""The outcome whose colour a verdict has."""
 OWN_STYLE = """
+td { vertical-align: top } .flag { white-space: nowrap } code { overflow-wrap: anywhere }
 .verdict { font-size: 1.3rem; font-weight: 600 } td.outcome { font-weight: 600; white-space: nowrap }
 """
 
@@ -32,8 +36,7 @@ def terminal_page(audit: Audit) -> RenderableType:
         shown.add_row(one.level, unmarked(one.question), outcome, unmarked(one.evidence))
     advice = [f"{one.level}: {unmarked(_advice(one))}" for one in audit.findings if _advice(one)]
     facts = [f"[dim]{name}: {unmarked(text)}[/]" for name, text in audit.facts.items()]
-    colour = {0: "green", 4: "bold red"}.get(audit.code, "yellow")
-    verdict = f"[{colour}]{unmarked(audit.verdict)}[/]: {unmarked(audit.summary)}"
+    verdict = f"[{COLOUR[VERDICT[audit.code]][0]}]{unmarked(audit.verdict)}[/]: {unmarked(audit.summary)}"
     return Group(shown, *advice, *facts, verdict)
 
 
@@ -53,7 +56,8 @@ def html_page(audit: Audit) -> str:
     return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <style>{STYLE}{OWN_STYLE}</style></head>
 <body><h1>{title}</h1>
-<p class="verdict">{escape(audit.verdict)}</p><p>{escape(audit.summary)}</p>
+<p class="verdict" style="color:{COLOUR[VERDICT[audit.code]][1]}">{escape(audit.verdict)}</p>
+<p>{escape(audit.summary)}</p>
 <table><tr><th>level</th><th>question</th><th>outcome</th><th>evidence</th><th>what it means, what to do</th></tr>{rows}
 </table>
 {pictures}
@@ -67,5 +71,10 @@ def _row(one: Finding) -> str:
     colour = COLOUR[one.outcome][1]
     return (
         f'<tr><td>{escape(one.level)}</td><td>{escape(one.question)}</td><td class="outcome" style="color:{colour}">'
-        f"{one.outcome}</td><td>{escape(one.evidence)}</td><td>{escape(_advice(one))}</td></tr>"
+        f"{one.outcome}</td><td>{_marked(one.evidence)}</td><td>{_marked(_advice(one))}</td></tr>"
     )
+
+
+def _marked(text: str) -> str:
+    """Flags are never broken at their hyphens."""
+    return re.sub(r"--[\w-]+", r'<span class="flag">\g<0></span>', escape(text))

@@ -19,6 +19,7 @@ def boxes(title: str, values: Mapping[str, Sequence[float] | np.ndarray], what: 
     figure, axis = plt.subplots(figsize=(1.6 + 1.2 * len(values), 3.8), layout="constrained")
     rows = [np.asarray(value, float) for value in values.values()]
     axis.boxplot(rows, showmeans=True, showfliers=False)
+    axis.set_title("line: median, triangle: mean, box: half of all", fontsize=8, loc="left", color="#666")
     axis.set_xticks(range(1, len(values) + 1), list(values))
     for place, row in enumerate(rows, 1):
         if len(row) <= 50:
@@ -37,8 +38,9 @@ def ladder(title: str, rungs: Mapping[str, Interval], what: str, margin: float =
     axis.axvline(0.0, color="#888", linewidth=1)
     if margin:
         axis.axvspan(-margin, margin, color="#1a7f37", alpha=0.12)
+        axis.set_title("green: too small to count, or to be seen", fontsize=8, loc="left", color="#666")
     axis.set_yticks(range(len(rungs)), list(rungs))
-    axis.invert_yaxis()
+    axis.set_ylim(len(rungs) - 0.5, -0.5)
     axis.set_xlabel(what)
     axis.grid(alpha=0.25, axis="x")
     return Picture(title, _png(figure))

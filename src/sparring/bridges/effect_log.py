@@ -27,11 +27,13 @@ class EffectLog:
 
     def __init__(
         self, modules: Mapping[str, Any], optimisers: Iterable[Any], *, settings: Mapping[str, Any] | None = None,
-        phases: Iterable[str] = ("collect", "update"), root: str | Path = ".",
+        phases: Iterable[str] = ("collect", "update"), root: str | Path = ".", frozen: Iterable[str] = (),
     ) -> None:  # fmt: skip
-        """`phases`: those in which every module should be called; `root`: the folder of the project."""
+        """`phases`: those in which every module should be called; `root`: the folder of the project; `frozen`: modules
+        that are meant to stay as they are."""
         self.modules, self.optimisers = dict(modules), list(optimisers)
         self.settings, self.phases, self.root = dict(settings or {}), tuple(phases), Path(root).resolve()
+        self.frozen = tuple(frozen)
         self.calls: dict[str, Counter[str]] = {name: Counter() for name in self.modules}
         self.reached: dict[str, set[str]] = {name: set() for name in self.modules}
         self.influences: dict[str, dict[str, float]] = {}
@@ -93,17 +95,18 @@ class EffectLog:
             handle.remove()
 
     def influence(self, policy: Callable[[], Any]) -> None:
-        """How far the logits (or values) that `policy()` returns change when each module's output is replaced. It must
-        give the same twice: pass a fixed batch, in eval mode where there is dropout."""
+        """How far the logits (or values) that `policy()` returns change when each module's output is replaced, as a
+        share of the largest. It must give the same twice: pass a fixed batch, in eval mode where there is dropout."""
         import torch
 
         with torch.no_grad(), self.phase("influence"):
             before = policy()
+            size = max(float(before.abs().max()), 1e-12)
             for name in self.modules:
                 self.influences[name] = {}
                 for way in WAYS:
                     with self.mute(name, way):
-                        self.influences[name][way] = float((policy() - before).abs().max())
+                        self.influences[name][way] = float((policy() - before).abs().max()) / size
 
     def report(self) -> dict[str, Any]:
         """Plain data."""
@@ -113,6 +116,8 @@ class EffectLog:
             "steps": self.steps,
             "arguments": sys.argv[1:],
             "settings": {name: str(value) for name, value in self.settings.items()},
+            "texts": [name for name, value in self.settings.items() if isinstance(value, str)],
+            "frozen": list(self.frozen),
             "metrics": len(self.metrics),
             "fingerprint": fingerprint(self.metrics) if self.metrics else "",
             "modules": {name: self._of(name, module) for name, module in self.modules.items()},

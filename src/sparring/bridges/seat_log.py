@@ -91,14 +91,15 @@ class SeatLog:
         self._learners.append([self.agents.index(sat[name]) for name in self.agents])
 
     def check_logger(self, book: Book) -> list[str]:
-        """Give your own book-keeping rewards that are known, rising with the number, falling and equal; what it gets
-        wrong is kept and given back."""
+        """Give your own book-keeping rewards that are known: rising with the number, falling, equal, and large losses,
+        which a bound would cut. What it gets wrong is kept and given back."""
         count, self._logger = len(self.agents), []
-        for paid in (list(range(1, count + 1)), list(range(count, 0, -1)), [1] * count):
+        rising = list(range(1, count + 1))
+        for paid in (rising, rising[::-1], [1] * count, [-100.5 * pay for pay in rising]):
             rows = [{name: float(pay) for name, pay in zip(self.agents, paid, strict=True)} for _ in range(5)]
             found = book(rows)
             for name, pay in zip(self.agents, paid, strict=True):
-                if abs(float(found.get(name, 0.0)) - 5.0 * pay) > 1e-6 * pay:
+                if abs(float(found.get(name, 0.0)) - 5.0 * pay) > 1e-6 * abs(pay):
                     told = found.get(name, "nothing")
                     self._logger.append(f"{name} was paid {5.0 * pay:g} in an episode, and {told} is logged.")
         return list(self._logger)

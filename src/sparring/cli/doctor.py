@@ -15,6 +15,7 @@ from sparring.cli.flags import MaybeRun, parse
 from sparring.cli.machine import MachineConfig, cache_folder, prepare, writable
 from sparring.cli.own_code import CodeConfig, admit
 from sparring.core.errors import RunError
+from sparring.core.names import counted
 from sparring.store.manifest import manifest_facts
 
 ROOM = 2**30
@@ -104,8 +105,8 @@ def records(path: Path) -> str:
         gone.append(f"{run.results_path} is gone: the games before iteration {done} are lost to reports. Restore it.")
     if gone:
         raise RunError(" ".join(gone))
-    files = f"{found.checkpoints} checkpoints and {found.packages} packages are whole"
-    files += f" ({found.unproved} packages of an early format have no checksum)" if found.unproved else ""
+    files = f"whole: {counted(found.checkpoints, 'checkpoint')} and {counted(found.packages, 'package')}"
+    files += f" ({counted(found.unproved, 'package')} of an early format without a checksum)" if found.unproved else ""
     if not config.changing:
         return f"{files}; its learners meet nobody but each other, so there are no ledgers to check"
     if lost := lost_before(run):

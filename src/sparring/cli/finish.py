@@ -56,7 +56,9 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
         print(f"meet     sparring tournament {path}#all{named}")  # whether the seeds found one convention
     told = f"\n{verdict.text(min(console.width, WIDEST))}"
     stopped = f"Stopped after iteration {summary.iteration}, exit code {code}; nothing is lost."
-    print(told if summary.finished else f"{stopped} Go on: sparring resume {path}{named}")
+    print(told)
+    if not summary.finished:
+        print(f"\n{stopped} Go on: sparring resume {path}{named}")
     return code
 
 

@@ -61,14 +61,14 @@ def plain(value: "str | float | tuple[int, ...] | tuple[str, ...]") -> str:
 
 
 def tell(name: str, as_json: bool) -> None:
+    from sparring.games.balance import suits_of
     from sparring.games.contract import check_game
     from sparring.games.registry import describe, is_own, make
     from sparring.play.scripted import bot_names
     from sparring.recipes.catalogue import RECIPES
 
     game, about = make(name), describe(name)
-    if is_own(name):
-        check_game(game)
+    remarks = check_game(game) if is_own(name) else ()
     spec = game.spec
     fields = {
         "game": about.name,
@@ -87,7 +87,7 @@ def tell(name: str, as_json: bool) -> None:
         "games end by": list(spec.causes),
         "counted": list(spec.counts),
         "goals": {name: spec.goals.count(name) for name in spec.goals},
-        "settings that suit it": {name: plain(value) for name, value in spec.suits},
+        "settings that suit it": {name: plain(value) for name, value in suits_of(spec)},
     }
     if as_json:
         print(json_text.dumps(fields))
@@ -102,7 +102,7 @@ def tell(name: str, as_json: bool) -> None:
     Console().print(table)
     options = " --options " + " ".join(f"{k}={v}" for k, v in fields["options"].items()) if about.options else ""
     if is_own(name):
-        print("\nIt keeps the contract of games.")
+        print(" ".join(("\nIt keeps the contract of games.", *remarks)))
     print(f"\nTrain on it: sparring train {name}{options}")
     for recipe, make_config in RECIPES.items():
         if make_config().game == name:

@@ -31,6 +31,8 @@ def prepare(machine: MachineConfig) -> None:
     # Tracing makes objects by the million and hardly a cycle: searching them for garbage as often as Python does by
     # itself takes a tenth of the time of a short command.
     gc.set_threshold(100_000, 20, 50)
+    # XLA asks for a bug report wherever a program takes two minutes to compile; what really fails is raised as well.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import jax
 
     if machine.device == "cpu":

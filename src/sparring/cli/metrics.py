@@ -8,6 +8,7 @@ import tyro
 from rich.console import Console
 
 from sparring.cli.flags import RunFolder, parse
+from sparring.cli.notes import note
 from sparring.core.errors import RunError
 
 EXAMPLES = (
@@ -36,7 +37,8 @@ class Metrics:
 
 def command(words: list[str]) -> None:
     arguments = parse(Metrics, words, command="metrics", examples=EXAMPLES)
-    from sparring.reports.series import changing, chosen, parting, series_table, value_table
+    from sparring.reports.series import changing, chosen, series_table, unmet, value_table
+    from sparring.store.fingerprint import parting
     from sparring.store.lines import series
     from sparring.store.run_dir import RunDir
 
@@ -55,6 +57,8 @@ def command(words: list[str]) -> None:
         found = {name: dict(zip(("steps", "values"), series(lines, name), strict=True)) for name in names}
         print(json_text.dumps({"run": str(run.path), "metrics": found}))
         return
+    for sentence in unmet(lines, arguments.names):
+        note(sentence)
     shown = names if arguments.names else changing(lines, names)
     Console().print(value_table(lines, names[0]) if len(names) == 1 else series_table(lines, shown))
     if len(shown) < len(names):

@@ -18,12 +18,13 @@ from sparring.cli.watch import Watch, compiled_before
 from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, unknown
 from sparring.core.fields import overlaid
-from sparring.core.names import is_file_name
+from sparring.core.names import counted, is_file_name
 from sparring.core.settings import load_toml, to_toml
 from sparring.games import registry
+from sparring.games.balance import PRESET, suits_of
 from sparring.recipes import presets
 from sparring.recipes.catalogue import RECIPES
-from sparring.recipes.defaults import PRESET, opposed, preset_for, spec_of, suited
+from sparring.recipes.defaults import opposed, preset_for, spec_of, suited
 from sparring.recipes.self_play import SELF_PLAY, apply
 from sparring.setup.config import OPPOSING, RunConfig
 from sparring.store.trackers import Tracker
@@ -133,6 +134,7 @@ def command(words: list[str]) -> int:
         return 0
     path = arguments.runs / (arguments.name or free_name(arguments.runs, config.game))
     told = told if built.game.spec.sides > 1 else "One side, which plays against the game itself."
+    told += few_updates(built)
     if arguments.dry_run:
         return tell_plan(built, path, told, as_json=arguments.json)
     warm = None
@@ -159,6 +161,19 @@ def command(words: list[str]) -> int:
     return finish.conclude(path, summary, as_json=arguments.json)
 
 
+FEW = 20
+"""Updates below which little can be learned."""
+
+
+def few_updates(built: "Built") -> str:
+    """A warning where the steps are so few that nothing much can come of them, with the number that is usual."""
+    config, usual = built.config, dict(built.game.spec.suits).get("total_steps", RunConfig.total_steps)
+    if built.iterations >= FEW or config.total_steps >= int(str(usual)):
+        return ""
+    updates = counted(built.iterations, "update")
+    return f"\n{config.total_steps:,} steps are only {updates} here; {usual:,} are usual (--total-steps)."
+
+
 def tell_plan(built: "Built", path: Path, told: str, *, as_json: bool) -> int:
     """What would be trained."""
     from sparring.setup.memory import estimate
@@ -179,7 +194,7 @@ def tell_plan(built: "Built", path: Path, told: str, *, as_json: bool) -> int:
     if as_json:
         print(json_text.dumps(facts))
         return 0
-    there = " There is a run at this place already: choose another --name, or pass --force." if path.exists() else ""
+    there = "\nThere is a run at this place already: choose another --name, or pass --force." if path.exists() else ""
     print(
         f"{path}: {config.game}, {built.iterations:,} iterations of {built.steps_per_iteration:,} steps, "
         f"{config.seeds} seed{'s' * (config.seeds > 1)}.{there}\n{told}\n"
@@ -195,7 +210,8 @@ def note_faults(game: "Game", name: str) -> None:
     from sparring.games.contract import check_game
 
     try:
-        check_game(game, eager=False)
+        for remark in check_game(game, eager=False):
+            note(f"{name}: {remark}")
     except GameError as error:
         note(f"{name} breaks the contract of games, so that results may mislead. {error}")
 
@@ -274,7 +290,10 @@ def chosen_self_play(arguments: Train, config: RunConfig, given: Collection[str]
         return "", f"as the flags say ({flags}), without a preset; --self-play names one"
     spec = spec_of(config)
     if name := preset_for(spec, config):
-        return name, "what suits this game" if PRESET in dict(spec.suits) else "the default where two sides are alike"
+        if PRESET in dict(spec.suits):
+            return name, "what suits this game"
+        settles = "what comes to rest in short games for two with moves made at once"
+        return name, settles if PRESET in dict(suits_of(spec)) else "the default where two sides are alike"
     if spec.sides != 2 or not spec.exchangeable_sides:
         return "", "the learners meet each other (presets of self-play are for two sides that are alike)"
     return "", "the learner meets itself (an odd number of worlds cannot be split into equal blocks)"

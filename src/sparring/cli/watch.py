@@ -2,8 +2,10 @@
 
 import sys
 import time
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
@@ -18,6 +20,10 @@ if TYPE_CHECKING:  # help answers without jax
 
 LINES = 20
 """Plain lines over a whole run when standard error is not a terminal."""
+RECENT = 10
+"""Iterations whose games a line of progress tells of."""
+STILL = 30.0
+"""Seconds between two words while a program is compiled."""
 Lines = Sequence[Mapping[str, Any]]
 KINDS = {"self": "itself", "past": "past", "shadow": "shadow", "bot": "bots", "rival": "rivals", "guest": "guests"}
 """Opponents, as the metrics call them and as a line does."""
@@ -27,6 +33,15 @@ class Bar(Progress):
     """A bar with a line of text below it, which may be longer than what a terminal has left beside it."""
 
     note = ""
+
+    def __init__(self, *columns: Any, **settings: Any) -> None:
+        super().__init__(*columns, **settings)
+        self.quiet_no_more = Event()
+        """Set once there is something else to see, or nobody looks any more."""
+
+    def stop(self) -> None:
+        self.quiet_no_more.set()
+        super().stop()
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield self.make_tasks_table(self.tasks)
@@ -47,6 +62,7 @@ class Watch:
             disable=quiet or not self.console.is_terminal,
         )  # fmt: skip
         self.task = self.bar.add_task("compiling", total=None, done="")
+        self.recent: deque[Lines] = deque(maxlen=RECENT)
         self.began: float | None = None
         self.iterations, self.trained = 0, 0.0
 
@@ -56,6 +72,14 @@ class Watch:
         took = f"took {usual:.0f} s last time" if usual else "takes 5 to 60 s the first time"
         for line in (told, f"Compiling, which {took}; Ctrl-C stops at any time."):
             self.say(line)
+        if not self.quiet:
+            Thread(target=self.wait, daemon=True).start()
+
+    def wait(self) -> None:
+        """A word now and then while there is nothing else to see."""
+        began = time.monotonic()
+        while not self.bar.quiet_no_more.wait(STILL):
+            self.say(f"Still compiling, {span(time.monotonic() - began)}.")
 
     def say(self, line: str) -> None:
         if line and not self.quiet:
@@ -63,8 +87,10 @@ class Watch:
 
     def __call__(self, moment: "Moment") -> None:
         first = self.began is None
+        self.bar.quiet_no_more.set()
         pace, clock = self.pace(moment.seconds), self.clock(moment)
-        note = "  ".join((pace, *headline(moment.lines, moment.evaluated)))
+        self.recent.append(moment.lines)
+        note = "  ".join((pace, *headline(moment.lines, moment.evaluated, [x for own in self.recent for x in own])))
         done = f"{moment.iteration}/{moment.iterations}"
         for line in moment.notices:
             seed = f", seed {line['seed']}" if self.seeds > 1 else ""
@@ -114,10 +140,12 @@ def compiled_before(runs: Path, game: str) -> float | None:
     return None
 
 
-def headline(lines: Lines, evaluated: Lines = ()) -> list[str]:
+def headline(lines: Lines, evaluated: Lines = (), recent: Lines = ()) -> list[str]:
     """What a person looks for in one iteration, each a few words: how the learner does, whether it is healthy. Means
-    over seeds, of what there is."""
-    return [part for part in (outcome(lines), newest_evaluation(evaluated), rating(lines), health(lines)) if part]
+    over seeds, of what there is; of games with opponents that change those of the last iterations, `recent`."""
+    return [
+        part for part in (outcome(recent or lines), newest_evaluation(evaluated), rating(lines), health(lines)) if part
+    ]
 
 
 def mean(lines: Lines, keys: Sequence[str]) -> float | None:
@@ -125,12 +153,23 @@ def mean(lines: Lines, keys: Sequence[str]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
+def mean_of_games(lines: Lines, word: str, kind: str) -> float | None:
+    """Over all games with opponents of a kind: of a few alone it is mostly luck."""
+    known = [
+        (line[f"{word}/{kind}"], line.get(f"games/{kind}") or 1)
+        for line in lines
+        if line.get(f"{word}/{kind}") is not None
+    ]
+    total = sum(games for _, games in known)
+    return sum(value * games for value, games in known) / total if total else None
+
+
 def outcome(lines: Lines) -> str:
     """What the games of an iteration brought: points against each kind of opponent; where nobody else is met, how often
     a lone team won, or what seats earned; of a contest, in which that adds up to nothing, how long games were."""
-    first = lines[0]
+    first = lines[-1]
     for word in ("earned", "points"):  # where both are known the game is judged by what is earned
-        told = {kind: mean(lines, [f"{word}/{kind}"]) for kind in KINDS if f"{word}/{kind}" in first}
+        told = {kind: mean_of_games(lines, word, kind) for kind in KINDS if f"{word}/{kind}" in first}
         parts = [f"{KINDS[kind]} {x:.2f}" for kind, x in told.items() if x is not None]
         if parts:
             return f"{word}: {', '.join(parts)}"
@@ -142,10 +181,20 @@ def outcome(lines: Lines) -> str:
         return f"won {won[0]:.0%}, return {sum(returns.values()) / len(returns):.2f}"
     if len(returns) > 1 and abs(sum(returns.values())) < 1e-3 * sum(map(abs, returns.values())):
         return f"games of {mean(lines, ['length']) or 0:.1f} steps"
-    # Team mates that earn the same are told once.
-    told = dict.fromkeys((key.removeprefix("return/").rstrip("_0123456789"), x) for key, x in returns.items())
-    named = told if len(told) < len(returns) else [(key.removeprefix("return/"), x) for key, x in returns.items()]
-    return "return: " + ", ".join(f"{name} {x:.2f}" for name, x in list(named)[:4])
+    shown = list(by_team(returns).items())[:4]
+    return "return: " + ", ".join(f"{name} {x:.2f}" for name, x in shown)
+
+
+def by_team(returns: Mapping[str, float]) -> dict[str, float]:
+    """Seats by name; those numbered alike once, where all of them earn the same, as a team does."""
+    teams: dict[str, list[str]] = {}
+    for key in returns:
+        teams.setdefault(key.removeprefix("return/").rstrip("_0123456789"), []).append(key)
+    found = {}
+    for stem, keys in teams.items():
+        alike = len(keys) > 1 and len({returns[key] for key in keys}) == 1
+        found |= {stem: returns[keys[0]]} if alike else {key.removeprefix("return/"): returns[key] for key in keys}
+    return found
 
 
 def newest_evaluation(lines: Lines) -> str:

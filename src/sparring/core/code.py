@@ -4,12 +4,12 @@ Code that is loaded can do anything, so nothing is loaded unless somebody has na
 on the command line, or by `admit` in Python. A run directory or a package names code, and never makes it run.
 """
 
+import ast
 import hashlib
 import re
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from sparring.core.errors import ConfigError
+from sparring.core.names import near_names
 
 Code = str
 """Among the types of a setting: a name may also be code, file.py:function or package.module:function."""
@@ -125,7 +126,7 @@ def load(text: str) -> Any:
     module = _module_of_file(Path(source)) if source.endswith(".py") else _installed_module(source)
     if not hasattr(module, found.name):
         own = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
-        near = get_close_matches(found.name, own, n=1, cutoff=0.5)
+        near = near_names(found.name, own)
         here = [name for name in own if getattr(vars(module)[name], "__module__", "") == module.__name__]
         hint = f"Did you mean {near[0]!r}?" if near else f"It has {', '.join(here) or 'none'}."
         raise ConfigError(f"{source} has no function {found.name!r}. {hint}")
@@ -133,6 +134,15 @@ def load(text: str) -> Any:
     if not callable(value):
         raise ConfigError(f"{source}:{found.name} is a {type(value).__name__}, expected a function. Name a function.")
     return value
+
+
+def functions_of(path: Path) -> list[str]:
+    """The functions that a file defines, in its order; it is read, not run."""
+    try:
+        parsed = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return []
+    return [one.name for one in parsed.body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")]
 
 
 def digest(text: str) -> str | None:

@@ -7,7 +7,8 @@ SparringError
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+
+from sparring.core.names import near_names
 
 
 class SparringError(Exception):
@@ -31,6 +32,6 @@ class RunError(SparringError):
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """The sentence for a name that is not in a closed list, with the nearest one that is."""
     choices = sorted(known)
-    near = get_close_matches(name, choices, n=1, cutoff=0.5)
+    near = near_names(name, choices)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices) or 'none'}."
     return f"Unknown {kind} {name!r}. {hint}"

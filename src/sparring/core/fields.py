@@ -13,6 +13,8 @@ T = TypeVar("T")
 
 RANGE = "range"
 """Under this key a field's metadata hold its range."""
+BY_NAME = "by_name"
+"""Under this key they say that its texts are NAME.SETTING=VALUE, which a file may write as tables [field.NAME]."""
 
 
 class Range(NamedTuple):
@@ -38,9 +40,12 @@ class Range(NamedTuple):
         return " and ".join(ends if isfinite(number) else [*ends, "finite"])
 
 
-def setting(default: T, *, least: float = -inf, most: float = inf, above: float = -inf, below: float = inf) -> T:
+def setting(
+    default: T, *, least: float = -inf, most: float = inf, above: float = -inf, below: float = inf,
+    by_name: bool = False,
+) -> T:  # fmt: skip
     """A field with its range, which holds for both ends of a schedule and for every entry of a tuple."""
-    return field(default=default, metadata={RANGE: Range(least, most, above, below)})
+    return field(default=default, metadata={BY_NAME: True} if by_name else {RANGE: Range(least, most, above, below)})
 
 
 def check_range(name: str, value: Any, bounds: Range) -> None:

@@ -14,7 +14,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
-from difflib import get_close_matches
 from functools import cache, wraps
 from math import isnan
 from pathlib import Path
@@ -23,7 +22,8 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 
 from sparring.core.code import reference
 from sparring.core.errors import ConfigError
-from sparring.core.fields import RANGE, check_range, check_ranges
+from sparring.core.fields import BY_NAME, RANGE, check_range, check_ranges
+from sparring.core.names import near_names
 from sparring.core.schedules import Schedule
 from sparring.core.words import FLAGS, called_here, nearest, not_here
 
@@ -61,7 +61,8 @@ def load_toml(cls: type[C], path: str | Path, *, base: C | None = None) -> C:
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not a text file in UTF-8, as TOML is. Give a TOML file.") from None
     except (ValueError, RecursionError) as error:  # ValueError: bad TOML, or a number of thousands of digits
-        raise ConfigError(f"{path} is not valid TOML: {error}. Correct that line.") from None
+        quotes = ' Text needs quotes, as in game = "kuhn".' if "Invalid value" in str(error) else ""
+        raise ConfigError(f"{path} is not valid TOML: {error}. Correct that line.{quotes}") from None
     return from_dict(cls, data, where=path, base=base)
 
 
@@ -100,7 +101,8 @@ def _read_table(cls: type[C], data: Any, place: _Place, base: C | None) -> C:
     for name, field in known.items():
         default = _default(field) if base is None else getattr(base, name)
         if name in data:
-            values[name] = _read(hints[name], data[name], place.at(name), default)
+            given = _by_name(data[name], place.at(name)) if BY_NAME in field.metadata else data[name]
+            values[name] = _read(hints[name], given, place.at(name), default)
             if RANGE in field.metadata:
                 full = ".".join(place.at(name).path)
                 check_range(f"{place.where}: {full}", values[name], field.metadata[RANGE])
@@ -137,12 +139,51 @@ def _read(hint: Any, value: Any, place: _Place, default: Any) -> Any:
     )
 
 
+def _by_name(value: Any, place: _Place) -> Any:
+    """Tables [field.NAME] of settings as texts NAME.SETTING=VALUE; anything else as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    found = []
+    for name, table in value.items():
+        if not isinstance(table, Mapping):
+            raise place.at(name).wrong(
+                "a table of settings", table, f"Write them below a line [{place.path[-1]}.NAME]."
+            )
+        found += [f"{name}.{key}={_text(one)}" for key, one in table.items()]
+    return found
+
+
+def _text(value: Any) -> str:
+    """A value as `read_text` reads it."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def with_text(config: C, name: str, text: str, *, where: str) -> C:
+    """A config with one setting, in whatever table it stands, read from a text such as `3e-4 -> 0` or `64, 64`."""
+    hint = _hints(type(config)).get(name)
+    return from_dict(type(config), {name: _of_text(hint, text.strip())}, where=where, base=config)
+
+
+def _of_text(hint: Any, text: str) -> Any:
+    """What a file would say: lists are parted by commas, numbers and true and false are no texts."""
+    if get_origin(hint) is tuple:
+        return [_of_text(get_args(hint)[0], part.strip()) for part in text.split(",") if part.strip()]
+    if hint is str or Schedule in (hint, *get_args(hint)):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def _read_literal(choices: tuple[Any, ...], value: Any, place: _Place) -> Any:
     for choice in choices:
         if type(choice) is type(value) and choice == value:  # 1 == True in Python, but not in a file of settings
             return choice
     listed = ", ".join(_toml_value(choice) for choice in choices)
-    near = get_close_matches(str(value), [str(choice) for choice in choices], n=1, cutoff=0.5)
+    near = near_names(str(value), [str(choice) for choice in choices])
     wanted = next((choice for choice in choices if near and str(choice) == near[0]), choices[0])
     raise place.wrong(f"one of {listed}", value, place.example(wanted))
 

@@ -118,6 +118,9 @@ class GameSpec:
     seat_names: tuple[str, ...] = field(default=())
     causes: tuple[str, ...] = ()
     """Why a side's game can end, such as gun, ground, timeout; `Step.cause_K` counts in this list."""
+    fates: tuple[str, ...] = ()
+    """What each cause did to a side, as words after its name ("was shot down"), in the order of `causes`; empty: the
+    causes speak for themselves."""
     counts: tuple[str, ...] = ()
     """What a seat does that tells how it plays, such as hares caught; `Step.count_SJ` counts it."""
     goals: tuple[str, ...] = ()

@@ -4,7 +4,8 @@ Flags, files of settings and Python all answer a name they do not know from here
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+
+from sparring.core.names import near_names
 
 NEAR = 0.75
 """Names less alike than this are not suggested: a wrong guess costs more than none."""
@@ -121,4 +122,4 @@ def not_here(name: str) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The one of the known names that was probably meant; empty where none is near."""
-    return next(iter(get_close_matches(name, list(known), n=1, cutoff=NEAR)), "")
+    return next(iter(near_names(name, known, cutoff=NEAR)), "")

@@ -8,7 +8,7 @@ from math import hypot, isnan
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore
 from sparring.statistics.intervals import Interval, mean_of
 
-WORDS = {LEARNED: "the newest policy", SHADOW: "the average (shadow)", MIXTURE: "the mixture"}
+WORDS = {LEARNED: "the newest policy", SHADOW: "the shadow", MIXTURE: "the mixture"}
 NEARLY = 1e-6
 """Exact figures that differ by less are the same, and so are returns that add up to less zero-sum."""
 
@@ -81,14 +81,17 @@ def by_bounds(bounds: Mapping[str, Interval]) -> Deployment | None:
 
 def by_games(evidence: Evidence) -> Deployment:
     """The shadow or the newest, by their games against each other and against the same others."""
-    found = {
-        "against the newest the average gets {} than an equal would": duel(evidence),
-        "against the same others the average gets {} than the newest": beside(evidence.scores),
-    }
-    sure = {words.format(amount(lead)): lead for words, lead in found.items() if lead is not None and excludes_0(lead)}
+    leads = {"duel": duel(evidence), "beside": beside(evidence.scores)}
+    sure = {kind: lead for kind, lead in leads.items() if lead is not None and excludes_0(lead)}
     teams = {SHADOW if lead.mean > 0 else LEARNED for lead in sure.values()}
     if len(teams) == 1:
-        return Deployment(teams.pop(), ", and ".join(sure))
+        team = teams.pop()
+        unit = "a game" if all(score.points is None for score in evidence.scores) else "of the points"
+        other = "the newest policy" if team == SHADOW else "its shadow"
+        words = {"duel": f"it beats {other} by {{}} {unit}", "beside": f"it gets {{}} {unit} more than {other} does"}
+        words["beside"] += " against the same others"
+        told = [words[kind].format(text(lead if team == SHADOW else turned(lead), 2)) for kind, lead in sure.items()]
+        return Deployment(team, " and ".join(told))
     why = "games against each other and against others disagree" if teams else "these games show no difference"
     return Deployment(LEARNED, f"{why}, and the newest is the simple choice")
 
@@ -124,16 +127,14 @@ def measure(score: SideScore) -> Interval:
     return score.mean_return if score.points is None else score.points
 
 
-def amount(lead: Interval) -> str:
-    """A difference in words, without a sign to think about."""
-    if lead.mean > 0:
-        return f"{text(lead)} more"
-    return f"{text(Interval(-lead.mean, -lead.high, -lead.low, lead.count))} less"
+def turned(lead: Interval) -> Interval:
+    """The same as the other one's lead."""
+    return Interval(-lead.mean, -lead.high, -lead.low, lead.count)
 
 
 def excludes_0(lead: Interval) -> bool:
     return not isnan(lead.low) and (lead.low > 0.0 or lead.high < 0.0)
 
 
-def text(interval: Interval) -> str:
-    return f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+def text(interval: Interval, digits: int = 3) -> str:
+    return f"{interval.mean:.{digits}f} [{interval.low:.{digits}f}, {interval.high:.{digits}f}]"

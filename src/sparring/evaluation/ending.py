@@ -14,6 +14,8 @@ class Ending:
     """1 won, 0 drawn, -1 lost for each side; empty where games are judged by return."""
     cause_K: tuple[str, ...] = ()
     """Why the game ended for each side; empty where the game gives no causes."""
+    fate_K: tuple[str, ...] = ()
+    """The same as words after the name of a side, such as "was shot down"; empty where the game has none."""
     return_K: tuple[float, ...] = ()
     """Sum of rewards of a seat of each side, the mean of its seats."""
 
@@ -35,6 +37,9 @@ class Ending:
 
     def _reasons(self, names_K: Sequence[str]) -> str:
         """What happened to those that did not win; one word where all share it."""
+        if self.fate_K:
+            fell = zip(names_K, self.fate_K, self.outcome_K, strict=False)
+            return "; ".join(f"{name} {fate}" for name, fate, outcome in fell if outcome <= 0)
         fates = zip(names_K, self.cause_K, self.outcome_K, strict=False)
         told = [(name, why) for name, why, outcome in fates if outcome <= 0]
         causes = {why for _, why in told}

@@ -11,7 +11,13 @@ from sparring.ratings.bradley_terry import bradley_terry
 from sparring.ratings.cycles import Noise, cyclic_share, noise
 from sparring.ratings.payoff import Payoff
 
-EXPLOITABILITY, RATING, WORST, RETURN, AGAINST_BOTS = "exploitability", "rating", "worst", "return", "against bots"
+EXPLOITABILITY, RATING, WORST, RETURN, AGAINST_BOTS = (
+    "exploitability",
+    "rating",
+    "worst opponent",
+    "return",
+    "against bots",
+)
 POINTS = "points against bots"
 EQUAL_TIME = " at equal time"
 """Ending of a figure that is read where all regimes had trained for as long, instead of for as many steps."""
@@ -61,6 +67,8 @@ class Comparison:
     """Fewest that a figure of a run is a mean of; 0: no run was evaluated."""
     clock: float | None = None
     """Seconds of training, compiling left out, after which figures at equal time are read; None: there are none."""
+    untrained: Mapping[str, float] = field(default_factory=dict)
+    """The same figures of the policies before training, the mean over runs and seeds, as far as they are known."""
     remarks: tuple[str, ...] = ()
 
 

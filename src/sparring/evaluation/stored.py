@@ -4,10 +4,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sparring.core.schedules import Schedule
 from sparring.evaluation.deploy import Deployment, Evidence, deployment
 from sparring.evaluation.exploited import newest
+from sparring.evaluation.findings import Findings, Opposed
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, UNTRAINED, SideScore
-from sparring.evaluation.verdict import Findings, Verdict, verdict
+from sparring.evaluation.standing import falls
+from sparring.evaluation.verdict import Verdict, verdict
+from sparring.games.balance import SHORT
 from sparring.statistics.intervals import Interval, Moments, mean_of
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
@@ -36,22 +40,55 @@ def scores_at(rows: Sequence[ResultRow], iteration: int, manifest: Mapping[str, 
 
 def verdict_of(run: RunDir) -> Verdict:
     """What a run learned, as far as its files tell."""
-    facts, lines = run.read_manifest(), run.metrics()
+    return verdict(findings_of(run))
+
+
+def findings_of(run: RunDir, newest: Sequence[Mapping[str, Any]] = ()) -> Findings:
+    """What the files of a run tell of it; `newest`: lines that are yet to be written."""
+    facts, lines = run.read_manifest(), [*run.metrics(), *newest]
     rows = read_results(run.results_path, "eval") if run.results_path.exists() else []
     done = max((line["iteration"] + 1 for line in lines if line["kind"] == "train"), default=0)
     known = sorted({row.iteration for row in rows if row.iteration != UNTRAINED})
     last, half = max(known, default=UNTRAINED), max((i for i in known if 2 * (i + 1) <= done), default=UNTRAINED)
-    exact = {i: exact_at(lines, i) for i in (last, half, UNTRAINED)}
-    findings = Findings(
+    exact = {i: exact_at(lines, i) for i in (*known, last, half, UNTRAINED)}
+    team = MIXTURE if MIXTURE in exact[last] else LEARNED
+    scores = {i: scores_at(rows, i, facts) for i in (UNTRAINED, *known)}
+    return Findings(
         run=str(run.path), facts=facts, finished=done >= facts["iterations"], bounds=bounds_of(run.exploits()),
         steps=facts.get("total_steps", facts["iterations"] * facts["steps_per_iteration"]),
-        scores=scores_at(rows, last, facts) if known else (), before=scores_at(rows, UNTRAINED, facts),
-        half=scores_at(rows, half, facts) if half != UNTRAINED else (),
+        scores=scores[last] if known else (), before=scores[UNTRAINED], half=scores[half] if half != UNTRAINED else (),
         exact=exact[last] if known else {}, exact_before=exact[UNTRAINED].get(LEARNED),
         exact_half=exact[half] if half != UNTRAINED else {},
         notices=[line["notice"] for line in lines if line["kind"] == "notice"],
+        falls=falls(scores, facts) if known else (), per_iteration=facts["steps_per_iteration"],
+        curve={i: exact[i][team] for i in known if i != last and team in exact[i]},
+        kept=kept_policies(run, facts["steps_per_iteration"]), opposed=opposed(run.settings(), facts.get("longest", 0)),
     )  # fmt: skip
-    return verdict(findings)
+
+
+def kept_policies(run: RunDir, per_iteration: int) -> dict[int, str]:
+    """The earlier policies of a run that can still be named, by the steps after which they were taken: its checkpoints
+    and, of one seed, its past selves."""
+    checkpoints = (int(path.name) for path in run.checkpoints_path.glob("[0-9]*") if path.name.isdecimal())
+    past = (path.stem for path in run.players_path.glob("past-*.safetensors"))
+    taken = {int(name.removeprefix("past-")): name for name in past if name.removeprefix("past-").isdecimal()}
+    found = {steps: f"{run.path}:{name}" for steps, name in taken.items()}
+    return found | {number * per_iteration: f"{run.path}@{number}" for number in checkpoints}
+
+
+def opposed(settings: Mapping[str, Any], longest: int) -> Opposed:
+    """What advice depends on, from the settings of a run as its file has them and the steps of its longest game."""
+
+    def used(table: str, *names: str) -> bool:
+        own = settings.get(table, {})
+        return any(Schedule.parse(own[name]) != Schedule.parse(0.0) for name in names if name in own)
+
+    return Opposed(
+        long=longest > SHORT,
+        magnet=used("ppo", "anchor", "anchor_price"),
+        past=used("opponents", "history", "history_floor") or bool(settings.get("roles", {}).get("mains")),
+        bots=used("opponents", "bots", "bot_floor"),
+    )
 
 
 def exact_at(lines: Sequence[Mapping[str, Any]], iteration: int) -> dict[str, float]:

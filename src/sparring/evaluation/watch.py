@@ -169,8 +169,12 @@ def ending_of(spec: GameSpec, step: Step) -> Ending:
     return_K = tuple(float(return_S[list(seats)].mean()) for seats in spec.seats_of_side)
     outcome_K: tuple[float, ...] = ()
     cause_K: tuple[str, ...] = ()
+    fate_K: tuple[str, ...] = ()
     if finished and spec.score == "outcome":
         outcome_K = tuple(float(np.sign(x)) for x in np.asarray(step.outcome_K)[steps - 1, 0])
     if finished and spec.causes:
-        cause_K = tuple(spec.causes[int(i)] for i in np.asarray(step.cause_K)[steps - 1, 0])
-    return Ending(steps=steps, finished=finished, outcome_K=outcome_K, cause_K=cause_K, return_K=return_K)
+        why = [int(i) for i in np.asarray(step.cause_K)[steps - 1, 0]]
+        cause_K, fate_K = tuple(spec.causes[i] for i in why), tuple(spec.fates[i] for i in why) if spec.fates else ()
+    return Ending(
+        steps=steps, finished=finished, outcome_K=outcome_K, cause_K=cause_K, fate_K=fate_K, return_K=return_K
+    )

@@ -8,7 +8,17 @@ A way to live together: where each plays for itself, what is learned first decid
 and the first thing that is learned is what needs nobody else (docs/log/2026-11-18-social.md).
 """
 
+from sparring.core.spec import GameSpec
+
 Suits = tuple[tuple[str, str | float | tuple[int, ...] | tuple[str, ...]], ...]
+PRESET = "self_play"
+"""Among the settings that suit a game: who opposes, by the name of a preset."""
+SHORT = 10
+"""Steps of a game up to which moves made at once leave little but a balance to be found. In longer ones, such as a
+fight in the air, skill comes first, and a magnet slows it down (docs/log/2026-11-18-settling.md)."""
+UNSAID: Suits = ((PRESET, "magnet"), ("steps", 8))
+"""Few moves for two, made at once, of which nobody says more: what the newest policy needs to come to rest in any of
+them, and no tuned step size (docs/log/2026-11-18-front-door.md)."""
 
 SMALL: Suits = (
     ("self_play", "magnet"),
@@ -48,3 +58,10 @@ DILEMMA: Suits = (
     ("shared_reward", "1 -> 0"),
 )
 """Social dilemmas: rewards are common at first, so that all learn what all can have, and each one's own in the end."""
+
+
+def suits_of(spec: GameSpec) -> Suits:
+    """What suits a game: what it says itself, and where it does not say who opposes, what its spec tells."""
+    said = dict(spec.suits)
+    at_once = spec.sides == 2 and not spec.in_turn and spec.longest <= SHORT
+    return spec.suits if PRESET in said or not at_once else tuple({**dict(UNSAID), **said}.items())

@@ -43,8 +43,9 @@ SAMPLE = 128
 """How many of the transitions that were played are played again with seats exchanged."""
 
 
-def check_game(game: Game, *, seed: int = 0, worlds: int = 8, games: int = 3, eager: bool = True) -> None:
-    """Raise a GameError unless the game keeps its contract in `games` games of random play in each of the worlds.
+def check_game(game: Game, *, seed: int = 0, worlds: int = 8, games: int = 3, eager: bool = True) -> tuple[str, ...]:
+    """Raise a GameError unless the game keeps its contract in `games` games of random play in each of the worlds. Else
+    remarks: what it seems to be and does not say.
 
     Without games, only what it declares and the shapes of what it returns are checked, which compiles nothing. With
     `eager` off a step is not also taken without jit, which compiles every operation by itself.
@@ -52,7 +53,7 @@ def check_game(game: Game, *, seed: int = 0, worlds: int = 8, games: int = 3, ea
     _check_declarations(game)
     _check_shapes(game)
     if not games:
-        return
+        return ()
     record = random_play(game, seed=seed, worlds=worlds, steps=games * game.spec.longest)
     _check_states(record)
     _check_views(game.spec, record)
@@ -68,6 +69,18 @@ def check_game(game: Game, *, seed: int = 0, worlds: int = 8, games: int = 3, ea
     for order in exchanges(game.spec):
         _check_exchange(game, sample, order)
     _check_bots(game, sample)
+    return unsaid(game.spec, np.asarray(record.moment.step.reward_S))
+
+
+def unsaid(spec: GameSpec, reward_TWS: np.ndarray) -> tuple[str, ...]:
+    """What a game seems to be by its rewards, and does not say."""
+    sums = np.abs(reward_TWS.sum(-1)) <= 1e-4 * np.maximum(1.0, np.abs(reward_TWS).max(-1))
+    if spec.zero_sum or spec.sides != 2 or not reward_TWS.any() or not sums.all():
+        return ()
+    return (
+        "Rewards added up to 0 in every step that was tried. If they always do, say zero_sum=True in the spec: then "
+        "evaluations and ratings treat it as a contest.",
+    )
 
 
 def _check_declarations(game: Game) -> None:

@@ -1,6 +1,6 @@
 """The rules of one world. Every method is pure and written for one world; the library plays thousands with vmap."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -84,8 +84,9 @@ class Game(eqx.Module):
         """Every state in which a game can start, stacked on a leading axis, and the probability of each.
 
         Override it where chance falls at the start alone and the game is small: `games/tree` then knows exact answers.
+        By itself a game of one step without chance has its one start.
         """
-        return None
+        return only_opening(self)
 
     def potential(self, state: State) -> Array:
         """potential_SJ of the shaping terms of kind potential, the better the higher; learners add the discount."""
@@ -150,6 +151,31 @@ class Game(eqx.Module):
         `memory` is what `bot_memory` of all seats has become, blank if not given."""
         del parameters_J, state, memory
         return None
+
+
+MOST_JOINT = 100_000
+"""Joint choices of a game whose tree is grown without being asked for."""
+
+
+def only_opening(game: Game) -> tuple[State, np.ndarray] | None:
+    """The one start of a game of one step in which nothing is left to chance; None of all others."""
+    spec, key = game.spec, jax.random.key(0)
+    alone = spec.seats == spec.sides > 1 and len(spec.action.heads) == 1 and not spec.action.dimensions
+    if spec.longest > 1 or spec.outside or not alone or spec.action.entries**spec.seats > MOST_JOINT:
+        return None
+    if jax.tree.leaves(jax.eval_shape(game.chance, key)) or depends(game.start, key):
+        return None
+    return jax.tree.map(lambda x: np.asarray(x)[None], game.start(key)), np.ones(1)
+
+
+def depends(function: Callable[[Any], Any], value: Any) -> bool:
+    """Whether anything that a function gives may depend on its argument, by its program: sure where it says no."""
+    program = jax.make_jaxpr(function)(value).jaxpr
+    reached = set(program.invars)
+    for step in program.eqns:
+        if any(not hasattr(x, "val") and x in reached for x in step.invars):  # a literal has a value
+            reached |= set(step.outvars)
+    return any(not hasattr(x, "val") and x in reached for x in program.outvars)
 
 
 def permute_seats(tree: Any, order_S: Array) -> Any:

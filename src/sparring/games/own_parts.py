@@ -1,4 +1,4 @@
-"""Parts of one's own in any game: a reward, as one more shaping term, and bots.
+"""Parts of one's own in any game: a reward, as one more shaping term, bots, and where games begin.
 
     def closer(before, action, after, step):
         return -jnp.abs(after.position_SX).sum(-1)
@@ -28,18 +28,21 @@ from sparring.games.trial import Noise, random_action
 
 Reward = Callable[[State, Action, State, Step], Array]
 """reward(before, action, after, step) -> reward_S, in JAX, for one world."""
+Opening = Callable[[State, Array], State]
+"""opening(state, key) -> state: where a game begins instead."""
 Script = Callable[[Array, Array], Any]
 """bot(features_NF, legal_NA) -> logits_NA of one side's seats, or (logits_NA, mean_NC) where actions are continuous."""
 
 
 class OwnParts(Game):
-    """Another game with one more term, or one more bot; everything else is that game's."""
+    """Another game with one more term, one more bot, or other beginnings; everything else is that game's."""
 
     spec: GameSpec = eqx.field(static=True)
     rules: Rules
     game: Game
     reward: Reward | None = eqx.field(static=True, default=None)
     bot: tuple[str, Script] | None = eqx.field(static=True, default=None)
+    opening: Opening | None = eqx.field(static=True, default=None)
 
     @property
     def inner(self) -> Game:
@@ -47,7 +50,8 @@ class OwnParts(Game):
         return eqx.tree_at(lambda game: game.rules, self.game, self.rules)
 
     def start(self, key: Array) -> State:
-        return self.inner.start(key)
+        state = self.inner.start(key)
+        return state if self.opening is None else self.opening(state, jax.random.fold_in(key, 1))
 
     def chance(self, key: Array) -> Chance:
         return self.inner.chance(key)
@@ -67,7 +71,7 @@ class OwnParts(Game):
         return self.inner.central(state)
 
     def openings(self) -> tuple[State, np.ndarray] | None:
-        return self.inner.openings()
+        return self.inner.openings() if self.opening is None else None
 
     def potential(self, state: State) -> Array:
         return self.inner.potential(state)

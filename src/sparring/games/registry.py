@@ -7,14 +7,15 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, SparringError, unknown
+from sparring.core.names import near_names
 from sparring.core.sizes import LARGEST, check_size
 from sparring.games import interfaces
 from sparring.games.skirmish.maps import MAPS
@@ -36,6 +37,7 @@ GAMES = {
     "matrix:blotto": "sparring.games.matrix:blotto",
     "matrix:chicken": "sparring.games.matrix:chicken",
     "matrix:coordination": "sparring.games.matrix:coordination",
+    "matrix:custom": "sparring.games.payoffs:custom",
     "matrix:five_moves": "sparring.games.matrix:five_moves",
     "matrix:matching_pennies": "sparring.games.matrix:matching_pennies",
     "matrix:prisoners_dilemma": "sparring.games.matrix:prisoners_dilemma",
@@ -257,23 +259,28 @@ def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
 
 def _refusal(name: str) -> str:
     """The sentence for a name that is no game: near ones of its family, all of them, or the nearest of all games."""
+    if name.endswith(".py"):
+        own = code.functions_of(Path(name))
+        if own:
+            return f"{name} is a file. It has {', '.join(own)}: name one, as {name}:{own[-1]}"
+        return f"{name} is a file without a function, or none. A game of your own is named file.py:function."
     family, _, variant = name.partition(":")
     known = variants(family)
-    meant = get_close_matches(family, interfaces.OUTSIDE, n=1, cutoff=0.75)
+    meant = near_names(family, interfaces.OUTSIDE, cutoff=0.75)
     if not known and meant:
         example = f"{meant[0]}:{variant or interfaces.EXAMPLES[meant[0]]}"
         return f"Unknown game {name!r}. " + (
             f"Did you mean {example!r}?" if variant else f"Name one, such as {example!r}."
         )
     if not known:
-        near = get_close_matches(name, available(), n=1, cutoff=0.5)
+        near = near_names(name, available())
         about = [] if near else [game for game in GAMES if name.lower() in common_line(game).lower()]
         if about:
             return f"Unknown game {name!r}. Did you mean {' or '.join(map(repr, about[:4]))}?"
         return (
             f"{unknown('game', name, available() if near else overview())} One of your own is named file.py:function."
         )
-    near = get_close_matches(variant, [game.partition(":")[2] for game in known], n=3, cutoff=0.5)
+    near = near_names(variant, [game.partition(":")[2] for game in known], n=3, cutoff=0.5)
     if near:
         return f"Unknown game {name!r}. Did you mean {' or '.join(repr(f'{family}:{word}') for word in near)}?"
     return f"{f'Unknown game {name!r}. ' if variant else ''}Which {family}? {', '.join(known)}."

@@ -125,10 +125,13 @@ class Staged(Event):
     """From 1."""
     stages: int
     rules: dict[str, float]
+    plays: tuple[str, ...] = ()
+    """Bots in the learners' place."""
 
     def sentence(self) -> str:
         rules = ", ".join(f"{name} {value:g}" for name, value in self.rules.items()) or "the game's own rules"
-        return f"Stage {self.number} of {self.stages}: {rules}."
+        who = f"; {' and '.join(self.plays)} in the learners' place" if self.plays else ""
+        return f"Stage {self.number} of {self.stages}: {rules}{who}."
 
 
 @dataclass(frozen=True)

@@ -160,8 +160,8 @@ def unroll(policy: Any, critic: Critic, batch: Batch, actor: Actor | None = None
         kl = row.distribution.kl(distribution)
         return later, Evaluation(log_prob, entropy, kl, value, anchor_kl, past_kl, jump, log_p, worth)
 
-    if not jax.tree.leaves(batch.memory):  # no step needs the one before it
-        return at_step(batch.memory, batch)[1]
+    if batch.start.shape[1] == 1:  # no step needs the one before it
+        return at_step(jax.tree.map(lambda x: x[:, None], batch.memory), batch)[1]
     steps = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), batch._replace(memory=()))
     found = lax.scan(at_step, batch.memory, steps)[1]
     return jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), found)

@@ -31,7 +31,7 @@ def hidden_sample(actor: Actor, rollout: Rollout) -> tuple[Array, Array]:
     memory = jax.tree.map(lambda x: x[:, ::some], rollout.memory[0])
     memory = where_first(at(rollout.start_TW), jax.tree.map(jnp.zeros_like, memory), memory)
     said = None if rollout.thought is None else at(rollout.thought.said_NM)
-    hidden, *_ = actor.hidden(at(rollout.features_TWNF), telling(memory, said))
+    _, hidden, _ = actor.scores(at(rollout.features_TWNF), telling(memory, said))
     return hidden.reshape(-1, hidden.shape[-1]), at(rollout.acting_TWN).reshape(-1)
 
 

@@ -65,7 +65,7 @@ def sizes(learner: Learner, batch: Batch) -> dict[str, Array]:
         "over_contexts": length(centred, acting_MN),
         "over_seats": length(by_seat, acting_MN),
         "over_time": length(moved, acting_MN & ~start_M[:, None]),
-        "gate": jnp.stack([change.gate for change in hyper.changes]).mean(),
+        "gate": hyper.gate_L.mean(),
     }
 
 

@@ -80,6 +80,8 @@ class UpdateStats(NamedTuple):
     """What modules of one's own measure, by name, where there are any."""
     hyper: Any = ()
     """What there is to tell of a hypernetwork, by name, where there is one."""
+    waits: Any = None
+    """Where bots may play in the learner's place: 1 while one does, and nothing else of this is kept."""
     mind: Any = ()
     """The same of opponent models, where there are any."""
 

@@ -7,6 +7,7 @@ from math import log
 from typing import Any, Literal
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -62,10 +63,7 @@ class Actor(eqx.Module):
         return memory if self.hyper is None else (memory, self.hyper.initial(*batch))
 
     def __call__(self, features_NF: Array, legal_NA: Array, memory: Memory) -> tuple[Distribution, Memory]:
-        hidden, changed, memory = self.hidden(features_NF, memory)
-        scores = self.head(hidden)
-        if changed is not None:
-            scores = changed(len(self.trunk.layers), hidden, scores)
+        scores, _, memory = self.scores(features_NF, memory)
         logits_NA, mean_NC = scores[..., : self.action.entries], scores[..., self.action.entries :]
         if self.log_std_C is None:
             mean_NC, log_std_NC = jnp.split(mean_NC, 2, axis=-1)
@@ -74,29 +72,47 @@ class Actor(eqx.Module):
             log_std_C = self.log_std_C.value if isinstance(self.log_std_C, Held) else self.log_std_C
         return Distribution.make(self.action, logits_NA, legal_NA, mean_NC, log_std_C), memory
 
-    def hidden(self, features_NF: Array, memory: Memory) -> tuple[Array, Changed | None, Memory]:
-        """The last hidden features, how layers are changed to give them, and the memory after it."""
-        if self.fusion is None:
-            return self.unfused(features_NF, untold(memory))
-        memory, said_NM = heard(memory)
-        hidden, changed, memory = self.unfused(features_NF, memory)
-        return self.fusion(hidden, said_NM), changed, memory
-
-    def unfused(self, features_NF: Array, memory: Memory) -> tuple[Array, Changed | None, Memory]:
-        """The same without what a mind says."""
+    def scores(self, features_NF: Array, memory: Memory) -> tuple[Array, Array, Memory]:
+        """What the head says of all entries and dimensions, the hidden features it sees, and the memory after it."""
+        said_NM = None if self.fusion is None else heard(memory).said_NM
+        memory = untold(memory)
         if self.hyper is None:
             hidden, memory = self.trunk(features_NF, memory)
-            return hidden, None, memory
+            hidden = self.fused(hidden, said_NM)
+            return self.head(hidden), hidden, memory
         own, past = memory
+        if self.hyper.by_seat:
+            layers = self.hyper.of_seats(features_NF.shape[-2], self.bases)
+            scores, hidden, own = jax.vmap(self.with_layers, (0, -2, -2, -2), -2)(layers, features_NF, own, said_NM)
+            return scores, hidden, (own, past)
         changed, past = self.hyper(features_NF, past, self.bases, self.trunk.normaliser)
         hidden, own = self.trunk(features_NF, own, changed=changed)
-        return hidden, changed, (own, past)
+        hidden = self.fused(hidden, said_NM)
+        return changed(len(self.trunk.layers), hidden, self.head(hidden)), hidden, (own, past)
+
+    def with_layers(
+        self, layers: list[Any], features_F: Array, memory: Memory, said_M: Array | None
+    ) -> tuple[Array, Array, Memory]:
+        """The scores of one seat with layers of its own, its hidden features and memory."""
+        *body, head = layers
+        hidden, memory = eqx.tree_at(lambda trunk: trunk.layers, self.trunk, body)(features_F, memory)
+        hidden = self.fused(hidden, said_M)
+        return head(hidden), hidden, memory
+
+    def fused(self, hidden: Array, said_NM: Array | None) -> Array:
+        """Hidden features with what the mind says, where there is one."""
+        return hidden if self.fusion is None else self.fusion(hidden, said_NM)
+
+    def unfused(self, features_NF: Array, memory: Memory) -> Array:
+        """The hidden features without what the mind says."""
+        return eqx.tree_at(lambda actor: actor.fusion, self, None).scores(features_NF, untold(memory))[1]
 
     def for_seats(self, seats: int) -> "Actor":
         """The same policy for many steps: what a hypernetwork makes for each seat alone is made now."""
-        if self.hyper is None:
+        if self.hyper is None or not self.hyper.by_seat:
             return self
-        return eqx.tree_at(lambda actor: actor.hyper, self, self.hyper.by_seat(seats, self.bases))
+        made = self.hyper.of_seats(seats, self.bases)
+        return eqx.tree_at(lambda actor: actor.hyper.made, self, made, is_leaf=lambda node: node is None)
 
     @property
     def bases(self) -> list[Any]:

@@ -62,8 +62,9 @@ class NetConfig:
     """Steps that are seen, the present one among them; 0: the present one alone, without a memory."""
     hyper_recalls: Literal["observations", "actions", "rewards"] = "observations"
     """What is known of a step: what was seen in it, also the seat's own action before it, or also what that paid."""
-    hyper_encoder: Literal["gru", "lstm", "transformer"] = "gru"
-    """What makes one vector of those steps, where there are two or more."""
+    hyper_encoder: Literal["stacked", "gru", "lstm", "transformer"] = "stacked"
+    """What makes one vector of those steps, where there are two or more: a layer that sees them side by side, or one
+    that sees each, then a network over time."""
     hyper_size: int = setting(16, least=2, most=LARGEST)
     """Width of the encoder and of the context from which weights are generated."""
     hyper_heads: int = setting(4, least=1, most=64)

@@ -132,7 +132,7 @@ def fusion_measures(actor: Actor, rollout: Rollout) -> dict[str, Array]:
         return {}
     steps = rollout.features_TWNF.shape[0]
     features, said = (x[:: max(1, steps // 8)] for x in (rollout.features_TWNF, rollout.thought.said_NM))
-    hidden, _, _ = actor.unfused(features, actor.initial(*features.shape[:-1]))
+    hidden = actor.unfused(features, actor.initial(*features.shape[:-1]))
     change = actor.fusion(hidden, said) - hidden
     spread = [((x - x.mean((0, 1, 2))) ** 2).sum() for x in (hidden, change)]
     return {"fused": spread[1] / jnp.maximum(sum(spread, jnp.zeros(())), 1e-12)}

@@ -100,6 +100,11 @@ class Run:
     """Its learners, their shadows and its past selves: names for `policy`, and for the command line as RUN:NAME."""
     seed: int | None = None
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("predict", "compute_action", "compute_single_action", "forward"):
+            raise AttributeError(f"A run has no {name!r}: here it is act(observation, key), for all seats at once.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}: {self.config.game}, players {', '.join(self.players)})"
 

@@ -14,7 +14,6 @@ mine.json                   a network from PyTorch: its card, with the weights b
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +22,7 @@ import numpy as np
 
 from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, RunError, unknown
+from sparring.core.names import near_names
 from sparring.core.seeding import SHAPES
 from sparring.core.settings import load_toml, to_dict
 from sparring.core.spec import GameSpec
@@ -52,7 +52,7 @@ from sparring.players.checkpointed import (
 from sparring.players.claims import check_claims, filled, net_of
 from sparring.players.from_torch import TorchCard, read_card, read_network
 from sparring.setup.config import RunConfig
-from sparring.setup.line_up import line_up
+from sparring.setup.line_up import config_of, line_up
 from sparring.setup.named_arrays import to_arrays
 from sparring.store.checkpoints import Checkpoint, load
 from sparring.store.packages import SUFFIX, PlayerMeta, has_checksum, read_package, write_package
@@ -198,7 +198,7 @@ def no_player(text: str, game: Game | None = None) -> RunError:
             unknown("player", text, [*bots, *players_in(Path()), *(f"runs/{n}" for n in players_in(Path("runs")))])
         )
     there = players_in(path.parent)
-    near = get_close_matches(re.split("[:@#]", path.name)[0], there, n=1, cutoff=0.4)
+    near = near_names(re.split("[:@#]", path.name)[0], there, cutoff=0.4)
     count = f"Of runs and packages, {len(there)} are in {path.parent}: check the name."
     return RunError(f"No player at {text}. " + (f"Did you mean {path.parent / near[0]}?" if near else count))
 
@@ -223,6 +223,7 @@ def from_run(source: Source, game: Game, game_name: str = "") -> Entrant:
         policy = mixture_of(run, checkpoint, place, game.spec, config)
     else:
         player, own = weights_of(checkpoint, player, source.seed, run=source.place)
+        config = config_of(game.spec, config, player.removesuffix(SHADOW))
         dressed = partial(with_mind, seed=SHAPES, game=game, config=config.mind)
         policy = filled(game.spec, config.net, own, str(checkpoint.path), dressed=dressed)
     steps = checkpoint.iteration * int(run.read_manifest().get("steps_per_iteration", 0))

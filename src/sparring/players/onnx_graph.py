@@ -1,7 +1,9 @@
 """A card and its arrays as an ONNX graph, written layer by layer with the package `onnx` alone (extra `onnx`).
 
-Inputs: features [rows, F], legal [rows, A] where there are heads, memory_0 (and memory_1 of an LSTM) [rows, H].
-Outputs: probabilities [rows, A], mean and deviation [rows, C], next_memory_0 (and 1), each where there is such a thing.
+Inputs: features [rows, F], legal [rows, A] where there are heads, memory_0 (and memory_1 of an LSTM) [rows, H]; where
+weights are generated, seat [rows, 1], its place on its side, from 0, and steps [rows, K * (F + 1)], what it saw last.
+Outputs: probabilities [rows, A], mean and deviation [rows, C], next_memory_0 (and 1) and next_steps, each where there
+is such a thing.
 """
 
 from collections.abc import Mapping
@@ -54,6 +56,8 @@ class Graph:
         self.constants: dict[str, Any] = {}
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
+        self.z = ""
+        """The context from which weights are generated, where they are."""
 
     def __call__(self, op: str, *inputs: str, **attributes: Any) -> str:
         name = f"{op}_{len(self.nodes)}"
@@ -154,27 +158,94 @@ class Graph:
         return self("Conv", x, self.constant(kernel), self.constant(bias), pads=[1, 1, 1, 1])
 
     def gru(self, x: str, *, at: str) -> str:
-        size = len(self.arrays[f"{at}.hidden.weight_IO"])
-        memory = self.input("memory_0", size)
-        update_x, reset_x, new_x = self.gates(self.dense(x, at=f"{at}.inputs"), size, 3)
-        update_h, reset_h, new_h = self.gates(self.dense(memory, at=f"{at}.hidden"), size, 3)
-        update = self("Sigmoid", self("Add", update_x, update_h))
-        new = self("Tanh", self("Add", new_x, self("Mul", self("Sigmoid", self("Add", reset_x, reset_h)), new_h)))
-        after = self("Add", new, self("Mul", update, self("Sub", memory, new)))
-        self.output("next_memory_0", after, size)
-        return after
+        return self.remembering(self.gru_cell, x, at, 1)
 
     def lstm(self, x: str, *, at: str) -> str:
+        return self.remembering(self.lstm_cell, x, at, 2)
+
+    def remembering(self, cell: Any, x: str, at: str, count: int) -> str:
         size = len(self.arrays[f"{at}.hidden.weight_IO"])
-        output, cell = self.input("memory_0", size), self.input("memory_1", size)
-        both = self("Add", self.dense(x, at=f"{at}.inputs"), self.dense(output, at=f"{at}.hidden"))
+        after = cell(x, [self.input(f"memory_{i}", size) for i in range(count)], at)
+        for i, memory in enumerate(after):
+            self.output(f"next_memory_{i}", memory, size)
+        return after[0]
+
+    def gru_cell(self, x: str, memory: list[str], at: str) -> list[str]:
+        size = len(self.arrays[f"{at}.hidden.weight_IO"])
+        update_x, reset_x, new_x = self.gates(self.dense(x, at=f"{at}.inputs"), size, 3)
+        update_h, reset_h, new_h = self.gates(self.dense(memory[0], at=f"{at}.hidden"), size, 3)
+        update = self("Sigmoid", self("Add", update_x, update_h))
+        new = self("Tanh", self("Add", new_x, self("Mul", self("Sigmoid", self("Add", reset_x, reset_h)), new_h)))
+        return [self("Add", new, self("Mul", update, self("Sub", memory[0], new)))]
+
+    def lstm_cell(self, x: str, memory: list[str], at: str) -> list[str]:
+        size = len(self.arrays[f"{at}.hidden.weight_IO"])
+        both = self("Add", self.dense(x, at=f"{at}.inputs"), self.dense(memory[0], at=f"{at}.hidden"))
         keep, write, show, new = self.gates(both, size, 4)
-        kept = self("Mul", self("Sigmoid", self("Add", keep, self.constant(1.0))), cell)
+        kept = self("Mul", self("Sigmoid", self("Add", keep, self.constant(1.0))), memory[1])
         cell = self("Add", kept, self("Mul", self("Sigmoid", write), self("Tanh", new)))
-        output = self("Mul", self("Sigmoid", show), self("Tanh", cell))
-        self.output("next_memory_0", output, size)
-        self.output("next_memory_1", cell, size)
-        return output
+        return [self("Mul", self("Sigmoid", show), self("Tanh", cell)), cell]
 
     def gates(self, x: str, size: int, count: int) -> list[str]:
         return [self.part(x, size * gate, size * (gate + 1)) for gate in range(count)]
+
+    # Generated weights.
+
+    def context(
+        self, x: str, *, at: str, inputs: int, history: int, seats: int, over_time: str | None,
+        normaliser: str | None, grids: dict[str, Any] | None,
+    ) -> str:  # fmt: skip
+        """The context of each row, kept for later steps; what comes in goes on as it is."""
+        parts = []
+        if inputs:
+            one = self("Expand", self.constant([[1.0]]), self("Shape", self.part(x, 0, 1)))
+            steps, width = self("Concat", x, one, axis=-1), inputs + 1
+            if history:
+                before = self.input("steps", history * width)
+                steps = self("Concat", self.part(before, width, history * width), steps, axis=-1)
+                self.output("next_steps", steps, history * width)
+            known = [self.known(steps, i * width, inputs, normaliser, grids) for i in range(max(1, history))]
+            parts.append(self.encoded(known, at, over_time))
+        if seats:
+            rows = self.arrays.get(f"{at}.identity_NZ", np.eye(seats, dtype=np.float32))
+            seat = self("Reshape", self.input("seat", 1, "INT64"), self.constant([-1], np.int64))
+            parts.append(self("Gather", self.constant(rows), seat, axis=0))
+        z = self.dense(self("Concat", *parts, axis=-1), at=f"{at}.joined")
+        size = len(self.arrays[f"{at}.joined.bias_O"])
+        plain = self.constant(np.ones(size)), self.constant(np.zeros(size))
+        self.z = self("LayerNormalization", z, *plain, axis=-1, epsilon=1e-5)
+        return x
+
+    def known(self, steps: str, begin: int, inputs: int, normaliser: str | None, grids: Any) -> tuple[str, str]:
+        """An observation as the encoder takes it, and whether it was there."""
+        features = self.part(steps, begin, begin + inputs)
+        if normaliser is not None:
+            features = self.normalise(features, at=normaliser)
+        if grids is not None:
+            features = self.grids(features, **{key: value for key, value in grids.items() if key != "do"})
+        return features, self.part(steps, begin + inputs, begin + inputs + 1)
+
+    def encoded(self, known: list[tuple[str, str]], at: str, over_time: str | None) -> str:
+        if over_time is None and len(known) > 1:
+            both = [part for features, real in known for part in (self("Mul", real, features), real)]
+            return self.tanh(self.dense(self("Concat", *both, axis=-1), at=f"{at}.encoder"))
+        each = [self("Mul", real, self.tanh(self.dense(x, at=f"{at}.encoder"))) for x, real in known]
+        if over_time is None:
+            return each[-1]
+        memory = [self("Sub", each[0], each[0])] * 2
+        for one in each:
+            memory = getattr(self, f"{over_time}_cell")(one, memory, f"{at}.over_time")
+        return memory[0]
+
+    def gain(self, x: str, *, change: str, gate: int) -> str:
+        map_ZO = self.arrays["hyper.gate_L"][gate] * self.arrays[f"{change}.map_ZO"]
+        return self("Mul", x, self("Add", self("MatMul", self.z, self.constant(map_ZO)), self.constant(1.0)))
+
+    def changed(self, x: str, *, at: str, change: str, gate: int) -> str:
+        map_KF = self.arrays["hyper.gate_L"][gate] * self.arrays[f"{change}.map_KF"]
+        seen = self("MatMul", x, self.array(f"{change}.down_IR")) if f"{change}.down_IR" in self.arrays else x
+        parts = self("Add", self("MatMul", seen, self.constant(map_KF[:-1])), self.constant(map_KF[-1]))
+        size = len(self.arrays["hyper.context.joined.bias_O"])
+        outputs = map_KF.shape[1] // size
+        added = self("MatMul", self.shaped(self.z, 1, size), self.shaped(parts, size, outputs))
+        return self("Add", self.dense(x, at=at), self.shaped(added, outputs))

@@ -6,7 +6,8 @@
     probabilities, memory = decision.probabilities, decision.memory
 
 `features` [rows, F] are those that the card lists, one block after another; `legal` [rows, A] says for each entry of
-all heads, one after another, whether it may be chosen. `memory` is None at the start of a game.
+all heads, one after another, whether it may be chosen. `memory` is None at the start of a game. Where weights are
+generated for each seat, `seat` [rows] says which of its side acts, from 0.
 """
 
 import json
@@ -52,12 +53,22 @@ class Policy(nn.Module):
         told = json.loads(Path(card).read_text(encoding="utf-8"))
         return cls(told, load_file(Path(card).parent / told["weights"])).eval()
 
-    def forward(self, features: Tensor, legal: Tensor | None = None, memory: tuple[Tensor, ...] | None = None):
-        x, after = features, ()
+    def forward(
+        self,
+        features: Tensor,
+        legal: Tensor | None = None,
+        memory: tuple[Tensor, ...] | None = None,
+        seat: Tensor | None = None,
+    ):
+        x, after, z = features, (), None
         for layer in self.layers:
-            if isinstance(layer, Cell):
-                after = layer(x, memory)
-                x = after[0]
+            if isinstance(layer, Context):
+                z, after = layer(x, memory, seat)
+            elif isinstance(layer, Changed):
+                x = layer(x, z)
+            elif isinstance(layer, Cell):
+                cell = layer(x, memory)
+                x, after = cell[0], (*cell, *after)
             else:
                 x = layer(x)
         entries = sum(self.heads)
@@ -73,9 +84,15 @@ class Policy(nn.Module):
         return Decision(torch.cat(chances, -1), mean, log_std.exp(), after)
 
     @torch.no_grad()
-    def act(self, features: Tensor, legal: Tensor | None = None, memory: tuple[Tensor, ...] | None = None):
+    def act(
+        self,
+        features: Tensor,
+        legal: Tensor | None = None,
+        memory: tuple[Tensor, ...] | None = None,
+        seat: Tensor | None = None,
+    ):
         """A choice for each head [rows, D], continuous values [rows, C], and the memory, drawn as in training."""
-        said = self(features, legal, memory)
+        said = self(features, legal, memory, seat)
         heads = said.probabilities.split(self.heads, -1) if self.heads else ()
         choices = [torch.multinomial(head, 1) for head in heads]
         chosen = torch.cat(choices, -1) if choices else torch.zeros(len(features), 0, dtype=torch.long)
@@ -181,8 +198,79 @@ class Cell(nn.Module):
 
     def forward(self, x: Tensor, memory: tuple[Tensor, ...] | None) -> tuple[Tensor, ...]:
         if isinstance(self.cell, nn.LSTMCell):
-            return self.cell(x, memory or None)
+            return self.cell(x, memory[:2] if memory else None)
         return (self.cell(x, memory[0] if memory else None),)
+
+
+class Context(nn.Module):
+    """What weights are generated from: the last observations of a row, and its seat. The observations are the last of
+    the memory, each with a 1 where there was one."""
+
+    def __init__(
+        self, arrays: dict[str, Tensor], *, at: str, inputs: int, history: int, seats: int, over_time: str | None,
+        normaliser: str | None, grids: dict | None, **_,
+    ):  # fmt: skip
+        super().__init__()
+        self.inputs, self.history, self.seats = inputs, history, seats
+        self.normalise = None if normaliser is None else Normalise(arrays, at=normaliser)
+        self.grids = None if grids is None else Grids(arrays, **grids)
+        self.encoder = dense(arrays, f"{at}.encoder") if inputs else None
+        self.over_time = None if over_time is None else Cell(arrays, do=over_time, at=f"{at}.over_time")
+        self.register_buffer("identity", arrays.get(f"{at}.identity_NZ", torch.eye(seats)))
+        self.joined = dense(arrays, f"{at}.joined")
+
+    def forward(self, features: Tensor, memory: tuple[Tensor, ...] | None, seat: Tensor | None):
+        parts, after = [], ()
+        if self.encoder is not None:
+            steps = torch.cat([features, torch.ones_like(features[:, :1])], -1)
+            if self.history:
+                width = self.inputs + 1
+                before = memory[-1] if memory else steps.new_zeros(len(steps), self.history * width)
+                steps = torch.cat([before[:, width:], steps], -1)
+                after = (steps,)
+            parts.append(self.encoded(self.encoder, steps.unflatten(-1, (-1, self.inputs + 1))))
+        if self.seats:
+            if seat is None:
+                raise ValueError(
+                    "The weights of this policy differ from seat to seat: give seat=, its place on its side."
+                )
+            parts.append(self.identity[seat.reshape(-1).long()])
+        z = self.joined(torch.cat(parts, -1))
+        return nn.functional.layer_norm(z, z.shape[-1:], eps=1e-5), after
+
+    def encoded(self, encoder: nn.Module, steps: Tensor) -> Tensor:
+        known, real = steps[..., :-1], steps[..., -1:]
+        for layer in (self.normalise, self.grids):
+            if layer is not None:
+                known = layer(known.flatten(0, 1)).unflatten(0, steps.shape[:2])
+        if self.over_time is None and self.history > 1:
+            return torch.tanh(encoder(torch.cat([real * known, real], -1).flatten(1)))
+        *before, last = (real * torch.tanh(encoder(known))).unbind(1)
+        if self.over_time is None:
+            return last
+        memory = None
+        for one in before:
+            memory = self.over_time(one, memory)
+        return self.over_time(last, memory)[0]
+
+
+class Changed(nn.Module):
+    """A layer and what the context z adds to its weights, or factors on what came out of the layer before."""
+
+    def __init__(self, arrays: dict[str, Tensor], *, do: str, change: str, gate: int, at: str = "") -> None:
+        super().__init__()
+        strength, name = arrays["hyper.gate_L"][gate], "map_ZO" if do == "gain" else "map_KF"
+        self.layer = dense(arrays, at) if at else None
+        self.map = nn.Parameter(strength * arrays[f"{change}.{name}"])
+        down = arrays.get(f"{change}.down_IR")
+        self.down = None if down is None else nn.Parameter(down.clone())
+
+    def forward(self, x: Tensor, z: Tensor) -> Tensor:
+        if self.layer is None:
+            return x * (1 + z @ self.map)
+        seen = x if self.down is None else x @ self.down
+        parts = (seen @ self.map[:-1] + self.map[-1]).unflatten(-1, (z.shape[-1], -1))
+        return self.layer(x) + (z.unsqueeze(-1) * parts).sum(-2)
 
 
 LAYERS = {
@@ -193,4 +281,6 @@ LAYERS = {
     "normalise": Normalise,
     "residual": Residual,
     "grids": Grids,
+    "context": Context,
+    **dict.fromkeys(("gain", "changed"), Changed),
 }

@@ -8,11 +8,10 @@ from sparring.core.fields import is_table
 from sparring.core.settings import from_dict
 from sparring.core.spec import GameSpec
 from sparring.games import registry
+from sparring.games.balance import PRESET, suits_of
 from sparring.recipes import self_play
 from sparring.setup.config import RunConfig
 
-PRESET = "self_play"
-"""Among the settings that suit a game: who opposes, by the name of a preset."""
 OF_PRESETS = frozenset(one.name for one in fields(self_play.SelfPlay))
 
 
@@ -31,19 +30,22 @@ def default_config(game: str, *, options: tuple[str, ...] = (), **settings: Any)
 def suited(config: RunConfig, spec: GameSpec, *, corrected: bool = False) -> RunConfig:
     """The config with all that suits the game but its preset of self-play, which depends on the rest, and the numbers
     by which the game corrects that preset: without it they would mean nothing."""
-    settings = {name: value for name, value in spec.suits if name != PRESET and (corrected or name not in OF_PRESETS)}
+    settings = {
+        name: value for name, value in suits_of(spec) if name != PRESET and (corrected or name not in OF_PRESETS)
+    }
     return with_settings(config, settings, where=f"what suits {config.game}")
 
 
 def opposed(config: RunConfig, spec: GameSpec, name: str) -> RunConfig:
     """The config with the opponents of a preset; where it is the game's own, the game may correct its numbers."""
     config = self_play.apply(config, name)
-    return suited(config, spec, corrected=True) if name == dict(spec.suits).get(PRESET) else config
+    return suited(config, spec, corrected=True) if name == dict(suits_of(spec)).get(PRESET) else config
 
 
 def preset_for(spec: GameSpec, config: RunConfig) -> str:
-    """Who opposes where nobody says: what suits the game, or the default where two sides are alike; else nothing."""
-    own = dict(spec.suits).get(PRESET)
+    """Who opposes where nobody says: what suits the game or its kind, or the default where two sides are alike; else
+    nothing."""
+    own = dict(suits_of(spec)).get(PRESET)
     if own is not None:
         return str(own)
     return self_play.DEFAULT if spec.sides == 2 and spec.exchangeable_sides and not config.play.worlds % 2 else ""

@@ -169,6 +169,26 @@ def judgement(comparison: Comparison) -> list[str]:
     nowhere = [name for name, own in by_measure.items() if "better" not in own.values() and "worse" not in own.values()]
     if nowhere and said:
         lines.append(f"By {listed(nowhere)}, no regime differs from {yardstick} by more than chance may explain.")
+    return lines + no_gain(comparison, judged)
+
+
+def no_gain(comparison: Comparison, judged: Sequence[Measure]) -> list[str]:
+    """Where nobody is better than the policy before training."""
+    lines = []
+    for measure in judged:
+        start, known = (
+            comparison.untrained.get(measure.name),
+            [one.figures.get(measure.name) for one in comparison.candidates],
+        )
+        means = [float(np.mean(values)) for values in known if values is not None]
+        if start is None or not means:
+            continue
+        best = min(means) if measure.better == "low" else max(means)
+        if best >= start if measure.better == "low" else best <= start:
+            lines.append(
+                f"By {measure.name}, none is better than the policy before training ({start:.{measure.digits}f}): "
+                "where random play is nearly an equilibrium there is nothing to gain."
+            )
     return lines
 
 
@@ -199,6 +219,10 @@ def strength_table(comparison: Comparison) -> Table:
         cells = [interval_text(interval_of(one, measure, comparison), measure.digits) for measure in columns]
         cells += [Counter(one.worst).most_common(1)[0][0] if one.worst else ""] * bool(comparison.games)
         table.add_row(*map(Text, (one.name, *cells)))
+    if any(measure.name in comparison.untrained for measure in columns):
+        first = [comparison.untrained.get(measure.name) for measure in columns]
+        cells = ["" if x is None else f"{x:.{m.digits}f}" for x, m in zip(first, columns, strict=True)]
+        table.add_row(*map(Text, ("untrained", *cells, *[""] * bool(comparison.games))))
     return table
 
 
@@ -216,8 +240,10 @@ def cost_table(comparison: Comparison) -> Table:
 def explanation(comparison: Comparison) -> list[str]:
     """A line on each column, and what is missing."""
     notes = [(one.name, one.meaning) for one in measures(comparison) if not one.name.endswith(EQUAL_TIME)]
+    if any(one.name.endswith(".shadow") for one in comparison.candidates):
+        notes.append(("NAME.shadow", "the slow average of that regime's policy; NAME alone is its newest policy."))
     if comparison.evaluations:
-        count, ranked = comparison.evaluations, "; rating and worst are of the end" * bool(comparison.games)
+        count, ranked = comparison.evaluations, "; rating and worst opponent are of the end" * bool(comparison.games)
         mean = f"a run's figures are means over its evaluations after half of its steps, {count} or more"
         notes.append(("second half", f"{mean}{ranked}."))
     if comparison.clock is not None:
@@ -319,7 +345,7 @@ def comparison_picture(comparison: Comparison) -> bytes:
             reach = np.nan_to_num([[interval.mean - interval.low], [interval.high - interval.mean]])
             axis.errorbar([interval.mean], [row], xerr=reach, fmt="o", capsize=3, color="C0", zorder=2)
         arrow = {"low": ", less is better", "high": ", more is better", "": ""}[measure.better]
-        axis.set_xlabel(measure.name + arrow)
+        axis.set_xlabel(measure.name.replace(EQUAL_TIME, f"\n{EQUAL_TIME.strip()}") + arrow.replace(", ", "\n"))
         axis.grid(alpha=0.3)
     cost = axes[-1]
     seconds = [comparison.costs[one.regime].seconds if one.regime in comparison.costs else None for one in candidates]

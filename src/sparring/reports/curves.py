@@ -22,6 +22,8 @@ SMOOTHED = 25
 """Points from which on a curve is drawn smooth over its own pale self, by means over a tenth of it."""
 MOST_LINES = 10
 """As many as there are colours."""
+FLAT = 1e-3
+"""Curves of health that span less are drawn as flat."""
 HEALTH = {
     "entropy": "entropy of the policy, nats",
     "approx_kl": "KL of an update, nats",
@@ -238,6 +240,8 @@ def draw_ladder(axis: Axes, lines: Lines, manifest: Mapping[str, Any], score: st
     found = levels(lines[-1:], f"{score}/{sides[0]}/")
     bots = [place for team, place in found if team == LEARNED and place not in (LEARNED, SHADOW)]
     hardest = sorted(bots, key=lambda bot: found[LEARNED, bot])[:MOST_LINES]
+    if len(hardest) < len(bots):
+        axis.set_title(f"evaluation: the {len(hardest)} hardest of {len(bots)} opponents; the table has all")
     for bot in sorted(hardest, key=bots.index):
         plot(axis, curve(lines, [f"{score}/{side}/{LEARNED} vs {bot}" for side in sides]), f"against {bot}", marker="o")
     legend(axis)
@@ -265,6 +269,10 @@ def draw_health(axis: Axes, name: str, title: str, lines: Lines, manifest: Mappi
     axis.set_title(title, fontsize=10)
     for learner in manifest["learners"][:MOST_LINES]:
         plot(axis, curve(lines, [f"{learner}/{name}"]), learner)
+    low, high = axis.get_ylim()
+    if high - low < FLAT:  # else an offset such as 1e-7 stands over the title
+        axis.set_ylim((low + high - FLAT) / 2, (low + high + FLAT) / 2)
+    axis.ticklabel_format(axis="y", useOffset=False, style="plain")
     if name == "explained_variance":  # where targets hardly differ it means nothing and may be any negative number
         axis.set_ylim(bottom=max(axis.get_ylim()[0], -1.0))
     legend(axis)

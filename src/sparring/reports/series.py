@@ -1,20 +1,20 @@
 """Metrics of a run as series, and as pictures made of letters. No JAX, no drawing."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from sparring.core.errors import ConfigError, unknown
+from sparring.core.errors import ConfigError
+from sparring.core.names import near_names
 from sparring.store.lines import series
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 WIDTH, ROWS = 14, 12
 """Letters of a small picture, and rows of a table of values."""
-MOST_NAMED = 8
-"""Names of metrics in one sentence."""
 Lines = Sequence[Mapping[str, Any]]
 
 
@@ -24,10 +24,29 @@ def chosen(lines: Lines, wanted: Sequence[str]) -> list[str]:
     found: list[str] = []
     for word in wanted:
         own = [name for name in known if fnmatchcase(name, word)] or [name for name in known if word in name]
-        if not own:
-            raise ConfigError(unknown("metric", word, known))
         found += [name for name in own if name not in found]
+    if wanted and not found:
+        raise ConfigError(" ".join(unheard(word, known) for word in wanted))
     return found if wanted else known
+
+
+def unheard(word: str, known: Sequence[str]) -> str:
+    """The sentence for a name that is no metric: why, the nearest, or what groups there are."""
+    if word.startswith("exploitability"):
+        return "This run has no exact exploitability: `sparring exploit RUN` measures it."
+    if near := near_names(word, known, cutoff=0.7):
+        return f"Unknown metric {word!r}. Did you mean {near[0]!r}?"
+    groups = Counter(name.partition("/")[0] + "/*" * ("/" in name) for name in known)
+    told = ", ".join(f"{group} ({count})" if count > 1 else group for group, count in sorted(groups.items()))
+    return f"Unknown metric {word!r}. Known: {told}. Those of a group: sparring metrics RUN 'GROUP/*'."
+
+
+def unmet(lines: Lines, wanted: Sequence[str]) -> list[str]:
+    """Sentences for those of the wanted names that no metric has, where others are found."""
+    known = sorted({name for line in lines for name in line})
+    return [
+        unheard(word, known) for word in wanted if not any(fnmatchcase(name, word) or word in name for name in known)
+    ]
 
 
 def changing(lines: Lines, names: Sequence[str]) -> list[str]:
@@ -67,38 +86,3 @@ def value_table(lines: Lines, name: str) -> Table:
         part = values[first : first + size]
         made.add_row(f"{steps[min(first + size, len(steps)) - 1]:,}", f"{sum(part) / len(part):.5g}")
     return made
-
-
-class Parting(NamedTuple):
-    """Where two runs stop being the same."""
-
-    compared: int
-    """Lines that both have."""
-    iteration: int | None
-    """The first whose metrics differ; None where all are equal."""
-    names: tuple[str, ...]
-    """The metrics of both that differ there."""
-
-    @property
-    def text(self) -> str:
-        if not self.compared:
-            return "The runs have no iteration of a common seed, so nothing can be compared."
-        if self.iteration is None:
-            return (
-                f"All {self.compared} lines that both runs have are equal. What differs in their settings changed "
-                "nothing: look whether it is in config.toml at all."
-            )
-        shown = ", ".join(self.names[:MOST_NAMED]) + (" and more" if len(self.names) > MOST_NAMED else "")
-        return f"The runs are equal before iteration {self.iteration}; in it these differ: {shown}"
-
-
-def parting(lines: Lines, others: Lines, names: Sequence[str]) -> Parting:
-    """The first iteration in which metrics that both runs have differ, over the seeds that both have."""
-    known = {(line["kind"], line["iteration"], line["seed"]): line for line in others}
-    pairs = [(line, known.get((line["kind"], line["iteration"], line["seed"]))) for line in lines]
-    both = sorted(((a, b) for a, b in pairs if b is not None), key=lambda pair: pair[0]["iteration"])
-    for line, other in both:
-        differing = tuple(name for name in names if name in line and name in other and line[name] != other[name])
-        if differing:
-            return Parting(len(both), line["iteration"], differing)
-    return Parting(len(both), None, ())

@@ -17,7 +17,7 @@ LEFT = (
     "against",
     "driven by",
     "ended by",
-    "in a game",
+    "in a game (share)",
     "best bot, points",
     "best bot, return",
     "a bot in its place, return",
@@ -69,22 +69,35 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     several opponents those that are of one kind: the full table has the rest."""
     if is_ladder(scores, manifest):
         return ladder_rows(scores, before)
-    many_alike = manifest.get("many_alike")
-    scores = folded(scores) if many_alike else scores
+    many_alike, pair = manifest.get("many_alike"), bool(manifest.get("alike"))
+    as_one = folded if many_alike else merged if pair else list
+    scores, before = as_one(scores), as_one(before)
+    first = {(score.side, score.opponents): score for score in before if score.team == LEARNED}
     versus, won = has_opponents(scores), has_points(scores)
     judged_by = "points" if won else "return"
     best_of = "a bot in its place" if many_alike else "best bot"
     counts = any(score.counts for score in scores)
-    header = ["side"] + ["against"] * versus + ["return"] + ["points"] * won + ["in a game"] * counts
+    header = (
+        ["side"] * (not pair)
+        + ["against"] * versus
+        + ["untrained"] * bool(first)
+        + ["return"]
+        + ["points"] * won
+        + ["in a game (share)"] * counts
+    )
     header += [f"{best_of}, {judged_by}"]
     rows = []
-    learned = [s for s in scores if s.team == LEARNED and (many_alike or len({*s.opponents.split(", ")}) == 1)]
+    learned = [
+        s for s in scores if s.team == LEARNED and len({company_kind(one) for one in s.opponents.split(", ")}) == 1
+    ]
     for score in sorted(learned, key=lambda s: s.side):
         best = best_bot(score, scores)
         against = score.opponents if many_alike else company(score.opponents)
-        row = [side_name(manifest, score.side)] + [against] * versus + measures(score, won)
+        row = [] if pair else [side_name(manifest, score.side)]
+        row += [against] * versus
+        row += [mean_text(first.get((score.side, score.opponents)))] * bool(first) + measures(score, won)
         row += [counts_text(score)] * counts
-        rows.append([*row, f"{best.team} {judged(best)}" if best else ""])
+        rows.append([*row, f"{best.team} {judged(best)}" if best else "none tried"])
     return header, rows
 
 
@@ -104,6 +117,11 @@ def folded(scores: Sequence[SideScore]) -> list[SideScore]:
         words = company(score.opponents)
         found.setdefault((score.team, words), replace(score, side=0, opponents=words))
     return list(found.values())
+
+
+def company_kind(part: str) -> str:
+    """Of a part of a company, such as "2 x random", who it is."""
+    return part.rpartition(" x ")[2]
 
 
 def company(opponents: str) -> str:
@@ -168,17 +186,28 @@ def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any], before
 
 def legend(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> str:
     """What the numbers of a table of scores are."""
+    fates = fates_text(scores, manifest)
     if is_ladder(scores, manifest):
         games = max((score.games for score in merged(scores) if score.opponents != LEARNED), default=0)
         what = "Points: share won, a draw one half," if has_points(scores) else "Return: what is won in a game,"
-        return f"{games} games each, both sides alike. {what} with 95 % intervals."
-    games = max((score.games for score in scores), default=0)
+        pairs = " A start played from both sides counts once in them, so they are those of half as many games."
+        return f"{games} games each, both sides alike. {what} with 95 % intervals.{pairs * has_points(scores)}{fates}"
+    games = max((score.games for score in (merged(scores) if manifest.get("alike") else scores)), default=0)
     over = f"{manifest['seeds']} seeds" if manifest["seeds"] > 1 else "games"
     points = "; points: share won, a draw one half" if has_points(scores) else ""
-    said = " Sides are alike, and one policy drives them: one stands for all." if manifest.get("many_alike") else ""
-    if not said and any(len({*score.opponents.split(", ")}) > 1 for score in scores):
-        said = " Against mixed company: in the full table of the report."
-    return f"{games} games each. Return of a seat: mean over {over}{points}. With 95 % intervals.{said}"
+    alike = manifest.get("many_alike") or manifest.get("alike")
+    said = " Sides are alike, and one policy drives them: one stands for all." if alike else ""
+    if any(len({*score.opponents.split(", ")}) > 1 for score in scores):
+        said += " Against mixed company: in the full table of the report."
+    return f"{games} games each. Return of a seat: mean over {over}{points}. With 95 % intervals.{said}{fates}"
+
+
+def fates_text(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> str:
+    """What the words for how games ended mean, as far as the table has them."""
+    fates: Mapping[str, str] = manifest.get("fates") or {}
+    shown = dict.fromkeys(cause for score in scores for cause, _ in score.causes[:2])
+    told = "; ".join(f"{cause}: it {fates[cause]}" for cause in shown if cause in fates)
+    return f" Ended by: {told}." if told else ""
 
 
 def spread_text(interval: Interval) -> str:

@@ -17,6 +17,7 @@ from sparring.league.roles import role_of, roles
 from sparring.learn.learner import Learner, new_learner
 from sparring.learn.module import modules_of
 from sparring.nets.actor_critic import ActorCritic
+from sparring.nets.config import NetConfig
 from sparring.opponent_models.mind import with_mind
 from sparring.opponent_models.study import new_study
 from sparring.play.chance import stream
@@ -25,7 +26,7 @@ from sparring.play.defeats import empty_archive
 from sparring.play.seating import Group
 from sparring.setup.build import Built
 from sparring.setup.config import has_pool
-from sparring.setup.program import Orders, Plan, TrainState, seat_players
+from sparring.setup.program import Kind, Orders, Plan, TrainState, seat_players
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Beginning:
     @classmethod
     def of(cls, built: Built) -> "Beginning":
         config, lineup = built.config, built.lineup
-        identity = {name: player for player, name in enumerate(lineup.names)}
+        identity = {name: player for player, name in enumerate(lineup.numbered)}
         pools = 1 if config.roles.active else len(lineup.names)  # a league of roles has one past for all
         return cls(
             built.plan,
@@ -92,19 +93,20 @@ def with_origin(beginning: Beginning, state: TrainState) -> TrainState:
 def first_models(built: Built, seed: int) -> tuple[ActorCritic, ...]:
     """Untrained networks, stacked group by group, as NumPy arrays. A learner's identity is its place in the line-up,
     not its row."""
-    spec, net, ppo, seating = built.game.spec, built.config.net, built.plan.ppo, built.plan.seating
+    spec, seating = built.game.spec, built.plan.seating
 
-    def model(player: int, group: Group) -> ActorCritic:
+    def model(player: int, group: Group, net: NetConfig, kind: Kind) -> ActorCritic:
+        ppo = kind.ppo
         seats = seating.seats_in(group) if ppo.on("value_noise") else 0
         seeded = Seed.of(seed) / "weights" / player
         scaled, choices = ppo.value_norm != "none", ppo.advantage == "expected"
         made = ActorCritic.make(seeded, spec, net, value_scale=scaled, noise_seats=seats, choices=choices)
-        actor = with_mind(made.actor, seeded, built.game, built.config.mind)
+        actor = with_mind(made.actor, seeded, built.game, kind.mind)
         return ActorCritic(actor, made.critic, modules_of(ppo.losses, ppo.modules, seeded, spec))
 
     groups = [seating.groups[i] for i in seating.learning]
-    players = Beginning.of(built).players
-    return tuple(stacked([model(p, group) for p in own]) for own, group in zip(players, groups, strict=True))
+    stacks = zip(Beginning.of(built).players, groups, built.nets, built.plan.kinds, strict=True)
+    return tuple(stacked([model(player, *common) for player in players]) for players, *common in stacks)
 
 
 def stacked(models: Sequence[Any]) -> Any:
@@ -123,12 +125,12 @@ def new_learners(
 ) -> tuple[Learner, ...]:
     """Learners that have learned nothing yet, stacked group by group as their networks are."""
     seating, found = plan.seating, []
-    for i, own, model in zip(seating.learning, players, models, strict=True):
+    for i, own, model, kind in zip(seating.learning, players, models, plan.kinds, strict=True):
         worlds = len(seating.groups[i].lanes[0]) * seating.worlds
-        make = partial(new_learner, config=plan.ppo, worlds=worlds, seats=seating.seats_in(seating.groups[i]))
+        make = partial(new_learner, config=kind.ppo, worlds=worlds, seats=seating.seats_in(seating.groups[i]))
         learners = jax.vmap(make)(model, jnp.asarray(own, jnp.uint32))
-        if plan.mind.on:
-            begun = partial(new_study, features=seating.spec.features, config=plan.mind)
+        if kind.mind.on:
+            begun = partial(new_study, features=seating.spec.features, config=kind.mind)
             learners = learners._replace(study=jax.vmap(begun)(model.actor.mind))
         found.append(learners)
     return tuple(found)

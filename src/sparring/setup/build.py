@@ -1,8 +1,10 @@
 """From a config to something that runs: the game, the plan, the knobs of every iteration."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import gcd
 from typing import Any
 
 import jax
@@ -11,7 +13,6 @@ from jax import Array
 
 from sparring.core import code
 from sparring.core.errors import ConfigError, unknown
-from sparring.core.fields import check_ranges
 from sparring.core.schedules import Schedule
 from sparring.core.settings import checked_types
 from sparring.core.spec import GameSpec
@@ -21,7 +22,7 @@ from sparring.games.outside import leases_in
 from sparring.league.config import check_asked_of_game
 from sparring.league.player import FIRST
 from sparring.league.stages import parse_stages
-from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, knobs_at
+from sparring.learn.config import NEUTRAL, PPOConfig, knobs_at
 from sparring.learn.learner import Learner
 from sparring.learn.module import weights_of
 from sparring.nets.config import NetConfig
@@ -29,14 +30,16 @@ from sparring.play.rollout import Pairing
 from sparring.play.roster import stack
 from sparring.play.scripted import Scripted, bot_names
 from sparring.play.seating import Seating
-from sparring.setup.checks import check, check_learning, nearest_divisor
+from sparring.setup.checks import check, nearest_divisor
 from sparring.setup.config import RunConfig, has_bots, weakens
 from sparring.setup.evaluations import with_evaluations
 from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
 from sparring.setup.own_code import with_own_parts
-from sparring.setup.program import Orders, Plan
+from sparring.setup.own_settings import check_learners, configs_of
+from sparring.setup.program import RULES, Kind, Orders, Plan
 from sparring.setup.rows import taken
+from sparring.setup.stages import check_stages, rule_names, rule_rows
 
 FILMED = 8
 """Most steps from one state that is kept for defeats to the next."""
@@ -54,6 +57,8 @@ class Built:
     """By family the stacked policies that do not learn here."""
     settings: tuple[tuple[PPOConfig, ...], ...]
     """The settings of every learner, in the order of the learning groups."""
+    nets: tuple[NetConfig, ...]
+    """The networks of each learning group."""
     counted_steps: int = 0
     """Steps of an iteration where the seating has changed since the run began: as they were counted then."""
 
@@ -61,6 +66,16 @@ class Built:
     def steps_per_iteration(self) -> int:
         """Steps of one seed, counted over the seats that learn."""
         return self.counted_steps or steps_counted(self.plan.seating, self.plan.steps)
+
+    @property
+    def shadowed(self) -> bool:
+        """Whether every learner has a shadow."""
+        return all(kind.ppo.has_shadow for kind in self.plan.kinds)
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether what anybody chooses follows from the present features of the seat alone."""
+        return all(net.by_rows for net in self.nets)
 
     @property
     def iterations(self) -> int:
@@ -93,7 +108,13 @@ class Built:
             pairing=pairing if self.plan.seating.changing else None,
             reach=filled(defeats.defeat_reach, np.int32) if defeats.defeat_share else None,
             replay_share=filled(defeats.defeat_share, np.float32) if defeats.defeat_share else None,
+            rule=self.rule_in(0),
         )
+
+    def rule_in(self, stage: int) -> tuple[Array, ...] | None:
+        """The bot in the place of each learner in a stage, as Orders have it; None where none ever is."""
+        rows = rule_rows(parse_stages(self.config.stages), self.plan.seating, stage)
+        return rows and tuple(jax.device_put(np.tile(row_P, (self.config.seeds, 1))) for row_P in rows)
 
     def game_of(self, stage: int) -> Game:
         """The game with the rules of a stage, counted from 0."""
@@ -109,16 +130,11 @@ class Built:
         """knobs_LH for each learning group: coefficients, the weights of shaping terms, those of parts of one's own."""
         progress, shaping_J = self.progress(iteration), self.shaping_J(iteration)
         kinds = {id(ppo): ppo for group in self.settings for ppo in group}  # most learners share one
-        own_M = self.own_M(progress)
         known = {
-            key: np.concatenate([knobs_at(ppo, progress, iteration), shaping_J, own_M]) for key, ppo in kinds.items()
+            key: np.concatenate([knobs_at(ppo, progress, iteration), shaping_J, own_M(ppo, progress)])
+            for key, ppo in kinds.items()
         }
         return tuple(np.stack([known[id(ppo)] for ppo in group]) for group in self.settings)
-
-    def own_M(self, progress: float) -> np.ndarray:
-        """Weights of losses and modules of one's own."""
-        found = weights_of(self.plan.ppo.losses, self.plan.ppo.modules)
-        return np.asarray([weight.at(progress) for _, weight in found.values()], np.float32)
 
     def shaping_J(self, iteration: int) -> np.ndarray:
         """Weights of the shaping terms, rewards first, then potentials; none where shaping is off."""
@@ -128,6 +144,11 @@ class Built:
         names = spec.terms_of("reward") + spec.terms_of("potential")
         progress = self.progress(iteration)
         return np.asarray([weights[name].at(progress) if name in weights else 0.0 for name in names], np.float32)
+
+
+def own_M(ppo: PPOConfig, progress: float) -> np.ndarray:
+    """Weights of losses and modules of one's own."""
+    return np.asarray([weight.at(progress) for _, weight in weights_of(ppo.losses, ppo.modules).values()], np.float32)
 
 
 def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -> Built:
@@ -144,24 +165,33 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     if trains:
         check_memory(game, config)
     lineup = lined_up(game, config)
-    keep = (config.ppo.burn_in or config.sequence) if config.recurrent else config.play.steps
+    configs = dict(zip(lineup.numbered, configs_of(config, lineup.numbered), strict=True))
+    check_learners(config, game.spec, configs)
+    keep = kept_every(list(configs.values()))
     if config.defeats.defeat_share and not config.recurrent:  # states before defeats are kept as often
         keep = next(steps for steps in range(FILMED, 0, -1) if config.play.steps % steps == 0)
-    settings = settings_of_learners(config, lineup)
-    ppo = every_term(config.ppo, settings)
-    if config.recurrent:  # a memory that training need not go through step by step is kept at every step
-        ppo = replace(ppo, sequence=config.sequence)
-    check_actions(game, config.game, ppo, config.net)
+    settings = tuple(tuple(configs[name].ppo for name in names) for names in lineup.learners)
+    ppo = every_sequence(config, every_term(config.ppo, settings))
+    firsts = [configs[names[0]] for names in lineup.learners]
+    kinds = [
+        Kind(every_sequence(one, every_term(one.ppo, (group,))), one.mind)
+        for one, group in zip(firsts, settings, strict=True)
+    ]
+    for kind, one in zip(kinds, firsts, strict=True):
+        check_actions(game, config.game, kind.ppo, one.net)
     check_sharing(game.spec, config.game, ppo)
     shaping_weights(game.spec, config.shaping)
-    check_stages(game, config.stages)
-    check_minibatches(config, lineup.seating)
-    check_seats(config, lineup.seating)
+    check_stages(game, config, lineup.seating)
+    check_minibatches(firsts, lineup.seating)
+    check_seats(firsts, lineup.seating)
     check_blocks(game, config)
     check_meetings(game.spec, config)
     live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
-    plan = Plan(lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live, mind=config.mind)
-    return Built(config, game, lineup, plan, rosters_of(game, config), settings)
+    plan = Plan(
+        lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live, mind=config.mind,
+        own=tuple(kinds) if len(kinds) > 1 and config.learner else (),
+    )  # fmt: skip
+    return Built(config, game, lineup, plan, rosters_of(game, config), settings, tuple(one.net for one in firsts))
 
 
 def staffed(config: RunConfig) -> RunConfig:
@@ -222,9 +252,10 @@ def check_meetings(spec: GameSpec, config: RunConfig) -> None:
         )
 
 
-def check_minibatches(config: RunConfig, seating: Seating) -> None:
-    """A learner's rows are those of its lanes: more than one for each world, or those of some worlds alone."""
-    for i in seating.learning:
+def check_minibatches(configs: Sequence[RunConfig], seating: Seating) -> None:
+    """A learner's rows are those of its lanes: more than one for each world, or those of some worlds alone. Of each
+    learning group one config."""
+    for i, config in zip(seating.learning, configs, strict=True):
         rows = config.play.steps // config.sequence * len(seating.groups[i].lanes[0]) * seating.worlds
         if rows % config.ppo.minibatches:
             raise ConfigError(
@@ -233,25 +264,25 @@ def check_minibatches(config: RunConfig, seating: Seating) -> None:
             )
 
 
-def check_seats(config: RunConfig, seating: Seating) -> None:
+def check_seats(configs: Sequence[RunConfig], seating: Seating) -> None:
     """Weights that depend on the seat alone, where every learner has one."""
     alone = all(seating.seats_in(seating.groups[i]) == 1 for i in seating.learning)
-    if config.net.hyper != "none" and config.net.hyper_sees == "nothing" and alone:
-        raise ConfigError(
-            "hyper_sees=nothing generates weights from which seat of its side acts, and every learner of "
-            f"{config.game} drives one seat: they would never differ. Use --hyper-sees own, or --share side."
-        )
+    for config in configs:
+        if config.net.hyper != "none" and config.net.hyper_sees == "nothing" and alone:
+            raise ConfigError(
+                "hyper_sees=nothing generates weights from which seat of its side acts, and every learner of "
+                f"{config.game} drives one seat: they would never differ. Use --hyper-sees own, or --share side."
+            )
 
 
 def rosters_of(game: Game, config: RunConfig) -> dict[str, Any]:
-    """The bots that oppose: the one of a config that names it, or the whole ladder."""
+    """The bots that oppose, the one of a config that names it or the whole ladder; and those that play in the learners'
+    place."""
     names = (config.seats.opponent,) if config.seats.opponent else ladder_of(game, config) if has_bots(config) else ()
-    if not names:
-        return {}
-    roster = stack([Scripted.make(game, name) for name in names])
-    if not config.changing:
-        return {BOTS: roster}
-    return {bots_family(game.spec, seats): roster for seats in game.spec.seats_of_side}
+    families = dict.fromkeys(bots_family(game.spec, seats) for seats in game.spec.seats_of_side)
+    parts = dict.fromkeys(families if config.changing else (BOTS,), names)
+    parts[RULES] = rule_names(parse_stages(config.stages))
+    return {family: stack([Scripted.make(game, name) for name in bots]) for family, bots in parts.items() if bots}
 
 
 def ladder_of(game: Game, config: RunConfig) -> tuple[str, ...]:
@@ -278,12 +309,6 @@ def shaping_weights(spec: GameSpec, texts: tuple[str, ...]) -> dict[str, Schedul
             raise ConfigError(f"The shaping term {name!r} is given twice: keep one.")
         weights[name] = Schedule.parse(value.strip())
     return weights
-
-
-def check_stages(game: Game, texts: tuple[str, ...]) -> None:
-    """Every stage must be readable, and name rules that the game has."""
-    for stage in parse_stages(texts):
-        game.with_rules(**dict(stage.settings))
 
 
 def every_term(common: PPOConfig, settings: tuple[tuple[PPOConfig, ...], ...]) -> PPOConfig:
@@ -322,30 +347,15 @@ def check_sharing(spec: GameSpec, name: str, ppo: PPOConfig) -> None:
         )
 
 
-def settings_of_learners(config: RunConfig, lineup: LineUp) -> tuple[tuple[PPOConfig, ...], ...]:
-    """Every learner's PPO settings: the common ones, changed by what `each` says."""
-    names = lineup.names
-    settings = [config.ppo] * len(names)
-    for text in config.each:
-        knob, _, values = text.partition("=")
-        knob = knob.strip().replace("-", "_")
-        if knob not in COEFFICIENTS:
-            raise ConfigError(f"each={text!r}: {unknown('coefficient', knob, COEFFICIENTS)}")
-        parts = [part for part in values.split(",") if part.strip()]
-        if len(parts) != len(names):
-            raise ConfigError(
-                f"each={text!r} must give one value for each of the {len(names)} learners "
-                f"({', '.join(names)}), found {len(parts)}. Separate them by commas."
-            )
-        settings = [replace(ppo, **{knob: Schedule.parse(part)}) for ppo, part in zip(settings, parts, strict=True)]
-    for name, ppo in zip(names, settings, strict=True):
-        try:
-            check_ranges(ppo)
-            check_learning(ppo, config.net)
-        except ConfigError as error:
-            raise ConfigError(f"Settings of {name}: {error}") from None
-    rest = iter(settings)
-    return tuple(tuple(next(rest) for _ in group) for group in lineup.learners)
+def every_sequence(config: RunConfig, ppo: PPOConfig) -> PPOConfig:
+    """A memory that training need not go through step by step is kept at every step."""
+    return replace(ppo, sequence=config.sequence) if config.recurrent else ppo
+
+
+def kept_every(configs: Sequence[RunConfig]) -> int:
+    """Steps from one memory that is kept for training to the next: as few as any learner needs."""
+    needed = [config.ppo.burn_in or config.sequence for config in configs if config.recurrent]
+    return gcd(*needed) if needed else configs[0].play.steps
 
 
 def actors(built: Built, learners: tuple[Learner, ...]) -> dict[str, Any]:

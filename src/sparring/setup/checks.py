@@ -25,18 +25,23 @@ def check(config: RunConfig, spec: GameSpec) -> None:
     check_ranges(config)
     if config.seed + config.seeds > 2**32:
         raise ConfigError(f"seed must leave room for all seeds below 2**32, found {config.seed}. Choose a smaller one.")
+    check_learner(config, spec)
+    check_opponents(config.opponents, config.pool, config.curriculum)
+    check_league(config)
+    check_met(config)
+    check_needs(config)
+    check_win_rates(spec, config)
+    check_outside(spec, config)
+
+
+def check_learner(config: RunConfig, spec: GameSpec) -> None:
+    """What holds for every learner by itself."""
     check_net(config.net)
     check_learning(config.ppo, config.net)
     check_generated(config)
     check_choices(spec, config)
-    check_opponents(config.opponents, config.pool, config.curriculum)
-    check_league(config)
-    check_met(config)
     check_mind(spec, config)
     check_rows(config)
-    check_needs(config)
-    check_win_rates(spec, config)
-    check_outside(spec, config)
 
 
 def check_outside(spec: GameSpec, config: RunConfig) -> None:

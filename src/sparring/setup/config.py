@@ -94,10 +94,13 @@ class RunConfig:
     """Train this many seeds, from `seed` on, as one stacked program."""
     each: tuple[str, ...] = ()
     """Settings of single learners, in order: learning_rate=3e-4,1e-3 gives the second a larger one."""
+    learner: tuple[str, ...] = setting((), by_name=True)
+    """Settings of one learner alone, networks and algorithm too: hunter_2.memory=gru; [learner.hunter_2] in a file."""
     shaping: tuple[str, ...] = ()
     """Weights of the game's shaping terms: posture=0.5 or 'survival=0.1 -> 0'; `sparring games GAME` lists them."""
     stages: tuple[str, ...] = ()
-    """Rules of the game in stages: 'gun_cone=15 until cause/gun > 0.4' 'gun_cone=5'; the last has no mark."""
+    """Rules of the game, and bots in the learners' place, in stages: 'play=nearest_stag until steps > 200k'
+    'gun_cone=15 until cause/gun > 0.4' 'gun_cone=5'; the last has no mark."""
     seats: SeatsConfig = field(default_factory=SeatsConfig)
     play: PlayConfig = field(default_factory=PlayConfig)
     workers: WorkersConfig = field(default_factory=WorkersConfig)

@@ -1,6 +1,6 @@
 """Who learns, and where: from a config and a game's spec to seats, families, learners and blocks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, floor
 
@@ -10,6 +10,7 @@ from sparring.league.mixture import CURRENT, mixture, shares
 from sparring.league.roles import role_names
 from sparring.play.seating import Seating, net_family, seat, seat_changing
 from sparring.setup.config import RunConfig, has_bots, has_selves
+from sparring.setup.own_settings import configs_of, kinds_of
 
 BOTS = "bots"
 """The family of scripted players."""
@@ -22,6 +23,13 @@ class LineUp:
     seating: Seating
     learners: tuple[tuple[str, ...], ...]
     """Names of the learners of each learning group, in the order of their rows."""
+    order: tuple[str, ...] = ()
+    """Where learners of several kinds are stacked apart: their names as if they were of one."""
+
+    @property
+    def numbered(self) -> tuple[str, ...]:
+        """The learners in the order of their numbers, by which settings and random numbers go."""
+        return self.order or self.names
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -182,6 +190,11 @@ def line_up(spec: GameSpec, config: RunConfig, bots: int = 0) -> LineUp:
     label = [side_label(spec, seats) for seats in sides]
     owner = ["learner" if share == "all" else label[side] for side in range(len(sides))]
     family = [net_family(seats) for seats in sides]
+    names: tuple[str, ...] = ()
+    if config.learner:
+        names = line_up(spec, replace(config, learner=()), bots).names
+        kinds = dict(zip(names, kinds_of(config, names), strict=True))
+        family = [f"{f}.{kinds[name]}" if kinds.get(name) else f for f, name in zip(family, owner, strict=True)]
     members = config.population.population
     if members and share != "all":
         raise ConfigError(f"The members of a population drive every side: they need share=all, found share={share}.")
@@ -204,7 +217,15 @@ def line_up(spec: GameSpec, config: RunConfig, bots: int = 0) -> LineUp:
         )
     seating = seat(spec, sides, family_BK=family_BK, learner_BK=learner_BK, worlds=config.play.worlds // blocks)
     order = [seating.groups[i].family for i in seating.learning]
-    return LineUp(seating, tuple(tuple(rows[name]) for name in order))
+    return LineUp(seating, tuple(tuple(rows[name]) for name in order), names)
+
+
+def config_of(spec: GameSpec, config: RunConfig, learner: str) -> RunConfig:
+    """The settings by which a learner of a run learns, as if all did."""
+    if not config.learner or config.changing:  # where opponents change, learners differ in coefficients alone
+        return config
+    names = line_up(spec, config).numbered
+    return dict(zip(names, configs_of(config, names), strict=True))[learner]
 
 
 def resolve_share(spec: GameSpec, config: RunConfig) -> str:

@@ -27,7 +27,8 @@ from sparring.opponent_models.study import new_study
 from sparring.play.starts import starts_needed
 from sparring.setup.config import RunConfig, has_bots, has_pool, has_selves
 from sparring.setup.evaluations import games_of, most_lineups
-from sparring.setup.line_up import resolve_share
+from sparring.setup.line_up import line_up, resolve_share
+from sparring.setup.own_settings import configs_of
 
 FLOAT = 4
 PROGRAM = 600e6
@@ -37,7 +38,10 @@ COPIES = 3
 BACKWARD = 4
 """Hidden features that a gradient keeps, in those of one evaluation of the nets."""
 STEP_OF_CONTEXT = 8
-"""Numbers for each entry of a context that a step of it keeps: the observation encoded, gates and what they give."""
+"""Numbers for each entry of a context that a step of it keeps: the observation encoded, gates and what they give. Steps
+that are seen side by side keep half of those of one."""
+GENERATED = 0.5
+"""What a gradient keeps of a generated number, in what it keeps of a hidden feature: most are summed at once."""
 ALLOWED = 2.0
 """Estimates up to this share of the memory pass."""
 UNKNOWN = 2**40
@@ -53,7 +57,7 @@ LOWER = {
 
 def check_memory(game: Game, config: RunConfig) -> None:
     """Refuse a run that would need far more than the machine has."""
-    needed, available = estimate(game, config), available_bytes()
+    needed, available = largest_estimate(game, config), available_bytes()
     total = sum(needed.values())
     if total > ALLOWED * available:
         largest = max(needed, key=lambda part: needed[part])
@@ -62,6 +66,12 @@ def check_memory(game: Game, config: RunConfig) -> None:
             f"This run would need about {size_text(total)} of memory ({shown}), and there are "
             f"{size_text(available)}. Lower {LOWER[largest]}."
         )
+
+
+def largest_estimate(game: Game, config: RunConfig) -> dict[str, float]:
+    """As if all learners were like the one that needs most."""
+    own = configs_of(config, line_up(game.spec, config).numbered) if config.learner else ()
+    return max((estimate(game, one) for one in (config, *own)), key=lambda needed: sum(needed.values()))
 
 
 def estimate(game: Game, config: RunConfig) -> dict[str, float]:
@@ -144,19 +154,20 @@ def hidden_of(config: RunConfig) -> int:
     return sum(net.hidden) * wide + sum(net.critic_hidden or net.hidden) * wide + 2 * cell
 
 
-def generated_of(actor: Any, config: RunConfig) -> int:
+def generated_of(actor: Any, config: RunConfig) -> float:
     """What a hypernetwork makes of each seat of a row: what contexts add to layers, and the steps behind a context.
     Where the seat alone counts, weights are made once for all rows."""
     net = config.net
     if actor.hyper is None or (net.hyper_sees == "nothing" and net.hyper != "recurrent"):
         return 0
     outputs = sum(prod(change.shape) if net.hyper == "recurrent" else made_by(change) for change in actor.hyper.changes)
-    steps = max(1, net.hyper_history) * STEP_OF_CONTEXT * net.hyper_size * (1 + config.ppo.on("smooth"))
-    return outputs + steps
+    steps = 0.5 if actor.hyper.context.over_time is None else net.hyper_history
+    context = steps * STEP_OF_CONTEXT * net.hyper_size * (1 + config.ppo.on("smooth"))
+    return GENERATED * (outputs + context)
 
 
 def made_by(change: Any) -> int:
-    return change.count if isinstance(change, Gain) else change.head.bias_O.shape[-1]
+    return change.count if isinstance(change, Gain) else change.map_KF.shape[-1]
 
 
 def bytes_of(tree: Any) -> int:

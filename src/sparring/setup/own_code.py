@@ -10,6 +10,7 @@ from sparring.games.interfaces import outside_code
 from sparring.games.own_parts import with_bot, with_reward
 from sparring.learn.module import weights_of
 from sparring.setup.config import RunConfig
+from sparring.setup.own_settings import kinds_said
 from sparring.store.packages import SUFFIX, read_package
 from sparring.store.run_dir import RunDir
 
@@ -29,9 +30,11 @@ def named_code(config: RunConfig) -> tuple[str, ...]:
     """Everything in a config that is code: file.py:function or module:function."""
     own = game_code(config.game)
     opponents = config.opponents
-    chosen = (opponents.sampler, opponents.late_sampler, opponents.bot_sampler, config.net.body)
-    learned = [text for text, _ in weights_of(config.ppo.losses, config.ppo.modules).values()]
-    return (*own, *own_rewards(config), *own_bots(config), *(name for name in chosen if code.reference(name)), *learned)
+    kinds = (config, *kinds_said(config))
+    chosen = (opponents.sampler, opponents.late_sampler, opponents.bot_sampler, *(kind.net.body for kind in kinds))
+    learned = [text for kind in kinds for text, _ in weights_of(kind.ppo.losses, kind.ppo.modules).values()]
+    named = (name for name in chosen if code.reference(name))
+    return (*own, *own_rewards(config), *own_bots(config), *dict.fromkeys(named), *dict.fromkeys(learned))
 
 
 def game_code(name: str) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from sparring.play.rollout import Cursor, Driver, Duels, Games, Pairing, Rollout
 from sparring.play.roster import take
 from sparring.play.scripted import Scripted
 from sparring.play.seating import Seating
+from sparring.play.switching import Switching
 
 
 class TrainState(NamedTuple):
@@ -58,6 +59,12 @@ class Orders(NamedTuple):
     reach: Array | None = None
     """Steps before a defeat from which it is replayed."""
     replay_share: Array | None = None
+    rule: tuple[Array, ...] | None = None
+    """Where bots may play in the learners' place: for each learning group the row of RULES, or LEARNED."""
+
+
+RULES, LEARNED = "rules", -1
+"""The roster of bots in the learners' place, and the row of none."""
 
 
 def shadow_row(learner: int) -> int:
@@ -81,6 +88,13 @@ class Report(NamedTuple):
     """Where defeats are replayed: games that began before one, and those of them won, drawn, lost: [4]."""
 
 
+class Kind(NamedTuple):
+    """How the learners of one stack learn."""
+
+    ppo: PPOConfig
+    mind: MindConfig
+
+
 @dataclass(frozen=True)
 class Plan:
     """The static part of a run: what recompiles when it changes."""
@@ -95,6 +109,13 @@ class Plan:
     live: bool = False
     """Learners meet each other as they are now, one of them learning."""
     mind: MindConfig = field(default_factory=MindConfig)
+    own: tuple[Kind, ...] = ()
+    """Where learners are of several kinds: that of each learning group; `ppo` then has every term that any has."""
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Of each learning group."""
+        return self.own or (Kind(self.ppo, self.mind),) * len(self.seating.learning)
 
 
 def iterate(
@@ -111,12 +132,19 @@ def iterate(
     seating = plan.seating
     learners, rollouts, cursor, games = play(plan, game, state, rosters, orders, knobs, key)
 
-    def learn(learner: Learner, rollout: Any, knobs_H: Array) -> tuple[Learner, UpdateStats, Batch]:
-        own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
-        return teach(plan, learner, rollout, knobs_H, own)
+    learned = []
+    for group, stack in enumerate(zip(learners, rollouts, knobs, strict=True)):
 
-    # Rollouts are time-major, so learners are their second axis.
-    learned = [jax.vmap(learn, in_axes=(0, 1, 0))(*parts) for parts in zip(learners, rollouts, knobs, strict=True)]
+        def learn(
+            learner: Learner, rollout: Any, knobs_H: Array, *rule: Array, group: int = group
+        ) -> tuple[Learner, UpdateStats, Batch]:
+            own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
+            waits = rule[0] != LEARNED if rule else None
+            return teach(plan, learner, rollout, knobs_H, own, group, waits)
+
+        rule = () if orders.rule is None else (orders.rule[group],)
+        axes = (0, 1, 0, *(0 for _ in rule))  # rollouts are time-major: learners come second
+        learned.append(jax.vmap(learn, in_axes=axes)(*stack, *rule))
     learners, stats, suspects = zip(*learned, strict=True)
     fought = duels(games.counted, seating, cursor.fresh_BW) if cursor.fresh_BW is not None else None
     archive, again = state.archive, None
@@ -150,8 +178,10 @@ def play(
         pairing=orders.pairing, shaping=plan.shaping, archive=state.archive,
         replay_share=0.0 if orders.replay_share is None else orders.replay_share, imitating=imitating,
         sharers_SS=sharers_SS(game.spec, plan.ppo.shared_with) if plan.ppo.on("shared_reward") else None,
-        for_modules=bool(plan.ppo.modules),
+        for_modules=any(kind.ppo.modules for kind in plan.kinds),
     )  # fmt: skip
+    if orders.rule is not None:  # the policy that learns has no part in what bots remember
+        rollouts = tuple(r._replace(memory=(r.memory[0][0], r.memory[1])) for r in rollouts)
     if imitating:
         rollouts = with_winners(rollouts, games, plan.seating, orders)
     if plan.ppo.on("anchor_price"):
@@ -160,17 +190,26 @@ def play(
 
 
 def teach(
-    plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array, key: Array
-) -> tuple[Learner, UpdateStats, Batch]:
-    """What one learner makes of what it lived; then its mind, where it has one."""
-    parts = len(plan.ppo.losses) + len(plan.ppo.modules)
+    plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array, key: Array, group: int = 0,
+    waits: Array | None = None,
+) -> tuple[Learner, UpdateStats, Batch]:  # fmt: skip
+    """What one learner of a learning group makes of what it lived; then its mind, where it has one. A learner that
+    waits, since a bot played in its place, stays as it was: only its mind learns from what it saw."""
+    before = learner
+    ppo, mind = plan.kinds[group]
+    parts = len(ppo.losses) + len(ppo.modules)
     shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
+    every = (ppo.burn_in or ppo.sequence) // plan.keep
+    if every > 1 and jax.tree.leaves(rollout.memory):  # others at the table need theirs more often
+        rollout = rollout._replace(memory=jax.tree.map(lambda x: x[::every], rollout.memory))
     seen = rollout
-    if plan.mind.on and not plan.ppo.modules:  # rows of the epochs need not carry what only a mind looks at
+    if rollout.others is not None and not ppo.modules:  # rows of the epochs need not carry what only a mind looks at
         seen = rollout._replace(others=None)
-    learner, stats, suspect = update(learner, seen, key, knobs_of(knobs_H, parts), plan.ppo, *shaping_J)
-    if plan.mind.on:
-        learner, found = studied(learner, rollout, key, plan.mind)
+    learner, stats, suspect = update(learner, seen, key, knobs_of(knobs_H, parts), ppo, *shaping_J)
+    if waits is not None:
+        learner, stats = where_first(waits, before, learner), stats._replace(waits=1.0 * waits)
+    if mind.on:
+        learner, found = studied(learner, rollout, key, mind)
         stats = stats._replace(mind={**dict(stats.mind), **found})
     return learner, stats, suspect
 
@@ -190,12 +229,13 @@ def with_prices(plan: Plan, learners: tuple[Learner, ...], rollouts: tuple, knob
     seating = plan.seating
     groups = [seating.groups[i] for i in seating.learning]
 
-    def own(learner: Learner, rollout: Any, knobs_H: Array) -> Array:
-        return own_price(learner, rollout, knobs_of(knobs_H), plan.ppo)
-
     price_TBWS: Any = 0.0
-    for group, learner, rollout, knobs_LH in zip(groups, learners, rollouts, knobs, strict=True):
-        price_TLWN = jax.vmap(own, in_axes=(0, 1, 0), out_axes=1)(learner, rollout, knobs_LH)
+    for group, kind, *stack in zip(groups, plan.kinds, learners, rollouts, knobs, strict=True):
+
+        def own(learner: Learner, rollout: Any, knobs_H: Array, ppo: PPOConfig = kind.ppo) -> Array:
+            return own_price(learner, rollout, knobs_of(knobs_H), ppo)
+
+        price_TLWN = jax.vmap(own, in_axes=(0, 1, 0), out_axes=1)(*stack)
         source_BS = seating.sources(group)
         by_seat_TBWS = jax.vmap(lambda x, source_BS=source_BS: seating.from_lanes(x, source_BS))(price_TLWN)
         price_TBWS += jnp.where((source_BS >= 0)[:, None], by_seat_TBWS, 0.0)
@@ -215,13 +255,16 @@ def seat_players(
     knobs: tuple[Array, ...],
 ) -> list[Driver]:
     """A driver for each group: its learners as they explore, or the rows of a roster."""
-    live, named = iter(zip(learners, knobs, strict=True)), iter(zip(*orders[:4], strict=True))
-    drivers = []
+    live, named = iter(zip(plan.kinds, learners, knobs, strict=True)), iter(zip(*orders[:4], strict=True))
+    rules, drivers = iter(orders.rule or ()), []
     for group in plan.seating.groups:
         if group.learns:
-            learner, knobs_LH = next(live)
-            actor: Any = learner.shadow if plan.ppo.behaviour == "shadow" else learner.model.actor
-            policy = behaviour(actor, knobs_of(knobs_LH.T), plan.ppo)
+            (ppo, _), learner, knobs_LH = next(live)
+            actor: Any = learner.shadow if ppo.behaviour == "shadow" else learner.model.actor
+            policy = behaviour(actor, knobs_of(knobs_LH.T), ppo)
+            if orders.rule is not None:
+                row_P = next(rules)
+                policy = Switching(policy, take(rosters[RULES], jnp.maximum(row_P, 0)), row_P != LEARNED)
             drivers.append(Driver(policy, learner.model.judge, learner.player))
         else:
             rows_P, ids_P, temperature_P, epsilon_P = next(named)

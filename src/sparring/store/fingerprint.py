@@ -6,9 +6,9 @@ Runs with one seed that differ in any setting that acts differ in their numbers,
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sparring.core.errors import RunError
 from sparring.store.run_dir import RunDir
@@ -18,6 +18,8 @@ UPDATES = 3
 UNLIKE = ("grad_norm", "own/")
 """Parts of names of metrics that count what a module of one's own adds: they differ though nothing else does."""
 PLACES = ("kind", "iteration", "seed", "steps")
+MOST_NAMED = 8
+"""Names of metrics in one sentence."""
 LATER = ("total_steps", "schedule_steps", "seeds")
 """Settings that make a run longer or wider, and leave what both have as it is."""
 APART = ("evaluation", "checkpoint", "workers")
@@ -42,17 +44,48 @@ def fingerprint(lines: Iterable[Line]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+class Parting(NamedTuple):
+    """Where two runs stop being the same."""
+
+    compared: int
+    """Lines that both have."""
+    iteration: int | None
+    """The first whose metrics differ; None where all are equal."""
+    names: tuple[str, ...]
+    """The metrics of both that differ there."""
+
+    @property
+    def text(self) -> str:
+        if not self.compared:
+            return "The runs have no iteration of a common seed, so nothing can be compared."
+        if self.iteration is None:
+            return (
+                f"All {self.compared} lines that both runs have are equal. What differs in their settings changed "
+                "nothing: look whether it is in config.toml at all."
+            )
+        shown = ", ".join(self.names[:MOST_NAMED]) + (" and more" if len(self.names) > MOST_NAMED else "")
+        return f"The runs are equal before iteration {self.iteration}; in it these differ: {shown}"
+
+
+def parting(lines: Iterable[Line], others: Iterable[Line], names: Collection[str]) -> Parting:
+    """The first iteration in which metrics that both runs have differ, over the seeds that both have."""
+    known = {(line["kind"], line["iteration"], line["seed"]): line for line in others}
+    pairs = [(line, known.get((line["kind"], line["iteration"], line["seed"]))) for line in lines]
+    both = sorted(((a, b) for a, b in pairs if b is not None), key=lambda pair: pair[0]["iteration"])
+    for line, other in both:
+        differing = tuple(name for name in names if name in line and name in other and line[name] != other[name])
+        if differing:
+            return Parting(len(both), line["iteration"], differing)
+    return Parting(len(both), None, ())
+
+
 def first_unlike(
     mine: Iterable[Line], other: Iterable[Line], wanted: Callable[[str], bool] = lambda _: True
 ) -> int | None:
-    """The first update, counted from 1, at which metrics that both have differ, among those wanted; None: none."""
-    theirs = {(line["iteration"], line["seed"]): comparable(line) for line in other if line["kind"] == "train"}
-    for line in (line for line in mine if line["kind"] == "train"):
-        against = theirs.get((line["iteration"], line["seed"]), {})
-        shared = {name: x for name, x in comparable(line).items() if name in against and wanted(name)}
-        if any(x != against[name] for name, x in shared.items()):
-            return line["iteration"] + 1
-    return None
+    """The first update, counted from 1, at which numbers that any run has differ, among those wanted; None: none."""
+    mine = [line for line in mine if line["kind"] == "train"]
+    found = parting(mine, other, {name for line in mine for name in comparable(line) if wanted(name)})
+    return None if found.iteration is None else found.iteration + 1
 
 
 def settings_of(path: Path) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from sparring.core.errors import RunError
 
 _PACKAGES = ("sparring", "jax", "jaxlib", "equinox", "optax", "numpy")
 _KINDS: dict[type, tuple[str, ...]] = {
-    int: ("seed", "seeds", "iterations", "total_steps", "steps_per_iteration", "results_from", "lines_from"),
+    int: ("seed", "seeds", "iterations", "total_steps", "steps_per_iteration", "results_from", "lines_from", "longest"),
     str: ("game", "score", "fingerprint"),
     bool: ("alike", "many_alike", "watchable", "zero_sum"),
     list: ("sides", "seats", "learners"),
-    dict: ("packages", "code"),
+    dict: ("packages", "code", "fates"),
 }
 """Facts that readers rely on. Lists are of texts."""
 _WORDS = {int: "a whole number", str: "a text", bool: "true or false", list: "a list of texts", dict: "an object"}

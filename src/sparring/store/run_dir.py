@@ -21,10 +21,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ import numpy as np
 import safetensors.numpy
 
 from sparring.core.errors import RunError
+from sparring.core.names import near_names
 from sparring.store.durable import TEMPORARY, append_whole, cannot_write, replace_file
 from sparring.store.lines import problem_of_exploits, problem_of_metrics, problem_of_timing, read_lines
 from sparring.store.lock import HeldError, take
@@ -41,6 +42,9 @@ from sparring.store.results import Results
 
 FORMAT = "sparring-run"
 FORMAT_VERSION = 1
+
+SHOWN = 5
+"""Runs that are named where one is not there."""
 
 _MANIFEST = "manifest.json"
 
@@ -109,6 +113,10 @@ class RunDir:
         return self.path / "checkpoints"
 
     @property
+    def players_path(self) -> Path:
+        return self.path / "players"
+
+    @property
     def not_finite_path(self) -> Path:
         """Minibatches that could not be learned from."""
         return self.path / "not_finite"
@@ -133,6 +141,13 @@ class RunDir:
             yield
         finally:
             os.close(descriptor)
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as the file has them, unchecked: for those who read a few of them."""
+        try:
+            return tomllib.loads(self.config_path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
 
     def write_manifest(self, facts: Mapping[str, Any]) -> None:
         """Replace the manifest, whole; the format is added."""
@@ -250,14 +265,12 @@ def _nearest_run(path: Path) -> str:
         runs = [child.name for child in parent.iterdir() if _manifest(child) is not None]
     except OSError:
         runs = []
-    near = get_close_matches(path.name, runs, n=1, cutoff=0.4)
+    near = near_names(path.name, runs, cutoff=0.4)
     if near:
         return f"Did you mean {parent / near[0]}?"
-    return (
-        f"There are {len(runs)} runs in {parent}: check the name."
-        if runs
-        else f"The folder {parent.resolve()} has no runs."
-    )
+    if not runs:
+        return f"The folder {parent.resolve()} has no runs."
+    return f"Runs in {parent}: {', '.join(sorted(runs)[:SHOWN])}{' ...' * (len(runs) > SHOWN)}"
 
 
 def json_ready(value: Any) -> Any:

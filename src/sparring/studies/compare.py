@@ -1,6 +1,6 @@
 """Finished runs of one game side by side: their candidates of all seeds meet, and what the runs left is read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
@@ -30,7 +30,7 @@ from sparring.evaluation.regimes import (
     second_half,
     standings,
 )
-from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
+from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, UNTRAINED
 from sparring.evaluation.tournament import play_pairs
 from sparring.games import registry
 from sparring.games.game import Game
@@ -87,8 +87,9 @@ def compared(
     fastest = shortest(opened)
     evaluated = [len(judged(run, number, None)) for run in opened.values() for number in evaluations(run)]
     plain = Comparison(
-        first.game, seeds, (), costs, failures or {}, evaluations=min(evaluated, default=0), clock=fastest
-    )
+        first.game, seeds, (), costs, failures or {}, evaluations=min(evaluated, default=0), clock=fastest,
+        untrained=before_training(opened.values()),
+    )  # fmt: skip
     mixtures = [mixture for regime, run in opened.items() for mixture in mixtures_of(regime, run, fastest)]
     if why := no_tournament(game.spec):
         # Games judged by returns need a cross-play of returns, whose figures would join those of the runs here.
@@ -107,6 +108,17 @@ def compared(
     share, noise = cycles_of_play(payoff, own, seed=seed)
     candidates = where_all_have([ranked(examined(entry, fastest), found[entry.name]) for entry in entries])
     return replace(plain, candidates=(*candidates, *mixtures), games=games, cyclic_share=share, noise=noise)
+
+
+def before_training(runs: Iterable[RunDir]) -> dict[str, float]:
+    """Figures of the policies with which the runs began, the mean over runs and seeds, as far as all know them."""
+    found = []
+    for run in runs:
+        facts = run.read_manifest()
+        for line in run.metrics():
+            if line["kind"] == "eval" and line["iteration"] == UNTRAINED:
+                found.append(figures_of_line(line, LEARNED, facts["sides"], alike=bool(facts.get("alike"))))
+    return mean_figures(found)
 
 
 def no_tournament(spec: GameSpec) -> str:

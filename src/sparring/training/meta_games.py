@@ -75,12 +75,7 @@ def mixture_exploitability(run: RunDir, opposition: Opposition) -> list[float] |
     no memory and every seed has one."""
     built, leagues = opposition.built, opposition.leagues
     measure = answers.mixture_exploitability_of(built.game)
-    if (
-        measure is None
-        or not built.config.net.by_rows
-        or not leagues
-        or not all(league.mixture() for league in leagues)
-    ):
+    if measure is None or not built.by_rows or not leagues or not all(league.mixture() for league in leagues):
         return None
     found = []
     for r, league in enumerate(leagues):

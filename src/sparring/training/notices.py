@@ -32,6 +32,7 @@ ONCE = (
     "entropy",
     "blind_critic",
     "by_time",
+    "fallen",
 )
 """Kinds that would repeat in every iteration: the first says it all, the metrics count the others."""
 WATCHED = ("bad_minibatches", "critic_calmed", "critic_factor", "approx_kl", "value_spread", "advantage_flat")

@@ -148,7 +148,7 @@ class Opposition:
     def assign(self, iteration: int) -> tuple[Orders, list[tuple[Event, ...]]]:
         """The orders of an iteration, and for each seed the events that must happen before it."""
         staged = self.next_stage(iteration)
-        orders = self.standing
+        orders = self.standing._replace(rule=self.built.rule_in(self.stage.number))
         if self.retries:
             self.retries = tuple(self.coped(iteration, r) for r in range(len(self.retries)))
             self.tries = tuple(second for second in self.tries if second.iteration > iteration - LATE)
@@ -178,7 +178,8 @@ class Opposition:
         self.unread = tuple(marks for marks in self.unread if marks.iteration > iteration - LATE)
         if self.stage.number == before:
             return ()
-        return (Staged(self.stage.number + 1, len(self.stages), dict(self.stages[self.stage.number].settings)),)
+        stage = self.stages[self.stage.number]
+        return (Staged(self.stage.number + 1, len(self.stages), dict(stage.settings), stage.plays),)
 
     def coped(self, iteration: int, r: int) -> Retries:
         """How far back defeats are tried again, after the second tries that are old enough to be read."""

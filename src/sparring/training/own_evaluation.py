@@ -46,7 +46,7 @@ def examination(built: Built, *, games: int, deterministic: bool, with_bots_alon
         teams = teams_of_alike(choices[0], spec.sides, with_bots_alone=with_bots_alone)
     else:
         teams = all_teams(choices, with_bots_alone=with_bots_alone)
-    if built.plan.ppo.has_shadow:
+    if built.shadowed:
         teams += shadow_teams(teams)
     driven = range(len(game_side))
 
@@ -114,9 +114,9 @@ def exploitability(built: Built, state: TrainState, *, shadow: bool = False) -> 
     measure = answers.exploitability_of(built.game)
     learner_of_side = built.lineup.player_of_side()
     sides = built.plan.seating.seats_of_side
-    if measure is None or not built.config.net.by_rows or len(learner_of_side) < len(sides):
+    if measure is None or not built.by_rows or len(learner_of_side) < len(sides):
         return None
-    if shadow and not built.plan.ppo.has_shadow:
+    if shadow and not built.shadowed:
         return None
     name = shadow_name if shadow else str
     driver = {seat: name(learner_of_side[k]) for k, seats in enumerate(sides) for seat in seats}

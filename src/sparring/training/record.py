@@ -20,6 +20,9 @@ from sparring.setup.program import Report
 from sparring.store.results import ResultRow
 from sparring.training.opposition import Faced
 
+WHILE_WAITING = ("waits", "mind/")
+"""What is told of a learner in whose place a bot plays: its own lesson was thrown away."""
+
 
 def metric_lines(
     built: Built,
@@ -53,9 +56,11 @@ def metric_lines(
             fields = stats._asdict()
             for part in ("own", "hyper", "mind"):
                 fields |= {f"{part}/{key}": x for key, x in (fields.pop(part) or {}).items()}
-            known = {key: np.asarray(x, float)[r].tolist() for key, x in fields.items()}
+            known = {key: np.asarray(x, float)[r].tolist() for key, x in fields.items() if x is not None}
             for row, name in enumerate(names):
-                line.update({f"{name}/{key}": value_L[row] for key, value_L in known.items()})
+                waits = "waits" in known and known["waits"][row]
+                for key, value_L in known.items():
+                    line[f"{name}/{key}"] = None if waits and not key.startswith(WHILE_WAITING) else value_L[row]
         lines.append(line)
     return lines
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import jax
 
 from sparring.evaluation.match import MatchGames
-from sparring.evaluation.scoring import score_sides
+from sparring.evaluation.scoring import UNTRAINED, score_sides
+from sparring.evaluation.stored import findings_of
 from sparring.games.outside import leases_in
 from sparring.games.trial import is_key
 from sparring.league.events import Event
@@ -22,7 +23,7 @@ from sparring.store.run_dir import RunDir
 from sparring.training.notices import EVERYBODY, evaluation_notices, noticed, notices, unsaid
 from sparring.training.opposition import Faced
 from sparring.training.record import evaluation_lines, evaluation_rows, metric_lines, result_rows
-from sparring.training.trends import gain_notices, trend_notices
+from sparring.training.trends import fall_notices, gain_notices, trend_notices
 
 
 class Elapsed(NamedTuple):
@@ -45,6 +46,8 @@ class Recorder:
     waiting: list[ResultRow] = field(default_factory=list)
     since: float = field(default_factory=time.monotonic)
     noticed: list[dict[str, Any]] = field(default_factory=list)
+    news: list[dict[str, Any]] = field(default_factory=list)
+    """Notices of evaluations that nobody who watches has heard of yet."""
 
     def __post_init__(self) -> None:
         self.noticed = [line for line in self.run.metrics() if line["kind"] == "notice"]
@@ -79,7 +82,8 @@ class Recorder:
         self.waiting += result_rows(self.built, iteration, report, faced)
         if time.monotonic() - self.since > 1.0:
             self.flush()
-        return lines, new
+        news, self.news = self.news, []
+        return lines, [*news, *new]
 
     def events(self, iteration: int, events_R: Sequence[Sequence[Event]]) -> None:
         """What the leagues decided, in words that a reader of the metrics can count."""
@@ -123,6 +127,10 @@ class Recorder:
             found = evaluation_notices(self.built, iteration, games)
             scores = score_sides(self.built.game.spec, teams, games, self.built.plan.seating.seats_of_side)
             found += unsaid(gain_notices(self.built, iteration, scores, exact, self.run.metrics()), self.noticed)
+        elif iteration != UNTRAINED:  # at the end the verdict says it
+            found = unsaid(fall_notices(iteration, self.built.config.seed, findings_of(self.run, lines)), self.noticed)
+            self.noticed += found
+            self.news += found
         self.write([*found, *lines])
         return lines
 

@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 
 from sparring.core.spec import GameSpec
+from sparring.evaluation.advice import settling
 from sparring.evaluation.deploy import measure
+from sparring.evaluation.findings import Findings
 from sparring.evaluation.scoring import LEARNED, SHADOW, UNTRAINED, SideScore
+from sparring.evaluation.standing import is_contest
+from sparring.evaluation.verdict import fall_sentence
 from sparring.games import answers
 from sparring.play.scripted import RANDOM
 from sparring.setup.build import Built
@@ -36,10 +40,9 @@ TEXTS = {
     "by_time": "every game of {count} iterations ended by time, after {longest} steps. If games should end sooner, pay "
     "for what leads there (--shaping), begin with easier opponents (--curriculum) or allow more steps (--options).",
     "no_gain": "{side} does no better than {than}: {own:.2f} against {base:.2f}, where the bot {bot} gets {best:.2f}. "
-    "Train longer (sparring resume RUN --total-steps N), with larger steps (--learning-rate), or pay for what leads "
-    "there (--shaping).",
-    "exploitable": "exploitability is {own:.3f}, no lower than that of random play ({base:.3f}). Train longer "
-    "(sparring resume RUN --total-steps N), or meet an average or past selves too: --self-play magnet or sparring.",
+    "Train longer, with larger steps (--learning-rate), or pay for what leads there (--shaping).",
+    "exploitable": "exploitability is {own:.3f}, no lower than that of random play ({base:.3f}). "
+    "Train with what settles (--self-play magnet), or longer.",
 }
 
 
@@ -111,6 +114,15 @@ def gain_notices(
         blind = learner_remarks(built.game.spec, name, last[0], last, early=False, least=BLIND)
         told += [noticed(iteration, built.config.seed, name, *one) for one in blind]
     return told
+
+
+def fall_notices(iteration: int, seed: int, found: Findings) -> list[dict[str, Any]]:
+    """Of an evaluation along the way: what an earlier policy could do better, where that is known for sure."""
+    said = fall_sentence(found)
+    if not said:
+        return []
+    advice = f" It may be circling. {settling(found.opposed)[0]}" if is_contest(found.facts) else ""
+    return [noticed(iteration, seed, EVERYBODY, "fallen", f"{said[0].lower()}{said[1:]}{advice}")]
 
 
 def exact_remarks(built: Built, exact: Mapping[str, Sequence[float]]) -> Iterator[tuple[str, str]]:

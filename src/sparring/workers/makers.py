@@ -4,7 +4,6 @@ reset and step. Loaded in workers only; other people's code stays out of the tra
 import pkgutil
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sparring.core.errors import GameError
+from sparring.core.names import near_names
 from sparring.workers.dictionaries import RllibAgents, SmacAgents
 from sparring.workers.source import Source
 
@@ -35,7 +35,7 @@ def missing(module: str) -> str:
     if found is None or not rest:
         return f"which is not here. pip install {package}."
     inside = [one.name for one in pkgutil.iter_modules(found.submodule_search_locations)]
-    near = get_close_matches(rest, inside, n=1, cutoff=0.5)
+    near = near_names(rest, inside)
     return f"and {package} has none of that name. {f'Did you mean {package}.{near[0]}?' if near else 'Check its name.'}"
 
 

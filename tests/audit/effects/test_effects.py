@@ -11,11 +11,12 @@ import pytest
 
 from sparring.audit.effects import judge, stages
 from sparring.audit.effects.arms import Divergence
-from sparring.audit.effects.graph import Cuts, part_of, text_of
-from sparring.audit.effects.judge import Measured, audit_effects, chance_alone, look, without
+from sparring.audit.effects.judge import Measured, audit_effects, chance_alone, fault, look, without
 from sparring.audit.effects.programs import Sameness, Traced, compared, traced
 from sparring.audit.effects.reads import watched_settings
+from sparring.audit.effects.wiring import Influence, Wire
 from sparring.audit.findings import FAULT, OPEN, SOUND
+from sparring.audit.graph import Cuts, part_of, text_of
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.setup.build import build
@@ -122,6 +123,20 @@ def test_a_muted_module_leaves_the_baseline_bit_for_bit(plain):
     assert found.outcome == "PASS"
 
 
+def test_what_a_normalisation_takes_away_is_a_fault_of_what_plays():
+    wire = Wire(4, plays=True, used=True, losses=("policy_loss",), gradient=1e-9, optimiser="actor")
+    rounding, small = Influence(1e-12, 3e-7, 4e-6), Influence(1e-12, 3e-7, 1e-3)
+    assert not rounding.felt and small.felt
+    assert "beyond rounding" in fault(wire, 0.01, felt=rounding.felt) and fault(wire, 0.01, felt=small.felt) == ""
+    assert fault(wire._replace(plays=False), 0.01, felt=False) == "", "it may act by rewards"
+
+
+def test_a_small_loss_is_a_fault_only_where_it_is_all_that_a_module_does():
+    assert stages.influence({}, {"m": 1e-4}, {"m": ["loss"]}).outcome == "FAIL"
+    assert stages.influence({}, {"m": 1e-4}, {"m": ["begin", "loss"]}).outcome == "PASS", "it may act by rewards"
+    assert stages.influence({}, {"m": 1e-2}, {"m": ["loss"]}).outcome == "PASS"
+
+
 def test_verdicts_of_runs_that_never_part_and_of_those_that_do():
     measured = Measured(None, (), 8, Path(), lambda *_: None)  # type: ignore[arg-type]
     never, parts = Divergence(None, None, None, 8), Divergence(None, 2, 1, 8, 0.01)
@@ -132,6 +147,9 @@ def test_verdicts_of_runs_that_never_part_and_of_those_that_do():
     assert measured.verdict(parts, True, [], {})[:2] == ("RNG-ONLY", FAULT)
     assert measured.verdict(parts, False, [], {"m.w": "never moves"})[:2] == ("DISCONNECTED(m.w)", FAULT)
     assert measured.verdict(parts, False, [], {})[:2] == ("CONNECTED", SOUND)
+    assert measured.verdict(parts, False, [], {}, "Too small.")[:2] == ("CONNECTED-NO-EFFECT (next to none)", OPEN)
+    assert Divergence(None, 1, None, 8).none, "what is logged differs, and no weight ever does"
+    assert Divergence(3, 1, 1, 8, 1e-8).none and not Divergence(1, 1, 1, 8, 1e-8).none, "rounding flips a choice later"
     assert parts.first == 1 and stages.runs(parts, chance=False, waiting=()).outcome == "PASS"
 
 

@@ -8,7 +8,6 @@ from sick_runs import ITERATIONS, healthy_rows, make_run, met
 from sparring.audit.findings import FAULT, SOUND
 from sparring.audit.health.judge import CHECKS, audit_health
 from sparring.audit.health.learning import cuts
-from sparring.audit.health.record import QUESTIONS
 from sparring.core.errors import RunError
 from sparring.core.schedules import Schedule
 from sparring.games.registry import make
@@ -74,8 +73,9 @@ def test_a_sick_run_shows_its_symptom_and_no_other(tmp_path, config, name):
 def test_a_healthy_run_has_no_symptom_and_every_check_was_made(tmp_path, config):
     audit = audit_health(make_run(tmp_path / "run", config))
     assert (audit.verdict, audit.code) == ("HEALTHY", SOUND)
-    assert {one.level: one.outcome for one in audit.findings} == dict.fromkeys(QUESTIONS, "PASS")
-    assert list(CHECKS) == list(QUESTIONS) and {*SICK, "truncation"} == set(CHECKS) and len(audit.pictures) == 3
+    names = [ask.level for ask in CHECKS]
+    assert {one.level: one.outcome for one in audit.findings} == dict.fromkeys(names, "PASS")
+    assert {*SICK, "truncation"} == set(names) and len(audit.pictures) == 3
 
 
 def test_time_limits_counted_as_ends_are_a_symptom_where_a_game_is_cut(tmp_path, tiny):
@@ -112,3 +112,25 @@ def test_a_run_that_has_not_begun_is_refused(tmp_path, config):
 def test_the_verdict_names_the_symptoms(tmp_path, config):
     audit = audit_health(make_run(tmp_path / "run", config, **SICK["KL"]))
     assert (audit.verdict, audit.code) == ("SICK(KL)", FAULT)
+
+
+def test_alike_sides_are_pooled_and_advice_names_what_the_run_does_not_do_yet(tmp_path, config):
+    """96 games of each side: 70 of 96 and then 47 on both are 3.3 deviations apart together and fewer alone."""
+    rows = rows_with(
+        *(met(i, "ace", won, games=96, kind="eval", side=k) for i, won in ((31, 70), (63, 47)) for k in (0, 1))
+    )
+    (found,) = (
+        one for one in audit_health(make_run(tmp_path / "run", config, rows=rows)).findings if one.level == "forgetting"
+    )
+    assert found.outcome == "FAIL" and found.evidence == "against ace: 0.73 after iteration 31, 0.49 at the end"
+    assert "--history" not in found.remedy and "--bots" not in found.remedy and "magnet" not in found.remedy
+    assert "smaller steps" in found.remedy, "connect four is long: skill comes first"
+
+
+def test_no_data_is_no_pass(tmp_path, config):
+    def by_return(_, line):
+        line["points/past"] = None
+        line["games"] = 0
+
+    found = {one.level: one for one in audit_health(make_run(tmp_path / "run", config, by_return)).findings}
+    assert found["stale pool"].outcome == "SKIPPED" and found["swings"].outcome == "SKIPPED"

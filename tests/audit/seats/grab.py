@@ -23,6 +23,8 @@ class GrabRules(NamedTuple):
     """How much more luck seat 0 begins with."""
     blind: Array
     """Seat 1 does not see the prize."""
+    twins: Array
+    """Seats 0 and 1 begin with the same luck: nobody has more, and yet seat 2 is alone with its own."""
 
 
 class GrabState(NamedTuple):
@@ -43,6 +45,7 @@ class Grab(Game):
 
     def start(self, key: Array) -> GrabState:
         luck_S = jax.random.uniform(key, (3,)).at[0].add(self.rules.head_start)
+        luck_S = luck_S.at[1].set(jnp.where(self.rules.twins > 0, luck_S[0], luck_S[1]))
         return GrabState(luck_S, jnp.ones(()), jnp.zeros((), jnp.int32))
 
     def chance(self, key: Array) -> GrabChance:
@@ -62,6 +65,20 @@ class Grab(Game):
         after = GrabState(state.luck_S, chance.prize, state.played + 1)
         over = after.played >= STEPS
         return after, Step(pay_S, jnp.zeros(3, bool), over, jnp.zeros((), bool), jnp.zeros(3))
+
+
+class OneKey(NamedTuple):
+    key: Array
+
+
+class Keyed(Grab):
+    """The prize is drawn in the step, from one key for all."""
+
+    def chance(self, key: Array) -> OneKey:  # type: ignore[override]
+        return OneKey(key)
+
+    def step(self, state: GrabState, action: Action, chance: OneKey) -> tuple[GrabState, Step]:  # type: ignore[override]
+        return super().step(state, action, GrabChance(1.0 + jnp.floor(3.0 * jax.random.uniform(chance.key))))
 
 
 def grab(**wrong: float) -> Grab:

@@ -44,6 +44,6 @@ def test_a_tie_that_is_drawn_by_lots_is_exactly_fair(mutants):
 
 
 def test_there_are_twenty_mutants_and_more_of_all_three_kinds(mutants):
-    assert len(mutants.GAMES) + len(mutants.TRAINING) + len(mutants.LOOPS) == 37
+    assert len(mutants.GAMES) + len(mutants.TRAINING) + len(mutants.LOOPS) == 38
     assert {one.level for one in mutants.GAMES.values()} == {"L1"}
     assert {patch.level for patch in mutants.TRAINING.values()} == {"L4", "L5", "L8"}

@@ -67,6 +67,18 @@ def test_rewards_of_another_world_are_found_though_every_sum_is_right(config, mo
     assert finding.outcome == "FAIL" and "seat_2 was paid" in finding.evidence
 
 
+def test_choices_and_values_that_are_not_the_learners_own_are_found(clean):
+    lived = clean.lived(clean.game)
+    (rollout,) = lived.rollouts
+    assert max(clean.remembered(lived)[0].ravel()) < pipeline.SAME
+    late = rollout._replace(value_TWN=rollout.value_TWN.at[:, 2].set(rollout.value_TWN[:, 0]))
+    gap_L2 = clean.remembered(lived._replace(rollouts=(late,)))[0]
+    assert (gap_L2 > pipeline.SAME).tolist() == [[False, False], [False, False], [False, True]]
+    assert pipeline.misremembered("seat_2", gap_L2[2])[0].startswith("The values that seat_2 learns from are not those")
+    unmasked = rollout._replace(legal_TWNA=rollout.legal_TWNA.at[:, 1].set(True))
+    assert clean.remembered(lived._replace(rollouts=(unmasked,)))[0][1, 0] > pipeline.SAME
+
+
 def test_a_setting_of_one_learner_is_found_before_anything_runs(config):
     built = build(replace(config, each=("learning_rate=3e-4,3.3e-4,3e-4",)), game=grab())
     finding = settings_finding(coefficients(built, grab()), (), foreign=False)
@@ -93,11 +105,19 @@ def test_three_seeds_in_one_order_are_no_accident_and_one_seed_is():
     assert found.outcome == "FAIL" and found.numbers["falling_p"] == pytest.approx(3 * 24**-3)
     assert found.numbers["slope"] == pytest.approx(-1.0)
     mixed = consistency(table_of(lines([order, order[::-1], [2.0, 4.0, 1.0, 3.0]]), names), names)
-    assert mixed.outcome == "PASS"
+    assert mixed.outcome == "UNDECIDED" and "not shown either" in mixed.meaning
     alone = consistency(table_of(lines([order]), names), names)
     # 3 / 24 is too likely for one seed, 3 / 24^2 is not for two; of two seats, whose orders are two, it takes nine.
     assert alone.outcome == "UNDECIDED" and "2 seeds can" in alone.remedy
     assert least_seeds(4) == 2 and least_seeds(2) == 9
+
+
+def test_seats_are_alike_only_where_every_difference_lies_within_the_margin():
+    random = pipeline.np.random.default_rng(0)
+    noise_RS = random.normal(size=(40, 3))
+    near, far = consistency(10 + 0.2 * noise_RS, "abc"), consistency(10 + 2.0 * noise_RS, "abc")
+    assert near.outcome == "PASS" and near.numbers["apart_at_most"] < 0.05
+    assert far.outcome == "UNDECIDED" and far.numbers["seeds_needed"] > 40
 
 
 def test_the_rung_with_which_the_order_goes_is_named():

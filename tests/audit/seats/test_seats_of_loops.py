@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sparring.audit.seats.crossed import seen_with
 from sparring.audit.seats.logged import audit_file, audit_logs, read
 from sparring.audit.seats.static import scan
 from sparring.bridges.seat_log import SeatLog
@@ -53,6 +54,7 @@ def test_an_even_loop_is_not_accused_and_not_called_symmetric():
         ({"rows": (50, 50, 50, 49)}, "L5", "TRAINING-BIASED(rows)"),
         ({"zero": (1, 1, 1, 40)}, "L5", "TRAINING-BIASED(zero subgoals)"),
         ({"gain": (1.0, 0, 0, 0)}, "L3", "ENV-BIASED"),
+        ({"book": lambda rows: {k: max(-9.0, x) for k, x in honest(rows).items()}}, "L8", "LOGGING-BIASED"),
         ({"book": lambda rows: {**honest(rows), "player_2": honest(rows)["player_1"]}}, "L8", "LOGGING-BIASED"),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
@@ -60,6 +62,12 @@ def test_an_even_loop_is_not_accused_and_not_called_symmetric():
 def test_each_fault_is_found_by_its_level(wrong, level, verdict):
     audit = audit_logs([loop(seed, **wrong) for seed in range(3)])
     assert failing(audit) == [level] and audit.verdict == verdict and audit.code == 4
+
+
+def test_the_smallest_difference_that_changing_seats_shows_by_hand():
+    # Chi-square with 3 degrees of freedom at 0.01 has a power of 0.8 at a noncentrality of 15.458.
+    assert seen_with(768, 1.0, 4) == pytest.approx((15.458 / (768 * 0.75)) ** 0.5, rel=1e-3)
+    assert seen_with(3072, 0.5, 4) == pytest.approx(seen_with(768, 1.0, 4) / 4)
 
 
 def test_hooks_count_calls_and_steps_of_an_optimiser():

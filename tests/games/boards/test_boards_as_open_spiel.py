@@ -77,7 +77,7 @@ def best_response(rules: Any, chosen: Callable, responder: int) -> float:
     """The most that a player with perfect memory earns, by going through every history: an information set is what
     OpenSpiel's tensor says. (Its strings of dark hex also tell how many moves were made in all, which nobody is told.)
     """
-    reached, best = defaultdict(list), {}
+    reached, best, known = defaultdict(list), {}, {}
 
     def key(state: Any) -> bytes:
         return np.array(state.information_state_tensor(responder), np.uint8).tobytes()
@@ -88,20 +88,29 @@ def best_response(rules: Any, chosen: Callable, responder: int) -> float:
         own = state.current_player() == responder
         if own:
             reached[key(state)].append((state, weight))
+        share = None if own else chosen(state)
         for choice in state.legal_actions():
-            walk(state.child(choice), weight if own else weight * chosen(state)[choice])
+            walk(state.child(choice), weight if share is None else weight * share[choice])
 
     def worth(state: Any) -> float:
+        history = tuple(state.history())
+        if history not in known:
+            known[history] = worth_of(state)
+        return known[history]
+
+    def worth_of(state: Any) -> float:
         if state.is_terminal():
             return state.returns()[responder]
         if state.current_player() != responder:
-            return sum(chosen(state)[choice] * worth(state.child(choice)) for choice in state.legal_actions())
-        if key(state) not in best:
-            nodes = reached[key(state)]
-            best[key(state)] = max(
+            share = chosen(state)
+            return sum(share[choice] * worth(state.child(choice)) for choice in state.legal_actions())
+        seen = key(state)
+        if seen not in best:
+            nodes = reached[seen]
+            best[seen] = max(
                 state.legal_actions(), key=lambda choice: sum(w * worth(node.child(choice)) for node, w in nodes)
             )
-        return worth(state.child(best[key(state)]))
+        return worth(state.child(best[seen]))
 
     walk(rules.new_initial_state(), 1.0)
     return worth(rules.new_initial_state())

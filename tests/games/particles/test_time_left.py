@@ -34,4 +34,4 @@ def test_the_last_feature_of_every_seat_falls_from_one_by_a_step(name):
 
 
 def test_a_game_that_shows_the_time_keeps_the_contract():
-    check_game(make("particles:spread", time=True))
+    check_game(make("particles:spread", time=True, steps=5), worlds=4, games=2, eager=False)

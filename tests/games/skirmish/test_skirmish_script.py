@@ -54,6 +54,14 @@ def test_comrades_are_helped_against_those_who_fire_at_them() -> None:
     assert target_of(far, 1, allies={0: Order(attack=0)}) == -1
 
 
+def test_who_has_somebody_in_sight_does_not_hear_calls_for_help() -> None:
+    # The second marine stands idle 5 from the second zealot, which leaves it only for one that attacks within 5.875.
+    enemies = [Unit("zealot", 4, 0), Unit("zealot", 8, 0)]
+    for away, aim in ((0.0, 1), (2.2, 0)):
+        begun = scene([Unit("marine", away, 0), Unit("marine", 8, 5)], enemies, goal=(14, 0))
+        assert target_of(begun, 1, allies={0: Order(attack=0)}) == aim
+
+
 def test_an_enemy_prefers_the_nearest() -> None:
     assert target_of(scene([Unit("marine", 0, 0), Unit("marine", 1, 0)], [Unit("marine", 4, 0)])) == 1
     assert target_of(scene([Unit("marine", 1, 0), Unit("marine", 0, 0)], [Unit("marine", 4, 0)])) == 0

@@ -133,8 +133,8 @@ class Divergence(NamedTuple):
 
     @property
     def none(self) -> bool:
-        """They never part, or only as roundings do."""
-        return self.first is None or (self.weights == self.first and self.distance < ROUNDING)
+        """They never part, or only as roundings do: games at first alike, weights apart by next to nothing."""
+        return self.first is None or (self.play != self.first and self.distance < ROUNDING)
 
     @property
     def first(self) -> int | None:
@@ -143,7 +143,10 @@ class Divergence(NamedTuple):
     @property
     def where(self) -> str:
         if self.none and self.first is not None:
-            return f"by rounding alone ({self.distance:.1g} of the weights, from update {self.first})"
+            how = (
+                f"by rounding alone ({self.distance:.1g} of the weights" if self.weights else "only in what is logged ("
+            )
+            return f"{how}, from update {self.first})".replace("(, ", "(")
         kinds = {"games": self.play, "losses": self.losses, "weights": self.weights}
         return ", ".join(f"{kind} from update {at}" for kind, at in kinds.items() if at is not None) or "nowhere"
 

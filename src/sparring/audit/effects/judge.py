@@ -14,9 +14,10 @@ from sparring.audit.effects import provenance, stages
 from sparring.audit.effects.arms import Arm, Divergence, Muted, apart, divergence, moves, run_arm, short, stirred
 from sparring.audit.effects.programs import Sameness, Traced, compared, differences, traced
 from sparring.audit.effects.reads import Readers, watched_settings
+from sparring.audit.effects.stages import E3, E4, E6, E7, RNG_ONLY, RUNS
 from sparring.audit.effects.wiring import Wire, added, constants_in, influences, part_names, probe, shares, wires
 from sparring.audit.effects.worth import worth
-from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, Picture, Tell, untold
+from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, Picture, Tell, Verdict, concluded, untold
 from sparring.core import code
 from sparring.core.errors import ConfigError, unknown
 from sparring.learn.module import weights_of
@@ -66,6 +67,13 @@ class Looked:
         return [name for name in theirs if name not in mine]
 
     @property
+    def phases(self) -> dict[str, list[str]]:
+        """By module, those of its phases that anything both runs have rests on."""
+        shared = self.off.outcomes & self.on.outcomes
+        scopes = {match for text in self.on.iterate.part(shared).scopes() for match in SCOPE.findall(text)}
+        return {name: sorted(phase for module, phase in scopes if module == name) for name in self.modules}
+
+    @property
     def differ(self) -> dict[str, tuple[str, str]]:
         return differences(self.off.built.config, self.on.built.config)
 
@@ -102,32 +110,26 @@ def audit_effects(
     ]  # fmt: skip
     pictures: tuple[Picture, ...] = ()
     if dead:
-        verdict, code_, summary = "DEAD (proved)", FAULT, dead_because(found, told)
-        reason = "nothing to measure: the two are one training"
-        told += [stages.passed_over(level, reason) for level in ("E3", "E4", "E5 runs", "E6", "E7")]
+        verdict, reason = Verdict("DEAD (proved)", FAULT, dead_because(found, told)), "the two are one training"
+        told += [one.skipped(f"nothing to measure: {reason}") for one in (E3, E4, RUNS, E6, E7)]
     elif chance_alone(found):
-        told += [stages.runs(Divergence(None, None, None, 0), chance=True, waiting=())]
-        told += [stages.passed_over(level, "only chance differs") for level in ("E3", "E4", "E6", "E7")]
-        verdict, code_, summary = "RNG-ONLY", FAULT, "Only random numbers differ: the changed curve is not an effect."
+        verdict = RNG_ONLY._replace(summary="Only random numbers differ: the changed curve is not an effect.")
+        told.append(stages.runs(Divergence(None, None, None, 0), chance=True, waiting=()))
+        told += [one.skipped("only chance differs") for one in (E3, E4, E6, E7)]
     else:
         with TemporaryDirectory(prefix="sparring-audit-") as folder:
             measured = Measured(found, tuple(frozen), updates, Path(folder), tell)
-            more, verdict, code_, summary, pictures = measured.judge(off, on, full=full, seeds=seeds)
+            more, verdict, pictures = measured.judge(off, on, full=full, seeds=seeds)
             told += more
-    order = list(stages.QUESTIONS)
+    told.sort(key=lambda one: stages.STAGES.index(one.level))
     facts = {**provenance.facts(), "updates": str(updates), "seeds": str(seeds) if full else "not asked for (--full)"}
-    return Audit(
-        kind="effects", subject=subject or "two configurations", verdict=verdict, code=code_, summary=summary,
-        findings=tuple(sorted(told, key=lambda one: order.index(one.level))), facts=facts, command=command,
-        pictures=pictures,
-    )  # fmt: skip
+    return concluded(
+        "effects", subject or "two configurations", verdict, told, facts=facts, command=command, pictures=pictures
+    )
 
 
 def use(found: Looked) -> Finding:
-    """E2: the phases of modules that the shared part of the program rests on, and functions nobody calls."""
-    shared = found.off.outcomes & found.on.outcomes
-    scopes = {match for text in found.on.iterate.part(shared).scopes() for match in SCOPE.findall(text)}
-    phases = {name: sorted(phase for module, phase in scopes if module == name) for name in found.modules}
+    """E2: the phases that act, and functions nobody calls."""
     called = {name: count for (_, name), count in found.called.items() if "<" not in name}
     unused = [
         name
@@ -135,7 +137,7 @@ def use(found: Looked) -> Finding:
         for name in provenance.methods_of(kind)
         if name not in called
     ]
-    return stages.calls(phases, sorted(set(unused)), called)
+    return stages.calls(found.phases, sorted(set(unused)), called)
 
 
 def own_kinds(tree: Any, files: Container[str]) -> list[type]:
@@ -187,52 +189,55 @@ class Measured:
 
     def judge(
         self, off: RunConfig, on: RunConfig, *, full: bool, seeds: int
-    ) -> tuple[list[Finding], str, int, str, tuple[Picture, ...]]:
+    ) -> tuple[list[Finding], Verdict, tuple[Picture, ...]]:
         self.tell("E5 training both for a few updates", 0.15)
         arms = {"off": run_arm(short(off, self.updates), self.folder / "off")}
         arms["on"] = run_arm(short(on, self.updates), self.folder / "on")
         parted = divergence(arms["off"], arms["on"])
         told, leak = self.muted(on, arms, parted)
         self.tell("E3 and E4: what it reaches", 0.5)
-        wiring, faults, moved_by = self.wiring(arms["on"])
+        wiring, faults, remark = self.wiring(arms["on"])
         told += wiring
         waiting = [name for name in self.found.modules if self.waits(name, arms["on"])] if parted.none else []
         told.append(stages.runs(parted, chance=leak, waiting=waiting))
         pictures = (timeline(arms),)
-        verdict, code_, summary = self.verdict(parted, leak, waiting, faults)
-        if full and code_ != FAULT:
+        weak = next((one.meaning for one in wiring if one.level == E3.level and one.outcome == "FAIL"), "")
+        verdict = self.verdict(parted, leak, waiting, faults, weak)
+        if full and verdict.code != FAULT:
             result = worth(off, on, self.found.modules, seeds=seeds, folder=self.folder, tell=self.tell)
             told.append(result.finding)
             pictures += result.pictures
-            verdict = "EFFECT" if result.effect else f"CONNECTED-NO-EFFECT (<= {result.detectable:.3g})"
-            code_, summary = (SOUND if result.effect else OPEN), result.finding.evidence
+            word = "EFFECT" if result.effect else f"CONNECTED-NO-EFFECT (<= {result.detectable:.3g})"
+            verdict = Verdict(word, SOUND if result.effect else OPEN, result.finding.evidence)
         else:
-            reason = "there is nothing to weigh" if code_ == FAULT else "not asked for: --full trains several seeds"
-            told.append(stages.passed_over("E7", reason))
-        return told, verdict, code_, summary + moved_by, pictures
+            asked = "not asked for: --full trains several seeds"
+            told.append(E7.skipped("there is nothing to weigh" if verdict.code == FAULT else asked))
+        return told, verdict._replace(summary=verdict.summary + remark), pictures
 
     def verdict(
-        self, parted: Divergence, leak: bool, waiting: Sequence[str], faults: dict[str, str]
-    ) -> tuple[str, int, str]:
+        self, parted: Divergence, leak: bool, waiting: Sequence[str], faults: dict[str, str], weak: str = ""
+    ) -> Verdict:
         if leak:
-            return "RNG-ONLY", FAULT, "With its outputs muted the run is the same, and not the baseline."
+            return RNG_ONLY
         if parted.none and waiting:
             text = f"Nothing differed in {parted.updates} updates, but it may be waiting."
-            return "CONNECTED-NO-EFFECT (so far)", OPEN, text
+            return Verdict("CONNECTED-NO-EFFECT (so far)", OPEN, text)
         parts = stages.listed(list(faults))
         if parted.none:
             text = f"Programs differ, and games, losses and weights parted {parted.where} in {parted.updates} updates."
-            return "DEAD (observed)", FAULT, f"{text} Not wired: {parts}." if faults else text
+            return Verdict("DEAD (observed)", FAULT, f"{text} Not wired: {parts}." if faults else text)
         if faults:
-            reason = next(iter(faults.values()))
-            return f"DISCONNECTED({parts})", FAULT, f"It runs, but {next(iter(faults))} {reason}."
+            name, reason = next(iter(faults.items()))
+            return Verdict(f"DISCONNECTED({parts})", FAULT, f"It runs, but {name} {reason}.")
+        if weak:
+            return Verdict("CONNECTED-NO-EFFECT (next to none)", OPEN, weak)
         text = f"It changes training: {parted.where}. What that is worth, --full measures over seeds."
-        return "CONNECTED", SOUND, text
+        return Verdict("CONNECTED", SOUND, text)
 
     def muted(self, on: RunConfig, arms: dict[str, Arm], parted: Divergence) -> tuple[list[Finding], bool]:
         """E6, and whether random numbers alone make the difference."""
         if not self.found.modules:
-            return [stages.passed_over("E6", "only modules and losses of one's own can be muted")], False
+            return [E6.skipped("only modules and losses of one's own can be muted")], False
         self.tell("E6 training it with its outputs muted", 0.35)
         config = short(on, self.updates)
         arms["muted"] = run_arm(config, self.folder / "muted", Muted, self.found.modules)
@@ -246,25 +251,25 @@ class Measured:
         names = added(found.off, found.on)
         probed = probe(found.on.built)
         wired = wires(found.on, probed, names, found.off.outcomes & found.on.outcomes)
-        moved = moves(arm, 0, list(wired))
+        moved, owners = moves(arm, 0, list(wired)), part_names(wired)
+        parts = influences(probed, owners)
+        unfelt = {name for part, names in owners.items() if not parts[part].felt for name in names}
         faults = {
             short_name(name): why
             for name, wire in wired.items()
-            if (why := fault(wire, moved[name])) and not any(part in name.split(".") for part in self.frozen)
+            if (why := fault(wire, moved[name], felt=name not in unfelt))
+            and not any(part in name.split(".") for part in self.frozen)
         }
         (model,) = first_models(found.on.built, int(found.on.built.seeds_R[0]))[:1]
-        own = {name: model.modules[name] for name in found.modules} if model.modules else {}
-        statics = constants_in(own)
-        parts = influences(probed, part_names(wired))
+        statics = constants_in({name: model.modules[name] for name in found.modules} if model.modules else {})
+        weighed = shares(probed) if found.modules else {}
+        own = {name: share for name, share in weighed.items() if name in found.modules}
         told = [
-            stages.influence(shortened(parts), own_shares(probed, found.modules)),
+            stages.influence(shortened(parts), own, found.phases),
             stages.gradient(shortened(wired), shortened(moved), faults, statics),
         ]
-        return (
-            told,
-            faults,
-            f" Numbers in static fields are never trained: {stages.listed(statics)}." if statics else "",
-        )
+        still = f" Never trained: {stages.listed(statics)}, static or whole numbers." if statics else ""
+        return told, faults, still
 
     def waits(self, name: str, arm: Arm) -> bool:
         """Whether something that a module remembers changes, and training rests on it."""
@@ -273,18 +278,16 @@ class Measured:
         return any(f".buffers.{name}" in one for one in used) and stirred(arm, f".buffers.{name}")
 
 
-def own_shares(probed: Any, modules: Sequence[str]) -> dict[str, float]:
-    return {name: share for name, share in shares(probed).items() if name in modules} if modules else {}
-
-
-def fault(wire: Wire, moved: float) -> str:
-    """What is wrong with a parameter; empty: nothing."""
+def fault(wire: Wire, moved: float, *, felt: bool = True) -> str:
+    """What is wrong with a parameter; empty: nothing. `felt`: the learner changes when its part is replaced."""
     if not wire.used:
         return "is used by nothing that the baseline has too"
     if moved == 0.0 and not wire.losses:
         return "gets no gradient from any loss, and nothing else moves it"
     if moved == 0.0:
         return "has a path to a loss, but its gradient is exactly 0 and it never moves"
+    if wire.plays and not felt:
+        return "is computed whenever the policy plays, and replacing it changes nothing beyond rounding"
     return ""
 
 

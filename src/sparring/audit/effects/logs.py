@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sparring.audit.effects.stages import finding, listed, passed_over
-from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, Picture
+from sparring.audit.effects.stages import E0, E1, E2, E3, E4, E7, RNG_ONLY, RUNS, listed
+from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, Picture, Verdict, concluded
 from sparring.core.errors import ConfigError
 from sparring.statistics.paired import paired
 from sparring.store.event_file import read_values
@@ -127,74 +127,51 @@ def audit_logs(off: Path, on: Path, *, muted: Path | None = None, figure: str = 
             f"The logs have no step and name in common: {names[0]} against {names[1]}. Log the same names."
         )
     quiet = [(parting(p[0], p[2]), parting(p[1], p[2])) for p in pairs] if muted else []
-    runs, verdict, code, summary = judged(partings, quiet)
-    told: list[Finding] = [
-        passed_over(level, "logs show no code, settings or gradients") for level in ("E0", "E1", "E2", "E3", "E4")
-    ]
+    told = [one.skipped("logs show no code, settings or gradients") for one in (E0, E1, E2, E3, E4)]
+    runs, verdict = judged(partings, quiet)
     told.append(runs)
     pictures: tuple[Picture, ...] = ()
-    if len(pairs) > 1 and code != FAULT:
+    if len(pairs) > 1 and verdict.code != FAULT:
         weighed, effect, pictures = weigh([(p[0], p[1]) for p in pairs], figure)
         told.append(weighed)
         if effect is not None:
-            verdict, code = ("EFFECT", SOUND) if effect else ("CONNECTED-NO-EFFECT", OPEN)
-            summary = weighed.evidence
+            word, code = ("EFFECT", SOUND) if effect else ("CONNECTED-NO-EFFECT", OPEN)
+            verdict = Verdict(word, code, weighed.evidence)
     else:
-        told.append(
-            passed_over("E7", "one pair of logs says nothing about other seeds: name folders with one for each")
-        )
-    return Audit(
-        kind="effects", subject=f"logs {off} and {on}", verdict=verdict, code=code, summary=summary,
-        findings=tuple(told), facts={"pairs": str(len(pairs))}, command=command, pictures=pictures,
+        told.append(E7.skipped("one pair of logs says nothing about other seeds: name folders with one for each"))
+    return concluded(
+        "effects", f"logs {off} and {on}", verdict, told, facts={"pairs": str(len(pairs))}, command=command,
+        pictures=pictures,
     )  # fmt: skip
 
 
-def judged(partings: Sequence[Parting], quiet: Sequence[tuple[Parting, Parting]]) -> tuple[Finding, str, int, str]:
-    """E5: the finding, the verdict, its code and its sentence."""
+def judged(partings: Sequence[Parting], quiet: Sequence[tuple[Parting, Parting]]) -> tuple[Finding, Verdict]:
+    """E5, and what it means."""
     shared, unlike = sum(one.shared for one in partings), sum(one.unlike for one in partings)
     numbers = {"shared": shared, "unlike": unlike, "first": [one.first for one in partings]}
     if not unlike:
         text = f"All {shared} values that both logs have are equal to the last digit."
-        meaning = (
-            "Two runs with one seed are equal only where the edited code was not run: in a framework with one stream "
-            "of random numbers, even making the module would have moved them."
-        )
-        remedy = (
+        return RUNS.found(
+            False, text, "Two runs with one seed are equal only where the edited code was not run: in a framework with "
+            "one stream of random numbers, even making the module would have moved them.",
             "Find out which file is imported, whether the flag arrives, and which method training calls: sparring "
-            "audit effects --source FOLDER, and the hooks of sparring.bridges.effect_log."
-        )
-        return finding("E5 runs", False, text, meaning, remedy, **numbers), "DEAD (observed)", FAULT, text
+            "audit effects --source FOLDER, and the hooks of sparring.bridges.effect_log.", **numbers,
+        ), Verdict("DEAD (observed)", FAULT, text)  # fmt: skip
     where = listed([f"step {one.first:g} ({listed(one.names)})" for one in partings if one.first is not None])
     evidence = f"{unlike} of {shared} values differ, the first at {where}"
     if quiet and all(a.unlike and not b.unlike for a, b in quiet):
-        text = "With its output muted the run is the same, and not the baseline: only random numbers differ."
-        return (
-            finding(
-                "E5 runs",
-                False,
-                f"{evidence}; the muted log equals the treatment",
-                text,
-                "Draw its random numbers from a stream of its own.",
-                **numbers,
-            ),
-            "RNG-ONLY",
-            FAULT,
-            text,
-        )
+        remedy = "Draw its random numbers from a stream of its own."
+        return RUNS.found(False, f"{evidence}; the muted log equals the treatment", "", remedy, **numbers), RNG_ONLY
     if quiet and not any(a.unlike for a, _ in quiet):
         text = "With its output muted the run is the baseline: what differs is the output's doing."
-        return (
-            finding("E5 runs", True, f"{evidence}; the muted log equals the baseline", **numbers),
-            "CONNECTED",
-            SOUND,
-            text,
-        )
+        found = RUNS.found(True, f"{evidence}; the muted log equals the baseline", **numbers)
+        return found, Verdict("CONNECTED", SOUND, text)
     if all(one.first is not None and one.first > one.begins for one in partings):
         text = f"They are equal at first and part at {where}."
-        return finding("E5 runs", True, evidence, **numbers), "CONNECTED", SOUND, text
+        return RUNS.found(True, evidence, **numbers), Verdict("CONNECTED", SOUND, text)
     text = "They differ from the first step on: that may be an effect, another seed, or random numbers that were moved."
     remedy = "Log a third run with the output replaced by zeros (--muted LOG), or several seeds (folders of logs)."
-    return finding("E5 runs", None, evidence, text, remedy, **numbers), "UNDECIDED", OPEN, text
+    return RUNS.found(None, evidence, text, remedy, **numbers), Verdict("UNDECIDED", OPEN, text)
 
 
 def weigh(pairs: Sequence[tuple[Series, Series]], figure: str) -> tuple[Finding, bool | None, tuple[Picture, ...]]:
@@ -202,11 +179,7 @@ def weigh(pairs: Sequence[tuple[Series, Series]], figure: str) -> tuple[Finding,
     names = [name for name in pairs[0][0] if all(name in one for pair in pairs for one in pair)]
     chosen = figure or next((name for part in FIGURES for name in names if part in name.lower()), "")
     if chosen not in names:
-        return (
-            finding("E7", None, f"no figure to weigh among {listed(names)}", remedy="Name one: --figure NAME."),
-            None,
-            (),
-        )
+        return E7.found(None, f"no figure to weigh among {listed(names)}", "", "Name one: --figure NAME."), None, ()
     first, second = ([last_fifth(pair[i][chosen]) for pair in pairs] for i in (0, 1))
     found = paired(first, second)
     gap, effect = found.difference, found.p_value <= ALPHA
@@ -219,7 +192,7 @@ def weigh(pairs: Sequence[tuple[Series, Series]], figure: str) -> tuple[Finding,
     picture = boxes(f"{chosen}, last fifth", {"baseline": first, "treatment": second}, chosen)
     meaning = "" if effect else f"If it changes {chosen}, then by less than about {found.detectable:.3g}."
     remedy = "" if effect else "More seeds see smaller effects; with five pairs or fewer none can be shown at 0.05."
-    return finding("E7", True if effect else None, evidence, meaning, remedy, p=found.p_value), effect, (picture,)
+    return E7.found(True if effect else None, evidence, meaning, remedy, p=found.p_value), effect, (picture,)
 
 
 def last_fifth(curve: Mapping[float, float]) -> float:

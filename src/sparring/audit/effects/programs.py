@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from sparring.audit.effects.graph import Cuts, Part, part_of, text_of
+from sparring.audit.graph import Cuts, Part, named, part_of, text_of
 from sparring.core.schedules import Schedule
 from sparring.games.trial import is_key
 from sparring.learn.config import COEFFICIENTS
@@ -23,7 +23,6 @@ from sparring.learn.module import weights_of
 from sparring.setup.beginning import Beginning, begin_runs, first_models, stacked
 from sparring.setup.build import Built
 from sparring.setup.config import RunConfig
-from sparring.setup.named_arrays import leaf_name
 from sparring.setup.program import compile_program
 
 STATE = "state."
@@ -109,14 +108,13 @@ def traced(built: Built) -> Traced:
 
 def all_knobs(built: Built) -> dict[str, str]:
     """Of each group and knob, a hash of its values over all iterations."""
-    own = weights_of(built.plan.ppo.losses, built.plan.ppo.modules)
-    terms = len(built.shaping_J(0))
-    names = (*COEFFICIENTS, *(f"shaping {j}" for j in range(terms)), *own)
+    shaping = [f"shaping {j}" for j in range(len(built.shaping_J(0)))]
+    own = [weights_of(kind.ppo.losses, kind.ppo.modules) for kind in built.plan.kinds]
     groups = zip(*(built.knobs(i) for i in range(built.iterations)), strict=True)
     return {
         f"knobs.{group}.{name}": digest(values_ILH[..., h])
         for group, values_ILH in enumerate(map(np.stack, groups))
-        for h, name in enumerate(names)
+        for h, name in enumerate((*COEFFICIENTS, *shaping, *own[group]))
     }
 
 
@@ -125,15 +123,6 @@ def trace(function: Any, arguments: tuple, words: Sequence[str], results: Sequen
     jaxpr, shape = jax.make_jaxpr(function, return_shape=True)(*arguments)
     out = (shape,) if len(results) == 1 else shape
     return Program(jaxpr, tuple(named(words, arguments)), tuple(named(results, out)))
-
-
-def named(words: Sequence[str], trees: Sequence[Any]) -> dict[str, Any]:
-    """Every leaf under a word and its path."""
-    return {
-        f"{word}.{leaf_name(path)}".strip("."): leaf
-        for word, tree in zip(words, trees, strict=True)
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
-    }
 
 
 def digest(leaf: Any) -> str:

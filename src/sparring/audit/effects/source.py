@@ -6,16 +6,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sparring.audit.effects.stages import finding, listed
-from sparring.audit.findings import FAULT, SOUND, Audit
+from sparring.audit.effects.stages import E1, E2, listed
+from sparring.audit.findings import FAULT, SOUND, Audit, Verdict, concluded
 from sparring.core.errors import ConfigError
 
 EVALUATION = ("eval", "test", "render", "watch", "demo", "benchmark")
 SKIPPED = {".git", ".venv", "venv", "site-packages", "build", "dist", "node_modules", "__pycache__", "tests", "test"}
-SURE = ("type=bool", "parse_known_args", "store_true with default=True")
+SURE = ("type=bool", "text for a truth", "parse_known_args", "store_true with default=True")
 """Kinds that are wrong wherever they stand."""
 MEANING = {
     "type=bool": "bool('False') is True: the flag cannot be switched off.",
+    "text for a truth": "What is given is a text, and every text but the empty one is true, 'False' too.",
     "parse_known_args": "Flags that are misspelt or not registered are dropped without a word.",
     "store_true with default=True": "The flag can never be off, so the baseline has it too.",
     "hasattr guard": "Where the attribute is missing the branch is passed over in silence.",
@@ -36,11 +37,8 @@ class Suspect(NamedTuple):
 
 def scan(root: Path) -> list[Suspect]:
     """Everything suspicious in the Python files below a folder."""
-    files = (
-        [root]
-        if root.is_file()
-        else [f for f in sorted(root.rglob("*.py")) if not SKIPPED & set(f.relative_to(root).parts)]
-    )
+    below = (f for f in sorted(root.rglob("*.py")) if not SKIPPED & set(f.relative_to(root).parts))
+    files = [root] if root.is_file() else list(below)
     trees = {}
     for file in files:
         try:
@@ -61,12 +59,13 @@ def in_tree(file: str, tree: ast.AST) -> Iterator[Suspect]:
             flag = str(node.args[0].value) if node.args and isinstance(node.args[0], ast.Constant) else ""
             if name == "add_argument" and getattr(given.get("type"), "id", "") == "bool":
                 yield Suspect("type=bool", file, node.lineno, flag)
-            if (
-                name == "add_argument"
-                and value(given.get("action")) == "store_true"
-                and value(given.get("default")) is True
-            ):
+            default, bare = value(given.get("default")), not {"type", "action"} & {*given}
+            if name == "add_argument" and value(given.get("action")) == "store_true" and default is True:
                 yield Suspect("store_true with default=True", file, node.lineno, flag)
+            if name == "add_argument" and isinstance(default, bool) and bare:
+                yield Suspect("text for a truth", file, node.lineno, flag)
+            if name == "bool" and node.args and is_environment(node.args[0]):
+                yield Suspect("text for a truth", file, node.lineno, "bool() of an environment variable")
         if is_dropping(node):
             yield Suspect("parse_known_args", file, getattr(node, "lineno", 0), "drops what it does not know")
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
@@ -74,6 +73,12 @@ def in_tree(file: str, tree: ast.AST) -> Iterator[Suspect]:
             for guard in guards:
                 attribute = value(guard.args[1]) if len(guard.args) > 1 else ""
                 yield Suspect("hasattr guard", file, node.lineno, str(attribute))
+
+
+def is_environment(node: ast.AST) -> bool:
+    """os.getenv(...), os.environ.get(...), os.environ[...]."""
+    text = ast.unparse(node)
+    return text.startswith(("os.getenv(", "os.environ", "getenv(", "environ"))
 
 
 def is_dropping(node: ast.AST) -> bool:
@@ -85,10 +90,8 @@ def is_dropping(node: ast.AST) -> bool:
     if isinstance(node, ast.Subscript):
         return asks(node.value)
     if isinstance(node, ast.Assign) and asks(node.value) and isinstance(node.targets[0], ast.Tuple):
-        return (
-            getattr(node.targets[0].elts[-1], "id", "").startswith("_")
-            or getattr(node.targets[0].elts[-1], "id", "") == "unknown"
-        )
+        last = getattr(node.targets[0].elts[-1], "id", "")
+        return last.startswith("_") or last == "unknown"
     return False
 
 
@@ -110,12 +113,12 @@ def evaluation_only(trees: dict[str, ast.AST]) -> Iterator[Suspect]:
                     callers.setdefault(function.attr, set()).add(node.name)
     for name, (file, line) in defined.items():
         by = callers.get(name, set()) - {name}
-        if (
-            by
-            and all(any(word in caller.lower() for word in EVALUATION) for caller in by)
-            and not any(word in name for word in EVALUATION)
-        ):
+        if by and all(map(evaluates, by)) and not evaluates(name):
             yield Suspect("evaluation only", file, line, f"{name}, called by {listed(sorted(by))}")
+
+
+def evaluates(name: str) -> bool:
+    return any(word in name.lower() for word in EVALUATION)
 
 
 def audit_source(root: Path, command: str = "") -> Audit:
@@ -123,21 +126,19 @@ def audit_source(root: Path, command: str = "") -> Audit:
     sure, rest = ([one for one in found if (one.kind in SURE) is wrong] for wrong in (True, False))
     counts = {kind: sum(one.kind == kind for one in found) for kind in MEANING}
     told = (
-        finding(
-            "E1", not sure, listed([one.place for one in sure]) or "no flag is lost or read the wrong way",
+        E1.found(
+            not sure, listed([one.place for one in sure]) or "no flag is lost or read the wrong way",
             meanings(sure), "Use parse_args, and action=argparse.BooleanOptionalAction." if sure else "",
             suspects=[one._asdict() for one in found],
         ),
-        finding(
-            "E2", None if rest else True, listed([one.place for one in rest]) or "no method is evaluation's alone",
+        E2.found(
+            None if rest else True, listed([one.place for one in rest]) or "no method is evaluation's alone",
             meanings(rest), "If the new part is there, call it in training too." if rest else "",
         ),
     )  # fmt: skip
-    return Audit(
-        kind="effects", subject=f"source of {root}", verdict="SUSPECT" if found else "NOTHING FOUND",
-        code=FAULT if sure else SOUND, summary=", ".join(f"{kind}: {count}" for kind, count in counts.items()) + ".",
-        findings=told, facts={"read": str(root)}, command=command,
-    )  # fmt: skip
+    summary = ", ".join(f"{kind}: {count}" for kind, count in counts.items()) + "."
+    verdict = Verdict("SUSPECT" if found else "NOTHING FOUND", FAULT if sure else SOUND, summary)
+    return concluded("effects", f"source of {root}", verdict, told, facts={"read": str(root)}, command=command)
 
 
 def meanings(found: Sequence[Suspect]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparring.audit.effects.reads import Readers, read_between
-from sparring.audit.findings import Finding, skipped
+from sparring.audit.findings import FAULT, Finding, Question, Verdict
 
 if TYPE_CHECKING:  # logs of other people are judged without jax
     from sparring.audit.effects.arms import Divergence
@@ -12,17 +12,19 @@ if TYPE_CHECKING:  # logs of other people are judged without jax
     from sparring.audit.effects.wiring import Influence, Wire
 
 PHASES = ("begin", "loss", "end")
-QUESTIONS = {
-    "E0": "is the code that runs the code that was edited?",
-    "E1": "do the settings differ, and does anybody read what differs?",
-    "E2": "is it called where it should be?",
-    "E3": "does the learner change when it is replaced by zeros, noise, its own numbers shuffled?",
-    "E4": "does a gradient reach every parameter, and does an optimiser move it?",
-    "E5 proof": "is it the same program on the same inputs?",
-    "E5 runs": "when do two runs with one seed part?",
-    "E6": "with its outputs muted, is the run the baseline bit for bit?",
-    "E7": "what is it worth over seeds, and is that what it knows?",
-}
+E0 = Question("E0", "is the code that runs the code that was edited?")
+E1 = Question("E1", "do the settings differ, and does anybody read what differs?")
+E2 = Question("E2", "is it called where it should be?")
+E3 = Question("E3", "does the learner change when it is replaced by zeros, noise, its own numbers shuffled?")
+E4 = Question("E4", "does a gradient reach every parameter, and does an optimiser move it?")
+PROOF = Question("E5 proof", "is it the same program on the same inputs?")
+RUNS = Question("E5 runs", "when do two runs with one seed part?")
+E6 = Question("E6", "with its outputs muted, is the run the baseline bit for bit?")
+E7 = Question("E7", "what is it worth over seeds, and is that what it knows?")
+STAGES = tuple(one.level for one in (E0, E1, E2, E3, E4, PROOF, RUNS, E6, E7))
+RNG_ONLY = Verdict(
+    "RNG-ONLY", FAULT, "With its output muted the run is the same, and not the baseline: only random numbers differ."
+)
 FEW = 6
 SMALL = 1e-3
 """A loss whose gradient is a smaller share of the whole hardly counts."""
@@ -32,29 +34,15 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
-def finding(
-    level: str, sound: bool | None, evidence: str, meaning: str = "", remedy: str = "", **numbers: Any
-) -> Finding:
-    outcome = "UNDECIDED" if sound is None else "PASS" if sound else "FAIL"
-    return Finding(
-        level=level, question=QUESTIONS[level], outcome=outcome, evidence=evidence, meaning=meaning, remedy=remedy,
-        numbers=numbers,
-    )  # fmt: skip
-
-
-def passed_over(level: str, reason: str) -> Finding:
-    return skipped(level, QUESTIONS[level], reason)
-
-
 def provenance(files: Mapping[str, str], copies: Sequence[str], changed: Sequence[str]) -> Finding:
     wrong = [*copies, *changed]
     if wrong:
-        return finding(
-            "E0", False, ". ".join(wrong), "The file that was edited may not be the one that runs.",
+        return E0.found(
+            False, ". ".join(wrong), "The file that was edited may not be the one that runs.",
             "Remove the other copy, or name the file that is meant by its path.", files=files,
         )  # fmt: skip
     told = listed([f"{name} ({digest[:12]})" for name, digest in files.items()]) or "no code of one's own is named"
-    return finding("E0", True, f"{told}; no second copy at hand", files=files)
+    return E0.found(True, f"{told}; no second copy at hand", files=files)
 
 
 def settings(differ: Mapping[str, tuple[str, str]], readers: Readers) -> Finding:
@@ -62,19 +50,19 @@ def settings(differ: Mapping[str, tuple[str, str]], readers: Readers) -> Finding
     unread = [name for name in differ if not readers.get(name) and not read_between(name, set())]
     numbers = {"differ": differ, "readers": {name: sorted(readers.get(name, ())) for name in differ}}
     if not differ:
-        return finding(
-            "E1", False, "the settings of both are equal, with all defaults filled in",
+        return E1.found(
+            False, "the settings of both are equal, with all defaults filled in",
             "Nothing was switched on: a flag that has the value of a default is no treatment.",
             "Look at the effective settings: sparring train ... --print-config.", **numbers,
         )  # fmt: skip
     if unread:
-        return finding(
-            "E1", False, f"{listed(told)}; nobody reads {listed(unread)} while the run is built and traced",
+        return E1.found(
+            False, f"{listed(told)}; nobody reads {listed(unread)} while the run is built and traced",
             "A setting that nobody reads cannot change training.",
             "Check that the part that should read it is switched on.", **numbers,
         )  # fmt: skip
     who = {name: sorted(readers[name])[0].removeprefix("sparring.") for name in differ}
-    return finding("E1", True, f"{listed(told)}; read by {listed(sorted(set(who.values())))}", **numbers)
+    return E1.found(True, f"{listed(told)}; read by {listed(sorted(set(who.values())))}", **numbers)
 
 
 def calls(scopes: Mapping[str, Sequence[str]], unused: Sequence[str], called: Mapping[str, int]) -> Finding:
@@ -86,35 +74,34 @@ def calls(scopes: Mapping[str, Sequence[str]], unused: Sequence[str], called: Ma
     numbers = {"phases": scopes, "called": called, "never": unused}
     evidence = "; ".join(told)
     if silent:
-        return finding(
-            "E2", False, evidence,
+        return E2.found(
+            False, evidence,
             f"Nothing that the baseline has too rests on {listed(silent)}: training calls begin, loss and end of a "
             "module, and no other method of it.",
             "Move what it should do into begin, loss or end, or into the network (--body), which plays and learns.",
             **numbers,
         )  # fmt: skip
     if not scopes and not called and unused:
-        return finding(
-            "E2", False, evidence, "None of its functions is called.", "Check which name is loaded.", **numbers
-        )
-    return finding(
-        "E2", True, evidence or "no code of one's own: settings of the library are read where E1 says", **numbers
-    )
+        return E2.found(False, evidence, "None of its functions is called.", "Check which name is loaded.", **numbers)
+    return E2.found(True, evidence or "no code of one's own: settings of the library are read where E1 says", **numbers)
 
 
-def influence(found: Mapping[str, "Influence"], shares: Mapping[str, float]) -> Finding:
+def influence(
+    found: Mapping[str, "Influence"], shares: Mapping[str, float], phases: Mapping[str, Sequence[str]]
+) -> Finding:
+    """A small loss is a fault where it is all that a module does."""
     told = [
         f"{part}: policy KL {x.kl:.2g}, values {x.value:.2g}, gradient {x.gradient:.1%}" for part, x in found.items()
     ]
     told += [f"loss of {name}: {share:.2%} of the whole gradient" for name, share in shares.items()]
-    small = [name for name, share in shares.items() if share < SMALL]
+    small = [name for name, share in shares.items() if share < SMALL and not {"begin", "end"} & {*phases[name]}]
     numbers = {"parts": {part: x._asdict() for part, x in found.items()}, "shares": dict(shares)}
     if small:
-        return finding(
-            "E3", False, "; ".join(told), f"The loss of {listed(small)} moves the learner by less than a thousandth of "
+        return E3.found(
+            False, "; ".join(told), f"The loss of {listed(small)} moves the learner by less than a thousandth of "
             "what its other losses do.", "Raise its weight, or look for a factor of 0 in it.", **numbers,
         )  # fmt: skip
-    return finding("E3", True, "; ".join(told) or "adds no parameters and no losses of its own", **numbers)
+    return E3.found(True, "; ".join(told) or "adds no parameters and no losses of its own", **numbers)
 
 
 def gradient(
@@ -125,20 +112,17 @@ def gradient(
         f"{moved.get(name, 0.0):.1%}, optimiser {wire.optimiser}"
         for name, wire in found.items()
     ]
-    told += [f"numbers in static fields: {listed(statics)}"] * bool(statics)
-    numbers = {
-        "parameters": {name: wire._asdict() for name, wire in found.items()},
-        "moved": dict(moved),
-        "faults": dict(faults),
-    }
+    told += [f"numbers that are static or whole: {listed(statics)}"] * bool(statics)
+    parameters = {name: wire._asdict() for name, wire in found.items()}
+    numbers = {"parameters": parameters, "moved": dict(moved), "faults": dict(faults)}
     if faults:
-        return finding(
-            "E4", False, "; ".join(f"{name} {why}" for name, why in list(faults.items())[:FEW]),
+        return E4.found(
+            False, "; ".join(f"{name} {why}" for name, why in list(faults.items())[:FEW]),
             "A part of it learns nothing, or nothing learns from it.",
             "Look for a stop_gradient, an output that is dropped, two factors that are both zero at first. What is "
             "meant to stay as it is, is named with --frozen.", **numbers,
         )  # fmt: skip
-    return finding("E4", True, "; ".join(told[: 2 * FEW]) or "adds no parameters", **numbers)
+    return E4.found(True, "; ".join(told[: 2 * FEW]) or "adds no parameters", **numbers)
 
 
 def proof(found: "Sameness", differ: Mapping[str, tuple[str, str]], readers: Readers) -> tuple[Finding, bool]:
@@ -147,8 +131,8 @@ def proof(found: "Sameness", differ: Mapping[str, tuple[str, str]], readers: Rea
     numbers = {**found._asdict(), "host": host}
     if found.same and not host:
         whole = "equal as the compiler gets it" if found.text else "equal as far as anything both have rests on it"
-        return finding(
-            "E5 proof", False, f"the program is {whole}; all inputs, constants and knobs of every iteration are equal; "
+        return PROOF.found(
+            False, f"the program is {whole}; all inputs, constants and knobs of every iteration are equal; "
             "nothing between iterations reads what differs",
             "The training with it is the training without it, whatever the curves will be; not one step was needed to "
             "know. (Only the check that numbers are finite looks at it.)",
@@ -158,43 +142,39 @@ def proof(found: "Sameness", differ: Mapping[str, tuple[str, str]], readers: Rea
     why += [f"values differ: {listed(found.inputs)}"] * bool(found.inputs)
     why += ["what both have is computed otherwise"] * (not found.program and not found.added)
     why += [f"read between iterations: {listed(host)}"] * bool(host)
-    return finding("E5 proof", True, "no: " + "; ".join(why), **numbers), False
+    return PROOF.found(True, "no: " + "; ".join(why), **numbers), False
 
 
 def runs(found: "Divergence", *, chance: bool, waiting: Sequence[str]) -> Finding:
     numbers = {**found._asdict(), "first": found.first}
     if chance:
-        return finding(
-            "E5 runs", False, "the programs are alike but for how random numbers are drawn",
+        return RUNS.found(
+            False, "the programs are alike but for how random numbers are drawn",
             "Curves will differ, as they do from seed to seed; that is no effect.",
             "Draw from a key of its own, made of a name, never from a longer split of another's.", **numbers,
         )  # fmt: skip
     if not found.none:
-        return finding("E5 runs", True, f"they differ: {found.where} (of {found.updates})", **numbers)
+        return RUNS.found(True, f"they differ: {found.where} (of {found.updates})", **numbers)
     equal = "stayed bit for bit equal" if found.first is None else f"differ {found.where}"
     evidence = f"games, losses and weights {equal} over {found.updates} updates; schedules ran through"
     if waiting:
-        return finding(
-            "E5 runs", None, evidence, f"It may be waiting: what {listed(waiting)} remembers goes on changing.",
+        return RUNS.found(
+            None, evidence, f"It may be waiting: what {listed(waiting)} remembers goes on changing.",
             "Audit more updates than it waits for: --updates N.", **numbers,
         )  # fmt: skip
-    return finding(
-        "E5 runs",
-        False,
-        evidence,
-        "What it computes reaches training, and is worth nothing there.",
-        "Look for a weight of 0 or a factor of 0. If it waits for something, audit more: --updates N.",
-        **numbers,
+    remedy = "Look for a weight of 0 or a factor of 0. If it waits for something, audit more: --updates N."
+    return RUNS.found(
+        False, evidence, "What it computes reaches training, and is worth nothing there.", remedy, **numbers
     )
 
 
 def off_equivalence(muted: "Divergence", on: "Divergence") -> Finding:
     numbers: dict[str, Any] = {"muted": muted._asdict(), "on": on._asdict()}
     if muted.none:
-        return finding("E6", True, f"equal over {muted.updates} updates: the difference is its outputs'", **numbers)
+        return E6.found(True, f"equal over {muted.updates} updates: the difference is its outputs'", **numbers)
     rest = "and with its outputs nothing differs further" if on.none else "though its outputs do nothing there"
-    return finding(
-        "E6", False, f"with its outputs muted the run differs from the baseline ({muted.where}) {rest}",
+    return E6.found(
+        False, f"with its outputs muted the run differs from the baseline ({muted.where}) {rest}",
         "Something else than its outputs changes training: random numbers, or a number that both share.",
         "Draw from its own key alone, and change nothing outside of what a phase returns.", **numbers,
     )  # fmt: skip

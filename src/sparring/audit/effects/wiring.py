@@ -15,8 +15,8 @@ import numpy as np
 from jax import Array
 from jax.custom_derivatives import SymbolicZero
 
-from sparring.audit.effects.graph import part_of
-from sparring.audit.effects.programs import STATE, Traced, named
+from sparring.audit.effects.programs import STATE, Traced
+from sparring.audit.graph import named, part_of
 from sparring.learn.batch import Batch, unroll
 from sparring.learn.config import PPOConfig, knobs_of
 from sparring.learn.groups import labels
@@ -72,9 +72,10 @@ def probe(built: Built, group: int = 0) -> Probe:
     program = compile_program(built.plan)
     _, report = program(built.game_of(0), state, built.rosters, orders, knobs, seeds_R, jnp.asarray(0))
     batch = jax.tree.map(lambda x: x[0, 0], report.suspects[group])
-    own = weights_of(built.plan.ppo.losses, built.plan.ppo.modules)
+    ppo = built.plan.kinds[group].ppo
+    own = weights_of(ppo.losses, ppo.modules)
     weights = {name: float(weight.at(0.0)) for name, (_, weight) in own.items()}
-    return Probe(first.model, batch, knobs_of(knobs[group][0], len(own)), first.kl_weight, built.plan.ppo, weights)
+    return Probe(first.model, batch, knobs_of(knobs[group][0], len(own)), first.kl_weight, ppo, weights)
 
 
 def reached(loss: Callable[[Any], Array], trained: Any) -> set[str]:
@@ -169,8 +170,9 @@ class Influence(NamedTuple):
     """Change of the gradient of actor and critic, as a share of its length."""
 
     @property
-    def any(self) -> bool:
-        return max(self) > FLOOR
+    def felt(self) -> bool:
+        """More than rounding: an output that a normalisation takes away leaves as much as that."""
+        return self.kl > 1e-6 or self.value > 1e-6 or self.gradient > 1e-5
 
 
 def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) -> dict[str, Influence]:
@@ -233,11 +235,12 @@ def part_names(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def constants_in(tree: Any, where: str = "") -> list[str]:
-    """Fields that hold numbers and are static: no gradient ever moves them."""
-    if isinstance(tree, dict):
-        return [line for key, value in tree.items() for line in constants_in(value, f"{where}.{key}")]
-    if isinstance(tree, list | tuple):
-        return [line for key, value in enumerate(tree) for line in constants_in(value, f"{where}.{key}")]
+    """Fields of numbers that no gradient ever moves: static ones, and arrays of whole numbers."""
+    if isinstance(tree, dict | list | tuple):
+        items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+        return [line for key, value in items for line in constants_in(value, f"{where}.{key}")]
+    if hasattr(tree, "dtype"):
+        return [where.strip(".")] if tree.dtype.kind in "iu" else []
     if not isinstance(tree, eqx.Module):
         return []
     found = []
@@ -245,10 +248,12 @@ def constants_in(tree: Any, where: str = "") -> list[str]:
         value, place = getattr(tree, field.name, None), f"{where}.{field.name}".strip(".")
         if not field.metadata.get("static"):
             found += constants_in(value, place)
-        elif hasattr(value, "shape") or (
-            isinstance(value, tuple)
-            and len(jax.tree.leaves(value)) > 1
-            and all(isinstance(x, float) for x in jax.tree.leaves(value))
-        ):
+        elif hasattr(value, "shape") or is_table(value):
             found.append(place)
     return found
+
+
+def is_table(value: Any) -> bool:
+    """Several numbers with a point, in a tuple or in tuples of tuples."""
+    leaves = jax.tree.leaves(value)
+    return isinstance(value, tuple) and len(leaves) > 1 and all(isinstance(x, float) for x in leaves)

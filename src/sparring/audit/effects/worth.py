@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparring.audit.effects.arms import Shuffled, run_arm
-from sparring.audit.effects.stages import finding
+from sparring.audit.effects.stages import E7
 from sparring.audit.findings import Finding, Picture, Tell
 from sparring.evaluation.regimes import AGAINST_BOTS, EXPLOITABILITY, POINTS, RETURN, figures_of_line
 from sparring.evaluation.scoring import LEARNED, UNTRAINED
@@ -60,12 +60,8 @@ def worth(off: RunConfig, on: RunConfig, modules: Sequence[str], *, seeds: int, 
         if name.startswith(kind) and all(name in own for own in told.values())
     ]
     if not shared:
-        return Worth(
-            finding("E7", None, "the runs have no evaluation to be compared by", remedy="Evaluate: --eval-games 32."),
-            False,
-            float("nan"),
-            (),
-        )
+        nothing = E7.found(None, "the runs have no evaluation to be compared by", "", "Evaluate: --eval-games 32.")
+        return Worth(nothing, False, float("nan"), ())
     return judged(shared[0], {name: own[shared[0]] for name, own in told.items()})
 
 
@@ -94,9 +90,7 @@ def judged(figure: str, told: Mapping[str, Mapping[int, tuple[float, float]]], *
     remedy = "" if effect else "More seeds or longer runs see smaller effects: --seeds N, --total-steps N."
     numbers = {"figure": figure, "last": last, "area": area, "p": p_value, "detectable": detectable}
     pictures = drawn(figure, rungs, last, detectable) if draw else ()
-    return Worth(
-        finding("E7", True if effect else None, evidence, meaning, remedy, **numbers), effect, detectable, pictures
-    )
+    return Worth(E7.found(True if effect else None, evidence, meaning, remedy, **numbers), effect, detectable, pictures)
 
 
 def said(one: Paired) -> str:

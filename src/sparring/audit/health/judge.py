@@ -4,63 +4,57 @@ Where training gives a notice, the same function is asked again here, over the w
 a notice existed are judged like those made today.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
-from sparring.audit.findings import FAULT, SOUND, Audit, Finding, Picture
+from sparring.audit.findings import FAULT, SOUND, Audit, Picture, Question, Verdict, concluded
 from sparring.audit.health import league, learning
-from sparring.audit.health.learning import by_notice
+from sparring.audit.health.learning import Check, by_notice
 from sparring.audit.health.record import Record
-from sparring.evaluation.verdict import ADVICE
+from sparring.core.names import counted
+from sparring.evaluation.advice import ADVICE
 from sparring.training.notices import LARGE_KL
 
 OFTEN = 0.1
 """Share of iterations from which on something is not an accident."""
-CHECKS: dict[str, Callable[[Record], Finding]] = {
-    "entropy": by_notice(
-        "entropy", "entropy", "A policy that settled early may have settled on anything.",
-        f"Try to {ADVICE['entropy']}.",
+CHECKS: dict[Question, Check] = {
+    Question("entropy", "does the policy still try things in the first half?"): by_notice(
+        "entropy", "A policy that settled early may have settled on anything.", f"Try to {ADVICE['entropy']}."
     ),
-    "KL": by_notice(
-        "KL", "kl", f"Iterations with a KL above {LARGE_KL} learn from choices that the policy no longer makes.",
+    Question("KL", "do updates stay near the policy that played?"): by_notice(
+        "kl", f"Iterations with a KL above {LARGE_KL} learn from choices that the policy no longer makes.",
         "Use smaller steps: --target-kl 0.02, fewer --epochs, a lower --learning-rate.", share=OFTEN,
     ),
-    "critic": by_notice(
-        "critic", "blind_critic", "Advantages are mostly noise, so learning is slow or none.",
-        f"Try to {ADVICE['blind_critic']}.",
+    Question("critic", "does the critic explain returns?"): by_notice(
+        "blind_critic", "Advantages are mostly noise, so learning is slow or none.", f"Try to {ADVICE['blind_critic']}."
     ),
-    "numbers": by_notice(
-        "numbers", "not_finite", "Some minibatches taught nothing.",
-        "Look at the rewards of the game, or lower the step size.",
+    Question("numbers", "is every number finite?"): by_notice(
+        "not_finite", "Some minibatches taught nothing.", "Look at the rewards of the game, or lower the step size."
     ),
-    "game": by_notice(
-        "game", "left_out", "Worlds broke and were left out, so that the rest may mislead.",
+    Question("game", "do all games go as their rules say?"): by_notice(
+        "left_out", "Worlds broke and were left out, so that the rest may mislead.",
         "Check the game: sparring games GAME.",
     ),
-    "time": by_notice(
-        "time", "by_time", "Nobody reaches the end of the game by its rules.", f"Try to {ADVICE['by_time']}."
+    Question("time", "do games end before their limit?"): by_notice(
+        "by_time", "Nobody reaches the end of the game by its rules.", f"Try to {ADVICE['by_time']}."
     ),
-    "stale pool": league.stale_pool,
-    "cycling league": league.cycling,
-    "swings": league.swings,
-    "rating": league.rating_against_payoff,
-    "illegal actions": learning.illegal,
-    "truncation": learning.truncation,
-    "forgetting": league.forgetting,
+    Question("stale pool", "do past selves still teach?"): league.stale_pool,
+    Question("cycling league", "do players take turns beating each other?"): league.cycling,
+    Question("swings", "does one update turn winning into losing?"): league.swings,
+    Question("rating", "do ratings say what games say?"): league.rating_against_payoff,
+    Question("illegal actions", "does the policy choose what the rules forbid?"): learning.illegal,
+    Question("truncation", "is a game that time cut told from one that ended?"): learning.truncation,
+    Question("forgetting", "does the newest policy still beat whom an older one beat?"): league.forgetting,
 }  # fmt: skip
 
 
 def audit_health(path: Path, command: str = "") -> Audit:
     record = Record.of(path)
-    told = tuple(check(record) for check in CHECKS.values())
+    told = [check(ask, record) for ask, check in CHECKS.items()]
     sick = [one.level for one in told if one.outcome == "FAIL"]
-    summary = f"{len(sick)} symptoms: {', '.join(sick)}." if sick else "No symptom was found."
+    summary = f"{counted(len(sick), 'symptom')}: {', '.join(sick)}." if sick else "No symptom was found."
     facts = {"iterations": str(record.done), "game": str(record.manifest["game"]), "checks": str(len(told))}
-    return Audit(
-        kind="health", subject=str(path), verdict=f"SICK({', '.join(sick)})" if sick else "HEALTHY",
-        code=FAULT if sick else SOUND, summary=summary, findings=told, facts=facts, command=command,
-        pictures=pictures(record),
-    )  # fmt: skip
+    verdict = Verdict(f"SICK({', '.join(sick)})" if sick else "HEALTHY", FAULT if sick else SOUND, summary)
+    return concluded("health", str(path), verdict, told, facts=facts, command=command, pictures=pictures(record))
 
 
 def pictures(record: Record) -> tuple[Picture, ...]:

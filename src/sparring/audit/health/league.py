@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from sparring.audit.findings import Finding
-from sparring.audit.health.record import ENOUGH, SURE, Record, finding, passed_over
-from sparring.evaluation.deploy import measure
-from sparring.evaluation.scoring import LEARNED, SHADOW, UNTRAINED
+from sparring.audit.findings import Finding, Question
+from sparring.audit.health.record import ENOUGH, SURE, Record
+from sparring.core.names import counted
+from sparring.evaluation.advice import settling
+from sparring.evaluation.findings import Opposed
+from sparring.evaluation.scoring import SHADOW, UNTRAINED
+from sparring.evaluation.standing import against_bots, by_side, falls
 from sparring.evaluation.stored import scores_at
 from sparring.ratings.elo import expected
 from sparring.statistics.intervals import Interval, clopper_pearson
@@ -17,35 +20,36 @@ from sparring.training.trends import LEAST
 EASY = 0.95
 """Points against past selves above which they teach nothing."""
 ALL, NOTHING = 0.9, 0.1
-LOST = 0.1
-"""Points by which an opponent must surely do better than before, to be called forgotten."""
 
 
-def stale_pool(record: Record) -> Finding:
+def stale_pool(ask: Question, record: Record) -> Finding:
     """Past selves that are met, and were all taken long ago or always lose."""
-    name = "stale pool"
     train = [line for line in record.kind("train") if line["iteration"] in record.late]
     games = sum(line.get("games/past") or 0 for line in train)
     if not games:
-        return passed_over(name, "no past selves were met in the last quarter")
-    points = sum((line.get("points/past") or 0) * (line.get("games/past") or 0) for line in train) / games
+        return ask.skipped("no past selves were met in the last quarter")
+    told = [(line["points/past"], line.get("games/past") or 0) for line in train if line.get("points/past") is not None]
+    rated = sum(count for _, count in told)
+    points = sum(share * count for share, count in told) / rated if rated else None
     taken = [line["iteration"] for line in record.kind("event") if line.get("event") == "snapshot"]
     last = max(taken, default=0)
     old = taken and record.done >= 4 * LEAST and 2 * last < record.done
     numbers = {"points": points, "games": games, "last snapshot": last}
     if old:
-        return finding(
-            name, "FAIL", f"the newest past self was taken in iteration {last} of {record.done}",
+        return ask.found(
+            False, f"the newest past self was taken in iteration {last} of {record.done}",
             "The learner trains against what it was long ago; what it has learned since is never tested by its like.",
             "Take snapshots more often (--snapshot-every), or lower the gate that holds them back.", **numbers,
         )  # fmt: skip
-    if games >= ENOUGH and points >= EASY:
-        return finding(
-            name, "FAIL", f"{points:.0%} of the points of {games} games against past selves in the last quarter",
+    if points is None:
+        return ask.skipped(f"{games} games with past selves, none of them won or lost; newest taken in {last}")
+    if rated >= ENOUGH and points >= EASY:
+        return ask.found(
+            False, f"{points:.0%} of the points of {games} games against past selves in the last quarter",
             "Opponents that always lose teach nothing, and games with them are lost to training.",
             "Prefer those that are hard to beat (--sampler pfsp_hard), or lower --history.", **numbers,
         )  # fmt: skip
-    return finding(name, "PASS", f"{points:.0%} of the points of {games} games; newest taken in {last}", **numbers)
+    return ask.found(True, f"{points:.0%} of the points of {games} games; newest taken in {last}", **numbers)
 
 
 def standings(record: Record) -> dict[tuple[str, str], list[tuple[int, Interval]]]:
@@ -66,29 +70,29 @@ def standings(record: Record) -> dict[tuple[str, str], list[tuple[int, Interval]
     return found
 
 
-def cycling(record: Record) -> Finding:
+def cycling(ask: Question, record: Record) -> Finding:
     """Players that never change, surely beaten, then surely lost to, then beaten again, or the other way round."""
-    name, told = "cycling league", standings(record)
+    told = standings(record)
     if not told or not record.built.game.spec.has_winners:
-        return passed_over(name, "no games against players that do not change")
+        return ask.skipped("no games against players that do not change")
     turns = {}
     for pair, rates in told.items():
         signs = [1 if rate.low > 0.5 else -1 for _, rate in rates if rate.low > 0.5 or rate.high < 0.5]
         turns[pair] = sum(a != b for a, b in pairwise(signs))
     round_ = {f"{a} and {b}": count for (a, b), count in turns.items() if count >= 2}
     if round_:
-        return finding(
-            name, "FAIL", f"{len(round_)} pairs changed places twice or more: {'; '.join(list(round_)[:3])}",
+        return ask.found(
+            False, f"{counted(len(round_), 'pair')} changed places twice or more: {'; '.join(list(round_)[:3])}",
             "Learning goes round: what beats today's opponents loses to older ones, which then come back.",
-            "Meet more of the past at once (--history-floor 0.2, --pool-size), or what settles (--self-play magnet).",
+            f"Meet more of the past at once (--history-floor 0.2, --pool-size). {settling(record.opposed)[0]}",
             turns=round_,
         )  # fmt: skip
-    return finding(name, "PASS", f"none of {len(turns)} pairs changed places twice", pairs=len(turns))
+    return ask.found(True, f"none of {len(turns)} pairs changed places twice", pairs=len(turns))
 
 
-def swings(record: Record) -> Finding:
+def swings(ask: Question, record: Record) -> Finding:
     """From winning all to losing all, or back, from one iteration to the next."""
-    name, found, looked = "swings", [], 0
+    found, looked = [], 0
     jumps = {line["iteration"] for line in record.kind("event") if line.get("event") in ("reset", "staged", "joined")}
     last: dict[tuple[int, str], tuple[int, Interval]] = {}
     for line in record.kind("train"):
@@ -102,13 +106,15 @@ def swings(record: Record) -> Finding:
             if (before[1].low > ALL and rate.high < NOTHING) or (before[1].high < NOTHING and rate.low > ALL):
                 found.append(f"{what}: {before[1].mean:.0%} to {rate.mean:.0%} in iteration {line['iteration']}")
     if found:
-        return finding(
-            name, "FAIL", f"{len(found)} times, such as {found[0]}",
+        return ask.found(
+            False, f"{counted(len(found), 'time')}, such as {found[0]}",
             "A policy that one update turns over has no ground: steps are too large, or the opponent is too pure.",
-            "Lower --learning-rate or set --target-kl 0.02; meet an average too (--self-play averaged or magnet).",
+            f"Lower --learning-rate or set --target-kl 0.02. {settling(record.opposed)[0]}",
             swings=found[:20],
         )  # fmt: skip
-    return finding(name, "PASS", f"none in {looked} steps from one iteration to the next", looked=looked)
+    if not looked:
+        return ask.skipped("no rates of two iterations with games enough")
+    return ask.found(True, f"none in {looked} steps from one iteration to the next", looked=looked)
 
 
 def rates_of(line: Mapping[str, Any]) -> list[tuple[str, float, int]]:
@@ -123,9 +129,8 @@ def rates_of(line: Mapping[str, Any]) -> list[tuple[str, float, int]]:
     return found
 
 
-def rating_against_payoff(record: Record) -> Finding:
+def rating_against_payoff(ask: Question, record: Record) -> Finding:
     """A live rating that says the opposite of the games behind it."""
-    name = "rating"
     last = [line for line in record.kind("train") if line["iteration"] == record.done - 1]
     ratings = {
         key.removeprefix("rating/"): value for line in last for key, value in line.items() if key.startswith("rating/")
@@ -149,47 +154,42 @@ def rating_against_payoff(record: Record) -> Finding:
                 f"{pair}: the rating promises {promised:.0%} of the points, {games} games gave {rate.mean:.0%}"
             )
     if not compared:
-        return passed_over(name, "no rated pair met often enough in the last quarter")
+        return ask.skipped("no rated pair met often enough in the last quarter")
     if wrong:
-        return finding(
-            name, "FAIL", "; ".join(wrong), "One number for each player cannot say who beats whom where they go round.",
+        return ask.found(
+            False, "; ".join(wrong), "One number for each player cannot say who beats whom where they go round.",
             "Read the table of pairs: sparring tournament with RUN and its past players; see cyclic share there.",
         )  # fmt: skip
-    return finding(name, "PASS", f"{compared} rated pairs agree with their games")
+    return ask.found(True, f"{counted(compared, 'rated pair')} as their games say")
 
 
-def forgetting(record: Record) -> Finding:
-    """Bots against which the newest policy surely does worse than an earlier one did."""
-    name = "forgetting"
-    told = sorted({row.iteration for row in record.rows if row.kind == "eval" and row.iteration != UNTRAINED})
-    if len(told) < 2:
-        return passed_over(name, "the run was evaluated less than twice")
-    eval_rows = [row for row in record.rows if row.kind == "eval" and row.player == LEARNED]
-    best: dict[tuple[int, str], tuple[int, Interval]] = {}
-    last: dict[tuple[int, str], Interval] = {}
-    for iteration in told:
-        for score in scores_at(eval_rows, iteration, record.manifest):
-            if {LEARNED, SHADOW} & {*score.opponents.split(", ")}:
-                continue
-            found, place = measure(score), (score.side, score.opponents)
-            if iteration == told[-1]:
-                last[place] = found
-            elif place not in best or found.low > best[place][1].low:
-                best[place] = iteration, found
-    scale = 1.0 if record.manifest["score"] == "outcome" else max((abs(x.mean) for x in last.values()), default=1.0)
-    lost = {
-        place: (when, then, last[place])
-        for place, (when, then) in best.items()
-        if place in last and then.low - last[place].high > LOST * scale
-    }
+def forgetting(ask: Question, record: Record) -> Finding:
+    """Opponents against which the newest policy surely does worse than an earlier one did."""
+    known = sorted({row.iteration for row in record.rows if row.kind == "eval" and row.iteration != UNTRAINED})
+    if len(known) < 2:
+        return ask.skipped("the run was evaluated less than twice")
+    eval_rows = [row for row in record.rows if row.kind == "eval"]
+    evaluations = {iteration: scores_at(eval_rows, iteration, record.manifest) for iteration in known}
+    lost = falls(evaluations, record.manifest)
     if lost:
-        side = record.manifest["sides"]
         texts = [
-            f"{side[k]} against {who or 'the game'}: {then.mean:.2f} after iteration {when}, {now.mean:.2f} at the end"
-            for (k, who), (when, then, now) in lost.items()
+            f"{fall.side and f'{fall.side} '}against {fall.opponent or 'the game'}: {fall.then.mean:.2f} after "
+            f"iteration {fall.iteration}, {fall.now.mean:.2f} at the end"
+            for fall in lost
         ]
-        return finding(
-            name, "FAIL", "; ".join(texts[:4]), "The policy lost what it could do; nothing it meets asks for it now.",
-            "Meet past selves or bots (--history 0.3, --bots 0.2); an older checkpoint may be the better player.",
+        return ask.found(
+            False, "; ".join(texts[:4]), "The policy lost what it could do; nothing it meets asks for it now.",
+            remedy(record.opposed),
         )  # fmt: skip
-    return finding(name, "PASS", f"no opponent of {len(last)} does surely better than before", opponents=len(last))
+    places = sum(len(against_bots(own)) for own in by_side(evaluations[known[-1]], record.manifest).values())
+    if not places:
+        return ask.skipped("no opponent that stays the same was met")
+    return ask.found(True, f"against {counted(places, 'opponent')} no earlier policy was surely better",
+                   opponents=places)  # fmt: skip
+
+
+def remedy(opposed: Opposed) -> str:
+    """What a run does not do yet."""
+    flags = ["past selves (--history 0.3)"] * (not opposed.past) + ["bots (--bots 0.2)"] * (not opposed.bots)
+    meet = f"Meet {' or '.join(flags)}. " if flags else ""
+    return f"{meet}{settling(opposed)[0]} An older policy may be the better player."

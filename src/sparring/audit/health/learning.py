@@ -3,40 +3,35 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
-from sparring.audit.effects.graph import part_of
-from sparring.audit.findings import Finding
-from sparring.audit.health.record import Record, finding, mean
-from sparring.core.records import Action
+from sparring.audit.findings import Finding, Question
+from sparring.audit.graph import inputs_of_step
+from sparring.audit.health.record import Record, mean
 from sparring.games.game import Game
-from sparring.setup.named_arrays import leaf_name
 
+Check = Callable[[Question, Record], Finding]
 ILLEGAL = ("illegal", "invalid", "forfeit")
 """Parts of the names of causes and counts."""
 
 
-def by_notice(name: str, kind: str, meaning: str, remedy: str, *, share: float = 0.0) -> Callable[[Record], Finding]:
+def by_notice(kind: str, meaning: str, remedy: str, *, share: float = 0.0) -> Check:
     """A symptom that is a notice, or one that comes back in this share of the iterations."""
 
-    def look(record: Record) -> Finding:
+    def look(ask: Question, record: Record) -> Finding:
         told = record.noticed.get(kind, [])
         seen = len({line["iteration"] for line in told})
         part = seen / record.done
         if not told or part < share:
-            rare = f" ({seen} of {record.done} iterations, which is rare)" if told else ""
-            return finding(name, "PASS", f"no sign of it{rare}", iterations=seen)
+            rare = f", but for {seen}, which is rare" if told else ""
+            return ask.found(True, f"yes, in all {record.done} iterations{rare}", iterations=seen)
         when = f"{seen} of {record.done} iterations, first in {told[0]['iteration']}"
         evidence = f"{told[0]['learner']}: {told[0]['text'].partition('. ')[0]}. ({when})"
-        return finding(name, "FAIL", evidence, meaning, remedy, iterations=seen, first=told[0]["iteration"])
+        return ask.found(False, evidence, meaning, remedy, iterations=seen, first=told[0]["iteration"])
 
     return look
 
 
-def illegal(record: Record) -> Finding:
+def illegal(ask: Question, record: Record) -> Finding:
     """Games that end by, or count, choices that the rules forbid."""
-    name = "illegal actions"
     late = [line for line in record.kind("train") if line["iteration"] in record.late]
     keys = {
         key
@@ -45,22 +40,22 @@ def illegal(record: Record) -> Finding:
         if key.startswith(("cause/", "count/")) and any(word in key.lower() for word in ILLEGAL)
     }
     if not keys:
-        return finding(name, "PASS", "the game names none, and masks keep the policy from them")
+        return ask.found(True, "the game names none, and masks keep the policy from them")
     means: dict[str, Any] = {
         key: mean([line[key] for line in late if line.get(key) is not None]) for key in sorted(keys)
     }
     if any(value > 0.01 for value in means.values()):
         told = ", ".join(f"{key} {value:.2g} a game" for key, value in means.items())
-        return finding(
-            name, "FAIL", told, "The policy may choose what the rules forbid: it learns to play around a penalty.",
+        return ask.found(
+            False, told, "The policy may choose what the rules forbid: it learns to play around a penalty.",
             "Give the legal entries in the observation (legal_SA; action_mask of a PettingZoo environment).", **means,
         )  # fmt: skip
-    return finding(name, "PASS", "below 1 in 100 games", **means)
+    return ask.found(True, "below 1 in 100 games", **means)
 
 
-def truncation(record: Record) -> Finding:
+def truncation(ask: Question, record: Record) -> Finding:
     """Time limits that cut games, counted as ends of them."""
-    name, spec = "truncation", record.built.game.spec
+    spec = record.built.game.spec
     late = [
         line["length"]
         for line in record.kind("train")
@@ -68,27 +63,20 @@ def truncation(record: Record) -> Finding:
     ]
     length = mean(late)
     if record.built.config.ppo.time_limit != "end":
-        return finding(name, "PASS", "what follows a cut game is the value of its last observation")
+        return ask.found(True, "what follows a cut game is the value of its last observation")
     if spec.outside or cuts(record.built.game):
         if length >= 0.5 * spec.longest:
-            return finding(
-                name, "FAIL", f"games last {length:.0f} of at most {spec.longest} steps, and time_limit is end",
+            return ask.found(
+                False, f"games last {length:.0f} of at most {spec.longest} steps, and time_limit is end",
                 "A game that time cut counts as worth nothing from there on, so the critic learns to fear the clock.",
                 "Leave --time-limit at bootstrap, unless the limit is a rule that the policy can see.", length=length,
             )  # fmt: skip
-        return finding(
-            name, "PASS", f"games end long before their limit ({length:.0f} of {spec.longest} steps)", length=length
+        return ask.found(
+            True, f"games end long before their limit ({length:.0f} of {spec.longest} steps)", length=length
         )
-    return finding(name, "PASS", "this game is never cut by time: its limit is one of its rules")
+    return ask.found(True, "this game is never cut by time: its limit is one of its rules")
 
 
 def cuts(game: Game) -> bool:
     """Whether a game can ever be cut, by the program of its step: where it cannot, `cut` depends on nothing."""
-    key, spec = jax.random.key(0), game.spec
-    shapes = ((len(spec.action.heads), jnp.int32), (spec.action.dimensions, jnp.float32))
-    parts: Any = [jax.ShapeDtypeStruct((spec.seats, count), kind) for count, kind in shapes]
-    action = Action(*parts)
-    given = (jax.eval_shape(game.start, key), action, jax.eval_shape(game.chance, key))
-    jaxpr, shape = jax.make_jaxpr(game.step, return_shape=True)(*given)
-    paths = [leaf_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(shape)]
-    return any(part_of(jaxpr, [path == "1.cut" for path in paths]).reads)
+    return bool(inputs_of_step(game, "step.cut"))

@@ -2,36 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sparring.audit.findings import Finding, Outcome, skipped
 from sparring.core.errors import RunError
+from sparring.evaluation.findings import Opposed
+from sparring.evaluation.stored import opposed
 from sparring.setup.build import Built
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
 from sparring.training.notices import notices
 from sparring.training.runs import reopen
 from sparring.training.trends import LEAST, quarter, trend_notices
-
-QUESTIONS = {
-    "entropy": "does the policy still try things in the first half?",
-    "KL": "do updates stay near the policy that played?",
-    "critic": "does the critic explain returns?",
-    "numbers": "is everything finite?",
-    "game": "do games go wrong?",
-    "time": "do games end before their limit?",
-    "stale pool": "do past selves still teach?",
-    "cycling league": "do players take turns beating each other?",
-    "swings": "does one update turn winning into losing?",
-    "rating": "do ratings say what games say?",
-    "illegal actions": "does the policy choose what the rules forbid?",
-    "truncation": "is a game that time cut told from one that ended?",
-    "forgetting": "does the newest policy still beat whom an older one beat?",
-}
-
 
 ENOUGH = 50
 """Games below which a rate says little."""
@@ -47,6 +31,7 @@ class Record:
     manifest: Mapping[str, Any]
     lines: Sequence[Mapping[str, Any]]
     rows: Sequence[ResultRow]
+    opposed: Opposed = field(default_factory=Opposed)
 
     @classmethod
     def of(cls, path: Path) -> "Record":
@@ -55,7 +40,9 @@ class Record:
         if not any(line["kind"] == "train" for line in lines):
             raise RunError(f"{path} has no iteration yet: there is nothing to judge. Train it first.")
         rows = read_results(run.results_path) if run.results_path.exists() else []
-        return cls(reopen(run, trains=False), run.read_manifest(), lines, rows)
+        built = reopen(run, trains=False)
+        found = opposed(run.settings(), built.game.spec.longest)
+        return cls(built, run.read_manifest(), lines, rows, found)
 
     def kind(self, *kinds: str) -> list[Mapping[str, Any]]:
         return [line for line in self.lines if line["kind"] in kinds]
@@ -89,22 +76,6 @@ class Record:
             if line["notice"] not in found:
                 found[line["notice"]].append(line)
         return found
-
-
-def finding(name: str, outcome: Outcome, evidence: str, meaning: str = "", remedy: str = "", **numbers: Any) -> Finding:
-    return Finding(
-        level=name,
-        question=QUESTIONS[name],
-        outcome=outcome,
-        evidence=evidence,
-        meaning=meaning,
-        remedy=remedy,
-        numbers=numbers,
-    )
-
-
-def passed_over(name: str, reason: str) -> Finding:
-    return skipped(name, QUESTIONS[name], reason)
 
 
 def mean(values: Sequence[float]) -> float:

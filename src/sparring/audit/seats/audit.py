@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from sparring.audit.findings import Audit, Finding, Picture, Tell, skipped, untold
-from sparring.audit.seats import crossed, exact, ladder, pipeline, returns, static, trained
+from sparring.audit.findings import Audit, Finding, Picture, Tell, concluded, untold
+from sparring.audit.seats import exact, ladder, pipeline, returns, static, trained
 from sparring.audit.seats.changing_seats import change_seats
 from sparring.audit.seats.claims import claimed
 from sparring.audit.seats.ladder import Training, rungs_of
+from sparring.audit.seats.levels import ALPHA, L1, L2, L3, L4, L5, L6, L7, L8, LEVELS, verdict_of
 from sparring.audit.seats.parity import parity_finding
 from sparring.audit.seats.probes import Cast, cast_name, players_of
 from sparring.audit.seats.returns import Budget
 from sparring.audit.seats.starts import seats_alike
-from sparring.audit.seats.verdict import verdict_of
 from sparring.core.errors import ConfigError
 from sparring.games.game import Game
 from sparring.learn.config import COEFFICIENTS
@@ -28,7 +28,6 @@ from sparring.setup.build import Built
 from sparring.setup.config import RunConfig
 from sparring.store.run_dir import RunDir
 
-LEVELS = ("L0", "L1", "L2", "L3", "L4", "L5", "L6", "L7", "L8")
 OUTSIDE = "the worlds of this game are in other processes: their states cannot be set, so seats cannot be exchanged."
 
 
@@ -78,19 +77,18 @@ def audit_seats(asked: Asked, tell: Tell = untold) -> Audit:
     more, shown = trained_levels(asked, game, part(tell, 0.85, 1.0))
     findings, pictures = findings + more, pictures + shown
     findings.sort(key=lambda one: LEVELS.index(one.level))
-    verdict = verdict_of(findings)
     facts = {
         "seats that should be alike": "; ".join(
             ", ".join(game.spec.seat_names[s] for s in group) for group in seats_alike(game)
         ),
         "seed": str(asked.seed),
-        "chance of a false alarm": f"at most {returns.ALPHA:g} at each of L2, L3, L6 and L7; other levels have none",
+        "chance of a false alarm": f"at most {ALPHA:g} at each of L2, L3, L6 and L7; other levels have none",
         "margin": f"{returns.MARGIN:.0%} of what a seat earns",
         "seconds": f"{time.monotonic() - began:.0f}",
     }
-    return Audit(
-        kind="seats", subject=asked.subject or type(game).__name__, verdict=verdict.word, code=verdict.code,
-        summary=verdict.summary, findings=tuple(findings), facts=facts, command=asked.command, pictures=tuple(pictures),
+    return concluded(
+        "seats", asked.subject or type(game).__name__, verdict_of(findings), findings, facts=facts,
+        command=asked.command, pictures=pictures,
     )  # fmt: skip
 
 
@@ -120,25 +118,28 @@ def settings(asked: Asked, game: Game, pipe: pipeline.Pipeline | None) -> Findin
 def coefficients(built: Built, game: Game) -> dict[str, dict[str, float]]:
     """By learner of a seat that has a twin, every coefficient at the beginning, in the middle and at the end."""
     terms = game.spec.terms_of("reward") + game.spec.terms_of("potential") if built.plan.shaping else ()
-    own = tuple(weights_of(built.plan.ppo.losses, built.plan.ppo.modules))
-    names = (*COEFFICIENTS, *(f"shaping of {term}" for term in terms), *(f"weight of {name}" for name in own))
     alike = {seat for group in seats_alike(game) for seat in group}
     found: dict[str, dict[str, float]] = {}
     for when, iteration in (("", 0), (" halfway", built.iterations // 2), (" at the end", built.iterations - 1)):
         for group, learners in enumerate(built.lineup.learners):
             lanes = built.plan.seating.groups[built.plan.seating.learning[group]].lanes
+            ppo = built.plan.kinds[group].ppo
+            own = (f"weight of {name}" for name in weights_of(ppo.losses, ppo.modules))
+            names = (*COEFFICIENTS, *(f"shaping of {term}" for term in terms), *own)
             for row, learner in enumerate(learners):
                 seats = {seat for _, side in lanes[row] for seat in built.plan.seating.seats_of_side[side]}
                 if seats & alike:
                     values = map(float, built.knobs(iteration)[group][row])
                     named = {f"{name}{when}": value for name, value in zip(names, values, strict=True)}
+                    if built.config.learner:
+                        named["kind of network and algorithm (--learner)"] = group
                     found.setdefault(learner, {}).update(named)
     return found
 
 
 def exchanged(asked: Asked, game: Game, tell: Tell) -> tuple[Finding, tuple[Cast, ...] | None]:
     if game.spec.outside:
-        return skipped("L1", exact.QUESTION, OUTSIDE), None
+        return L1.skipped(OUTSIDE), None
     found = exact.exact(game, seed=asked.seed, learned=copies(asked, game), tell=tell)
     return found.finding, found.fair
 
@@ -156,13 +157,13 @@ def earned(asked: Asked, game: Game, fair: Sequence[Cast] | None, tell: Tell) ->
     players, casts = players_of(game, copies(asked, game) if fair else None)
     casts = [cast for cast in casts if fair is None or cast in fair]
     if not casts:
-        return skipped("L2", returns.QUESTION, "no probe treats the seats that it sees alike."), []
+        return L2.skipped("no probe treats the seats that it sees alike."), []
     players = {name: players[name] for cast in casts for name in cast}
     play = returns.match_player(game, players, casts, batch=asked.budget.batch, seed=asked.seed)
     tell(f"L2 compiling games of {', '.join(map(cast_name, casts))}", 0.0)
     played = returns.compare(game.spec, play, asked.budget, tell)
     by_place = ""
-    if min(played.p_values) < returns.ALPHA:
+    if min(played.p_values) < ALPHA:
         by_place = returns.name_or_place(game, players, played, casts, asked.budget)
     found = returns.judged(game.spec, played, by_place=by_place)
     return found, list(returns.pictures_of(game.spec, played))
@@ -172,21 +173,21 @@ def crossed_levels(asked: Asked, game: Game) -> list[Finding]:
     if "L3" not in asked.levels:
         return []
     if not asked.runs:
-        return [skipped("L3", crossed.QUESTION, "no trained run is named.")]
+        return [L3.skipped("no trained run is named.")]
     return [change_seats(game, asked.runs[0], seed=asked.seed)]
 
 
 def stand_in_levels(asked: Asked, pipe: pipeline.Pipeline | None, why_not: str) -> list[Finding]:
-    asks = {"L4": pipeline.equivariance, "L5": pipeline.parity, "L8": pipeline.booking}
+    asks = {L4: pipeline.equivariance, L5: pipeline.parity, L8: pipeline.booking}
     found = []
-    for level, ask in asks.items():
-        if level not in asked.levels:
+    for question, ask in asks.items():
+        if question.level not in asked.levels:
             continue
         reason = why_not
-        if pipe and level != "L8" and max(map(len, pipe.names)) < 2:
+        if pipe and question is not L8 and max(map(len, pipe.names)) < 2:
             reason = "one policy drives all seats: there is nobody to compare. Train with --share seat."
-        found.append(skipped(level, pipeline.QUESTIONS[level], reason) if reason or not pipe else ask(pipe))
-        if level == "L5" and pipe and asked.runs and found[-1].outcome == "PASS":
+        found.append(question.skipped(reason) if reason or not pipe else ask(pipe))
+        if question is L5 and asked.runs and found[-1].outcome == "PASS":
             found[-1] = in_runs(metrics_of(asked.runs), found[-1])
     return found
 
@@ -217,17 +218,13 @@ def trained_levels(asked: Asked, game: Game, tell: Tell) -> tuple[list[Finding],
     if "L6" in asked.levels:
         reason = "nothing was trained. Name runs, or train some with --full."
         full = tables.get(ladder.FULL, np.zeros((0, len(seats))))
-        found.append(trained.consistency(full, seats) if len(full) else skipped("L6", trained.QUESTIONS["L6"], reason))
+        found.append(trained.consistency(full, seats) if len(full) else L6.skipped(reason))
         if len(full) > 1:
             slopes = {name: trained.slope_of(table) for name, table in tables.items()} if len(tables) > 1 else None
             shown += trained.pictures_of(full, lines[ladder.FULL], seats, slopes)
     if "L7" in asked.levels:
         reason = "the ladder of trainings is part of --full."
-        found.append(
-            trained.localised(tables, ladder.SHARED)
-            if len(tables) > 1
-            else skipped("L7", trained.QUESTIONS["L7"], reason)
-        )
+        found.append(trained.localised(tables, ladder.SHARED) if len(tables) > 1 else L7.skipped(reason))
     return found, shown
 
 

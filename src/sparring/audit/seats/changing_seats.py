@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sparring.audit.findings import Finding, skipped
-from sparring.audit.seats.crossed import QUESTION, Crossed, crossed_finding
+from sparring.audit.findings import Finding
+from sparring.audit.seats.crossed import Crossed, crossed_finding
+from sparring.audit.seats.levels import L3
 from sparring.audit.seats.starts import seats_alike
 from sparring.core.spec import GameSpec
 from sparring.evaluation.match import prepare_match
@@ -29,29 +30,20 @@ def line_ups(spec: GameSpec, group: Sequence[int]) -> list[tuple[int, ...]]:
     return found
 
 
-def crossed_games(game: Game, run: Path, *, games: int, seed: int) -> tuple[Crossed, tuple[str, ...]] | str:
-    """Games of a run's learners on each other's seats, with their names; or why there are none."""
+def change_seats(game: Game, run: Path, *, games: int = 768, seed: int = 0) -> Finding:
+    """Games of a run's learners on each other's seats."""
     policy = load(run, game=game).newest
     if any(len(seats) > 1 for seats in policy.seats) or len(set(policy.names)) < 2:
-        return "one policy drives several seats: there is nobody to exchange. Train with --share seat."
-    group = max(seats_alike(game), key=len)
+        reason = "one policy drives several seats: there is nobody to exchange. Train with --share seat."
+        return L3.skipped(reason)
+    spec, group = game.spec, max(seats_alike(game), key=len)
     players = {str(seats[0]): driver for driver, seats in zip(policy.drivers, policy.seats, strict=True)}
-    seated = line_ups(game.spec, group)
-    sides = tuple((seat,) for seat in range(game.spec.seats))
-    names = [tuple(map(str, row)) for row in seated]
-    each = max(8, games // len(seated))
+    by_seat = {seats[0]: name for name, seats in zip(policy.names, policy.seats, strict=True)}
+    seated, sides = line_ups(spec, group), tuple((seat,) for seat in range(spec.seats))
+    each, names = max(8, games // len(seated)), [tuple(map(str, row)) for row in seated]
     found = prepare_match(game, names, players, games=each, seats_of_side=sides)(players, seed=seed)
     return_GS = np.concatenate([np.asarray(one.return_GS, float)[:, list(group)] for one in found])
-    counts = [len(one.return_GS) for one in found]
     place = {learner: number for number, learner in enumerate(group)}
-    rows = np.asarray([[place[row[seat]] for seat in group] for row in seated])
-    by_seat = {seats[0]: name for name, seats in zip(policy.names, policy.seats, strict=True)}
-    return Crossed(return_GS, np.repeat(rows, counts, axis=0)), tuple(by_seat[seat] for seat in group)
-
-
-def change_seats(game: Game, run: Path, *, games: int = 768, seed: int = 0) -> Finding:
-    found = crossed_games(game, run, games=games, seed=seed)
-    if isinstance(found, str):
-        return skipped("L3", QUESTION, found)
-    group = max(seats_alike(game), key=len)
-    return crossed_finding(*found, tuple(game.spec.seat_names[seat] for seat in group))
+    counts, rows = [len(one.return_GS) for one in found], [[place[row[seat]] for seat in group] for row in seated]
+    learners, seats = [by_seat[seat] for seat in group], [spec.seat_names[seat] for seat in group]
+    return crossed_finding(Crossed(return_GS, np.repeat(rows, counts, axis=0)), learners, seats)

@@ -12,18 +12,23 @@ import numpy as np
 from jax import Array
 
 from sparring.audit.findings import Finding, Tell, untold
+from sparring.audit.graph import inputs_of_step
 from sparring.audit.seats.claims import order_name, orders_of
+from sparring.audit.seats.levels import L1
 from sparring.audit.seats.probes import Cast, cast_name, even_handed, players_of, record_of
 from sparring.audit.seats.starts import seats_alike, start_faults
 from sparring.games.game import Game
 from sparring.games.symmetry import exchange, exchange_potentials
 from sparring.games.trial import CLOSE, Record, is_key, quick_jit, sample_of
+from sparring.setup.named_arrays import leaf_name
 
-QUESTION = "with seats exchanged, does the game do the same with seats exchanged?"
-WORLDS, STEPS = 16, 64
-"""Games of each probe, and their first steps."""
+WORLDS, STEPS, FARTHEST = 16, 64, 512
+"""Games of each probe, steps that are looked at, and the last of these: what only happens late is a fault, too."""
 FEW = 64
 """Transitions in which players are asked again, with what they see listed in another order."""
+
+
+VIEW, LISTED = "seen.features_SF", "seen.features_SF in any order"
 
 
 class Trace(NamedTuple):
@@ -57,7 +62,7 @@ def exact(
     """L1 of a game whose states can be set; by all probes, or by those that are named."""
     players, casts = players_of(game, learned)
     casts = [cast for cast in casts if not probes or cast_name(cast) in probes]
-    orders, steps = orders_of(game.spec), min(STEPS, game.spec.longest)
+    orders, steps = orders_of(game.spec), looked_at(game.spec.longest)
     traces: list[Trace] = []
     fair: list[Cast] = []
     teams, largest, compared = seats_alike(game), 0.0, 0
@@ -72,8 +77,16 @@ def exact(
         found, gap = traces_of(game, sample, orders, cast_name(cast), seed + number)
         traces, largest = traces + found, max(largest, gap)
     tell("L1 comparing starts", 0.95)
-    starts = start_faults(game, [group for group in seats_alike(game) if group not in teams], seed=seed)
+    starts = start_faults(game, teams, seed=seed)
     return Exact(judged(game, traces, starts, largest, compared, len(casts)), tuple(fair))
+
+
+def looked_at(longest: int) -> np.ndarray:
+    """Steps of play: all where games are short; else half of them from the first on, half spread over the rest."""
+    last = min(longest, FARTHEST)
+    if last <= STEPS:
+        return np.arange(last)
+    return np.r_[: STEPS // 2, np.linspace(STEPS // 2, last - 1, STEPS // 2).astype(int)]
 
 
 def paid_alike(sample: Record, group: tuple[int, ...]) -> bool:
@@ -111,6 +124,7 @@ def _leaves(game: Game, sample: Record, order_S: Array) -> dict[str, tuple[Array
     both = zip(jax.tree_util.tree_leaves_with_path(found), jax.tree.leaves(wanted), strict=True)
     leaves = {jax.tree_util.keystr(path).lstrip("."): (a, b) for (path, a), b in both}
     leaves["potential"] = exchange_potentials(game, sample.state, order_S)
+    leaves[LISTED] = tuple(jnp.sort(side, axis=-1) for side in leaves[VIEW])  # type: ignore[assignment]
     keys = {name for name, (a, _) in leaves.items() if is_key(a)}
     return {
         n: (jax.random.key_data(a), jax.random.key_data(b)) if n in keys else (a, b) for n, (a, b) in leaves.items()
@@ -159,22 +173,45 @@ def judged(game: Game, traces: list[Trace], starts: list[str], largest: float, c
         text = (
             f"{compared:,} exchanged transitions of {casts} probes agree {rounding}; starts and chance favour nobody."
         )
-        return Finding(level="L1", question=QUESTION, outcome="PASS", evidence=text, numbers=numbers)
+        return L1.found(True, text, **numbers)
     if not traces:
-        return Finding(
-            level="L1", question=QUESTION, outcome="FAIL", evidence=starts[0], numbers=numbers,
-            meaning="The rules treat seats alike, but games do not begin alike for them.",
-            remedy="Look at start() and chance(): draw one order of all places and give them out by it.",
+        return L1.found(
+            False, starts[0], "The rules treat seats alike, but games do not begin alike for them.",
+            "Look at start() and chance(): draw one order of all places and give them out by it.", **numbers,
         )  # fmt: skip
-    first = min(traces, key=lambda trace: (trace.step, sum(i != o for i, o in enumerate(trace.order))))
-    leaves = sorted({trace.leaf for trace in traces})
+    first = min(
+        traces, key=lambda trace: (trace.step, sum(i != o for i, o in enumerate(trace.order)), trace.leaf == LISTED)
+    )
+    differing = {trace.leaf for trace in traces}
+    leaves = sorted(differing - {LISTED})
     text = (
         f"Step {first.step} of a game of {first.probe} (seed {first.seed}, world {first.world}), with "
         f"{order_name(game.spec, first.order)}: {first.leaf} is {first.found} where it should be {first.wanted}."
     )
-    return Finding(
-        level="L1", question=QUESTION, outcome="FAIL", evidence=text,
-        meaning=f"The rules favour seats by their number. What differs: {', '.join(leaves[:6])}.",
-        remedy="Look where step() or observe() goes through seats in order, takes the first of several, or names one.",
-        numbers={**numbers, "trace": first._asdict(), "leaves": leaves, "faults": len(traces)},
+    numbers |= {"trace": first._asdict(), "leaves": leaves, "faults": len(traces)}
+    if not starts and (keys := common_keys(game)) and all(keys & inputs_of_step(game, leaf) for leaf in differing):
+        return L1.found(
+            None, text, f"All that differs rests on {', '.join(sorted(keys))}, drawn for all seats at once: exchanged, "
+            "it falls otherwise. Whether it falls alike for all is for L2 to say.",
+            "Draw in chance() what belongs to a seat, in fields that end in S (lot_S): then this level is exact.",
+            **numbers,
+        )  # fmt: skip
+    if not starts and differing == {VIEW}:
+        return L1.found(
+            None, text, "Seats see the same numbers, and not in the same order. Nothing else differs.",
+            "If that is the order in which others are listed, say so: Feature(..., lists='others').", **numbers,
+        )  # fmt: skip
+    return L1.found(
+        False, text, f"The rules favour seats by their number. What differs: {', '.join(leaves[:6])}.",
+        "Look where step() or observe() goes through seats in order, takes the first of several, or names one.",
+        **numbers,
     )  # fmt: skip
+
+
+def common_keys(game: Game) -> set[str]:
+    """Keys of chance that are not one for each seat."""
+    chance = jax.eval_shape(game.chance, jax.random.key(0))
+    leaves = ((leaf_name(path), x) for path, x in jax.tree_util.tree_leaves_with_path(chance))
+    return {
+        f"chance.{name}".strip(".") for name, x in leaves if is_key(x) and not name.rpartition("_")[2].startswith("S")
+    }

@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2_contingency
 
-from sparring.audit.findings import Audit, Finding, Picture, skipped
+from sparring.audit.findings import Audit, Finding, Picture, concluded
 from sparring.audit.pictures import boxes
 from sparring.audit.seats import static, trained
 from sparring.audit.seats.crossed import Crossed, crossed_finding
-from sparring.audit.seats.parity import QUESTION as PARITY
+from sparring.audit.seats.levels import ALPHA, L1, L2, L3, L4, L5, L6, L7, L8, WRONG_BOOKS, verdict_of
 from sparring.audit.seats.parity import parity_finding
-from sparring.audit.seats.verdict import verdict_of
 from sparring.bridges.seat_log import VERSION, SeatLog
 from sparring.core.errors import RunError
 from sparring.statistics.permutation import holm
 from sparring.statistics.sequential import symmetry_evidence
 
-ALPHA = 0.01
 LEAST_GAP = 0.01
 """Shares that differ by less are no fault, however sure it is that they differ."""
 PILOT = 32
@@ -59,31 +57,29 @@ def audit_logs(logs: Sequence[Log], *, sources: Sequence[Path] = (), command: st
     suspects = [one for path in sources for one in static.scan(path)]
     findings = [
         static.settings_finding(logs[0]["settings"], suspects, foreign=bool(sources)),
-        skipped("L1", "with seats exchanged, does the game do the same?", "the states of this game cannot be set."),
+        L1.skipped("the states of this game cannot be set."),
         fixed_play(full, agents),
         seats_or_learners(full, agents),
-        skipped("L4", "do learners with each other's data become each other?", "only our learners can be exchanged."),
+        L4.skipped("only our learners can be exchanged."),
         ledger(full),
         *over_seeds(logs, agents),
         books(full),
     ]
-    verdict = verdict_of(findings)
     facts = {"logs": str(len(logs)), "episodes": str(sum(len(log["returns"]) for log in logs))}
     facts |= {"chance of a false alarm": f"at most {ALPHA:g} at each of L2, L3, L5 (shares) and L6"}
     facts |= {"seconds": f"{time.monotonic() - began:.1f}"}
-    return Audit(
-        kind="seats", subject=subject or "a training loop", verdict=verdict.word, code=verdict.code,
-        summary=verdict.summary, findings=tuple(findings), facts=facts, command=command, pictures=shown(full, agents),
+    return concluded(
+        "seats", subject or "a training loop", verdict_of(findings), findings, facts=facts, command=command,
+        pictures=shown(full, agents),
     )  # fmt: skip
 
 
 def fixed_play(logs: Sequence[Log], agents: Sequence[str]) -> Finding:
     """L2 of episodes in which nobody learns and all play alike."""
-    question = "do seats earn the same in many games?"
     rows = [row for log in logs if log["fixed"] for row in log["returns"]]
     if len(rows) < 2 * PILOT:
         reason = "no episodes of fixed, equal policies: log some of random play with SeatLog(..., fixed=True)."
-        return skipped("L2", question, reason)
+        return L2.skipped(reason)
     return_GS = np.asarray(rows, float)
     pairs = [(i, j) for i in range(len(agents)) for j in range(i)]
     p_values, means = [], []
@@ -98,29 +94,26 @@ def fixed_play(logs: Sequence[Log], agents: Sequence[str]) -> Finding:
     text = f"{len(rows):,} episodes. {agents[j]} less {agents[i]}: {means[worst]:+.3g}, p = {p_value:.2g} of all pairs."
     numbers = {"p_value": p_value, "means": return_GS.mean(0).tolist()}
     if p_value < ALPHA:
-        return Finding(
-            level="L2", question=question, outcome="FAIL", evidence=text, numbers=numbers,
-            meaning="The game, or its books, pay seats unlike that play alike.",
-            remedy="Look at ties, at the order of moves, at where games begin; L8 tells whether it is the books.",
+        return L2.found(
+            False, text, "The game, or its books, pay seats unlike that play alike.",
+            "Look at ties, at the order of moves, at where games begin; L8 tells whether it is the books.", **numbers,
         )  # fmt: skip
-    text = f"No difference shown. {text}"
-    return Finding(level="L2", question=question, outcome="UNDECIDED", evidence=text, numbers=numbers)
+    return L2.found(None, f"No difference shown. {text}", **numbers)
 
 
 def seats_or_learners(logs: Sequence[Log], agents: Sequence[str]) -> Finding:
     """L3, where ids were shuffled from episode to episode."""
-    question = "does an order follow the seat or the learner?"
     returns = np.asarray([row for log in logs for row in log["returns"]], float)
     learners = np.asarray([row for log in logs for row in log["learners"]], int)
     if not len(learners) or (learners == learners[0]).all():
-        return skipped("L3", question, "learners never changed seats: shuffle ids at each reset and tell log.episode.")
+        return L3.skipped("learners never changed seats: shuffle ids at each reset and tell log.episode.")
     return crossed_finding(Crossed(returns, learners), agents, agents)
 
 
 def ledger(logs: Sequence[Log]) -> Finding:
     """L5: counts must be equal; shares must not differ beyond chance."""
     if not any(log["counts"][name] for log in logs for name in log["agents"]):
-        return skipped("L5", PARITY, "nothing was counted: see SeatLog.count, watch and watch_optimiser.")
+        return L5.skipped("nothing was counted: see SeatLog.count, watch and watch_optimiser.")
     total: dict[str, dict[str, float]] = {}
     for log in logs:
         for name, counts in log["counts"].items():
@@ -149,11 +142,10 @@ def unlike_shares(logs: Sequence[Log]) -> Finding | None:
     for (what, share, _), p_value in zip(tests, holm([p for _, _, p in tests]), strict=True):
         if p_value < ALPHA and share.max() - share.min() > LEAST_GAP:
             told = ", ".join(f"{name} {x:.1%}" for name, x in zip(logs[0]["agents"], share, strict=True))
-            return Finding(
-                level="L5", question=PARITY, outcome="FAIL", evidence=f"{what}: {told} (p = {p_value:.2g}).",
-                numbers={"unequal": [what], "shares": share.tolist()},
-                meaning=f"Agents do not get the same share of {what}.",
-                remedy="Look where they are logged: a key that is not found, an agent not asked, an early exit.",
+            return L5.found(
+                False, f"{what}: {told} (p = {p_value:.2g}).", f"Agents do not get the same share of {what}.",
+                "Look where they are logged: a key that is not found, an agent not asked, an early exit.",
+                unequal=[what], shares=share.tolist(),
             )  # fmt: skip
     return None
 
@@ -172,25 +164,21 @@ def over_seeds(logs: Sequence[Log], agents: Sequence[str]) -> list[Finding]:
     several = len(stacked) > 1 and all(len(own) > 1 for own in stacked.values())
     nothing = "no episodes of agents that learn were logged: see SeatLog.episode."
     return [
-        trained.consistency(first, agents) if len(first) else skipped("L6", trained.QUESTIONS["L6"], nothing),
-        trained.localised(stacked, "shared policy") if several else skipped("L7", trained.QUESTIONS["L7"], reason),
+        trained.consistency(first, agents) if len(first) else L6.skipped(nothing),
+        trained.localised(stacked, "shared policy") if several else L7.skipped(reason),
     ]
 
 
 def books(logs: Sequence[Log]) -> Finding:
-    question = "are rewards booked on the seat that earned them?"
     checked = [log["logger"] for log in logs if log["logger"] is not None]
     faults = [fault for own in checked for fault in own]
     if not checked:
-        return skipped("L8", question, "the book-keeping was not tried: see SeatLog.check_logger.")
+        return L8.skipped("the book-keeping was not tried: see SeatLog.check_logger.")
     if not faults:
         text = "Known rewards, rising, falling and equal, are logged as they were paid."
-        return Finding(level="L8", question=question, outcome="PASS", evidence=text)
-    return Finding(
-        level="L8", question=question, outcome="FAIL", evidence=faults[0], numbers={"faults": faults},
-        meaning="Books do not say what happened. Nothing else that they say can be believed before this is mended.",
-        remedy="Look at how rewards are added up, scaled and masked for each agent.",
-    )  # fmt: skip
+        return L8.found(True, text)
+    remedy = "Look at how rewards are added up, scaled and masked for each agent."
+    return L8.found(False, faults[0], WRONG_BOOKS, remedy, faults=faults)
 
 
 def shown(logs: Sequence[Log], agents: Sequence[str]) -> tuple[Picture, ...]:

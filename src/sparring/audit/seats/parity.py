@@ -1,28 +1,30 @@
 """L5: did everybody get exactly the same amount of everything? No JAX."""
 
+from collections.abc import Mapping
+
 from sparring.audit.findings import Finding
+from sparring.audit.seats.levels import L5
 
-QUESTION = "does every learner get the same amount of everything?"
+Ledger = Mapping[str, Mapping[str, float]]
+"""By learner, what was counted."""
 
 
-def parity_finding(ledger: dict[str, dict[str, float]], when: str) -> Finding:
+def parity_finding(ledger: Ledger, when: str) -> Finding:
     """Everybody must have exactly the same of everything; who has not, and of what, is named."""
-    unequal = {
-        what: {name: counts.get(what, 0.0) for name, counts in ledger.items()}
-        for what in dict.fromkeys(what for counts in ledger.values() for what in counts)
-        if len({counts.get(what, 0.0) for counts in ledger.values()}) > 1
-    }
-    kinds = len({what for counts in ledger.values() for what in counts})
+    kinds = dict.fromkeys(what for counts in ledger.values() for what in counts)
+    counts = {what: {name: own.get(what, 0.0) for name, own in ledger.items()} for what in kinds}
+    unequal = [what for what, own in counts.items() if len(set(own.values())) > 1]
     if not unequal:
-        text = f"{len(ledger)} learners are equal in all {kinds} counts {when}."
-        return Finding(level="L5", question=QUESTION, outcome="PASS", evidence=text, numbers={"ledger": ledger})
-    what, counts = next(iter(unequal.items()))
-    told = ", ".join(f"{name} {count:,.6g}" for name, count in counts.items())
-    usual = max(set(counts.values()), key=list(counts.values()).count)
-    odd = [name for name, count in counts.items() if count != usual]
-    return Finding(
-        level="L5", question=QUESTION, outcome="FAIL", numbers={"ledger": ledger, "unequal": list(unequal)},
-        evidence=f"{what} {when}: {told}." + (f" Also unequal: {', '.join(list(unequal)[1:])}." * (len(unequal) > 1)),
-        meaning=f"{', '.join(odd)} got another amount of {what} than the rest.",
-        remedy=f"Look where {what} are written: an early return, an empty trajectory, an id of another type.",
+        text = f"{len(ledger)} learners are equal in all {len(kinds)} counts {when}."
+        return L5.found(True, text, ledger=ledger)
+    what, *more = unequal
+    told = ", ".join(f"{name} {count:,.6g}" for name, count in counts[what].items())
+    values = list(counts[what].values())
+    usual = max(set(values), key=values.count)
+    odd = ", ".join(name for name, count in counts[what].items() if count != usual)
+    return L5.found(
+        False, f"{what} {when}: {told}." + (f" Also unequal: {', '.join(more)}." if more else ""),
+        f"{odd} got another amount of {what} than the rest.",
+        f"Look where {what} are written: an early return, an empty trajectory, an id of another type.",
+        ledger=ledger, unequal=unequal,
     )  # fmt: skip

@@ -11,13 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from sparring.audit.findings import Finding
-from sparring.audit.seats.parity import QUESTION as PARITY
+from sparring.audit.seats.levels import L4, L8, WRONG_BOOKS
 from sparring.audit.seats.parity import parity_finding
 from sparring.audit.seats.stand_in import LENGTH, StandIn, paying, stand_in
 from sparring.games.game import Game
 from sparring.games.trial import quick_jit
+from sparring.learn.batch import to_rows
+from sparring.learn.config import knobs_of
+from sparring.learn.epochs import evaluation
 from sparring.learn.learner import Learner
-from sparring.learn.ppo import UpdateStats
+from sparring.learn.ppo import UpdateStats, cut_of
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout, Tally, tally
 from sparring.setup import program
@@ -28,11 +31,9 @@ from sparring.setup.program import Report
 from sparring.training.record import metric_lines, result_rows
 
 WORLDS = 8
-QUESTIONS = {
-    "L4": "do learners with each other's data become each other?",
-    "L5": PARITY,
-    "L8": "are rewards booked on the seat that earned them?",
-}
+LARGE = 100.0
+SAME = 1e-3
+"""Log-probabilities and values of one network computed twice differ by less."""
 
 
 class Lived(NamedTuple):
@@ -88,17 +89,41 @@ class Pipeline:
         return quick_jit(play)
 
     @cached_property
-    def _teach(self) -> Any:
+    def _teach(self) -> list[Any]:
+        """For each learning group."""
         plan = self.built.plan
 
-        def teach(learner: Learner, rollout: Rollout, knobs_H: Any, key: Any) -> tuple[Learner, UpdateStats]:
-            return program.teach(plan, learner, rollout, knobs_H, key)[:2]
+        def of_group(group: int) -> Any:
+            def teach(learner: Learner, rollout: Rollout, knobs_H: Any, key: Any) -> tuple[Learner, UpdateStats]:
+                return program.teach(plan, learner, rollout, knobs_H, key, group)[:2]
 
-        return quick_jit(jax.vmap(teach, in_axes=(0, 1, 0, 0)))
+            return quick_jit(jax.vmap(teach, in_axes=(0, 1, 0, 0)))
+
+        return [of_group(group) for group in range(len(plan.kinds))]
 
     @cached_property
     def state(self) -> Any:
         return jax.tree.map(lambda x: x[0], first_state(self.built))
+
+    @cached_property
+    def _remember(self) -> Any:
+        ppo = self.built.plan.ppo
+
+        def gaps(learner: Learner, rollout: Rollout, knobs_H: Any) -> Any:
+            """How far stored log-probabilities and values are from what the learner says."""
+            batch = to_rows(rollout, cut_of(rollout, ppo))
+            said = evaluation(learner, batch, knobs_of(knobs_H), ppo)
+            acting, present = batch.acting, batch.present
+            gap = (jnp.abs(said.log_prob - batch.log_prob) * acting, jnp.abs(said.value - batch.value) * present)
+            return jnp.stack([x.max() for x in gap])
+
+        return quick_jit(jax.vmap(gaps, in_axes=(0, 1, 0)))
+
+    def remembered(self, lived: Lived) -> list[np.ndarray]:
+        """Of each group and learner, how far its memory of choices and of values is from what it says now, [L, 2]."""
+        knobs = (jnp.asarray(knobs_LH) for knobs_LH in self.built.knobs(0))
+        given = zip(lived.learners, lived.rollouts, knobs, strict=True)
+        return [np.asarray(self._remember(*one)) for one in given]
 
     def lived(self, game: StandIn, iteration: int = 0, state: Any = None) -> Lived:
         return self._play(game, self.state if state is None else state, self.key(iteration))
@@ -121,7 +146,7 @@ class Pipeline:
                 learners = others._replace(player=learners.player)
                 rollouts = jax.tree.map(lambda x, order=order: x[:, order], rollouts)
                 knobs_LH, keys_L = knobs_LH[order], keys_L[order]
-            found.append(self._teach(learners, rollouts, knobs_LH, keys_L))
+            found.append(self._teach[group](learners, rollouts, knobs_LH, keys_L))
         return found
 
     @property
@@ -149,13 +174,13 @@ def equivariance(pipe: Pipeline) -> Finding:
     numbers = {"orders": orders, "learners": learners, "faults": faults}
     if not faults:
         text = f"{learners} learners, {orders} orders: weights, optimisers and statistics agree bit for bit."
-        return Finding(level="L4", question=QUESTIONS["L4"], outcome="PASS", evidence=text, numbers=numbers)
+        return L4.found(True, text, **numbers)
     name, leaf, gap = max(faults, key=lambda fault: fault[2])
-    return Finding(
-        level="L4", question=QUESTIONS["L4"], outcome="FAIL", numbers=numbers,
-        evidence=f"{name}, given all that another had, differs from it in {leaf} by {gap:.3g} after one update.",
-        meaning=f"Learning depends on a learner's number. At fault: {', '.join(sorted({f[0] for f in faults}))}.",
-        remedy="Look for a branch on an id, a counter or buffer that learners share, or a mean over the stacked axis.",
+    return L4.found(
+        False, f"{name}, given all that another had, differs from it in {leaf} by {gap:.3g} after one update.",
+        f"Learning depends on a learner's number. At fault: {', '.join(sorted({f[0] for f in faults}))}.",
+        "Look for a branch on an id, a counter or buffer that learners share, or a mean over the stacked axis.",
+        **numbers,
     )  # fmt: skip
 
 
@@ -216,26 +241,48 @@ def counts_of(lived: Lived, taught: list[tuple], group: int, row: int) -> dict[s
 
 def booking(pipe: Pipeline) -> Finding:
     """L8: the stand-in pays what it shows, and each seat another amount: rollouts, tallies, metrics and results must
-    say the same."""
+    say the same. What a learner did and foresaw must be what its own policy and critic say again."""
     spec, faults, looked = pipe.game.spec, [], 0
     rising = np.arange(1, spec.seats + 1, dtype=float)
-    for mean_S, spread in ((rising, 0.25), (rising[::-1].copy(), 0.25), (np.ones(spec.seats), 0.0), (rising, 0.0)):
+    falling, equal = rising[::-1].copy(), np.ones(spec.seats)
+    wide = -LARGE * rising  # what a bound on rewards would cut
+    for mean_S, spread in (
+        (rising, 0.25),
+        (falling, 0.25),
+        (wide, 2 * LARGE * spec.seats),
+        (equal, 0.0),
+        (rising, 0.0),
+    ):
         lived = pipe.lived(paying(pipe.game, jnp.asarray(mean_S), spread))
+        again = pipe.remembered(lived) if looked == 0 else None
         for group, names in enumerate(pipe.names):
             for row, name in enumerate(names):
                 looked += 1
                 faults += misbooked(pipe, lived, group, row, name, mean_S, spread)
+                faults += misremembered(name, again[group][row]) if again else []
         if spread == 0.0:
             faults += miscounted(pipe, lived, mean_S)
     numbers = {"faults": faults, "looked": looked}
     if not faults:
-        text = "Rewards, returns, metrics and results are those that each seat was paid: rising, falling and equal."
-        return Finding(level="L8", question=QUESTIONS["L8"], outcome="PASS", evidence=text, numbers=numbers)
-    return Finding(
-        level="L8", question=QUESTIONS["L8"], outcome="FAIL", evidence=faults[0], numbers=numbers,
-        meaning="Books do not say what happened. Nothing else that they say can be believed before this is mended.",
-        remedy="Look at how rewards go from seats to learners, and from there to the log.",
+        text = (
+            "Rewards, returns, metrics and results are what each seat was paid: rising, falling, equal and large. "
+            "Stored choices and values are those of the learner."
+        )
+        return L8.found(True, text, **numbers)
+    return L8.found(
+        False, faults[0], WRONG_BOOKS, "Look at how what happened goes from seats to learners, and on to the log.",
+        **numbers,
     )  # fmt: skip
+
+
+def misremembered(name: str, gap_2: np.ndarray) -> list[str]:
+    """Whether the likelihood of what a learner did, and the value of what it saw, are what it would say itself."""
+    told = zip(("choices", "values"), gap_2, strict=True)
+    return [
+        f"The {what} that {name} learns from are not those that it made: they differ by {gap:.3g}."
+        for what, gap in told
+        if not gap <= SAME
+    ]
 
 
 def misbooked(

@@ -107,18 +107,21 @@ def benches(spec: GameSpec, drivers: Sequence[Any]) -> list[Bench]:
     ]
 
 
-def record_of(game: Game, players: dict[str, Any], cast: Cast, *, seed: int, worlds: int, steps: int) -> Record:
-    """Play of one cast from the start of games, recorded; every leaf begins with [T, W]."""
+def record_of(game: Game, players: dict[str, Any], cast: Cast, *, seed: int, worlds: int, steps: np.ndarray) -> Record:
+    """Play of one cast from the start of games, recorded in the steps that are named; every leaf begins with [T, W]."""
     random, action = np.random.default_rng(seed), game.spec.action
-    shape = (steps, worlds, game.spec.seats)
-    seeds_TW = random.integers(0, 2**31, (steps, worlds)).astype(np.int32)
+    shape = (int(steps[-1]) + 1, worlds, game.spec.seats)
+    seeds_TW = random.integers(0, 2**31, shape[:2]).astype(np.int32)
     uniform = random.random((*shape, len(action.heads)), np.float32)
     normal = random.normal(size=(*shape, action.dimensions)).astype(np.float32)
-    return _record(game, tuple(players[name] for name in cast), *map(jnp.asarray, (seeds_TW, uniform, normal)))
+    drivers = tuple(players[name] for name in cast)
+    return _record(game, drivers, *map(jnp.asarray, (seeds_TW, uniform, normal, steps)))
 
 
 @quick_jit
-def _record(game: Game, drivers: tuple[Any, ...], seeds_TW: Array, uniform: Array, normal: Array) -> Record:
+def _record(
+    game: Game, drivers: tuple[Any, ...], seeds_TW: Array, uniform: Array, normal: Array, kept_T: Array
+) -> Record:
     seated = benches(game.spec, drivers)
 
     def drawn(seed: Array) -> tuple[Any, Any]:
@@ -141,7 +144,8 @@ def _record(game: Game, drivers: tuple[Any, ...], seeds_TW: Array, uniform: Arra
     worlds = seeds_TW.shape[1]
     memory_W = jax.tree.map(lambda x: jnp.broadcast_to(x, (worlds, *jnp.shape(x))), blank())
     carry_W = (jax.tree.map(lambda x: x[0], start_TW), memory_W, jnp.zeros(worlds, jnp.int32))
-    return jax.lax.scan(jax.vmap(advance), carry_W, (start_TW, chance_TW, uniform, normal))[1]
+    found = jax.lax.scan(jax.vmap(advance), carry_W, (start_TW, chance_TW, uniform, normal))[1]
+    return jax.tree.map(lambda x: x[kept_T], found)
 
 
 def chosen(

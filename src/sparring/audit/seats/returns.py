@@ -15,6 +15,7 @@ import numpy as np
 from sparring.audit.findings import Finding, Picture, Tell, untold
 from sparring.audit.pictures import boxes, ladder
 from sparring.audit.seats.claims import Pair, pair_name, pairs_of
+from sparring.audit.seats.levels import ALPHA, L2
 from sparring.audit.seats.probes import Cast, cast_name
 from sparring.audit.seats.shuffled import shuffled
 from sparring.core.spec import GameSpec
@@ -24,14 +25,11 @@ from sparring.statistics.intervals import Interval
 from sparring.statistics.permutation import holm
 from sparring.statistics.sequential import games_to_see, running_half_width, symmetry_evidence
 
-QUESTION = "do seats earn the same in many games?"
 MARGIN = 0.01
 """A difference below this share of what a seat earns counts as none. What a seat earns is the mean absolute return
 under the probe that earns most: a share of what chance earns would often be a share of nothing."""
 SEEN = 0.05
 """The difference, as a share of what a seat earns, of which the report says how many games show it."""
-ALPHA = 0.01
-"""Chance that this level accuses a game without fault, over all pairs, probes and looks."""
 USUAL = 500
 """Games for which the evidence is sharpest; it stays valid for any number."""
 
@@ -161,25 +159,23 @@ def judged(spec: GameSpec, played: Played, *, by_place: str = "") -> Finding:
     }  # fmt: skip
     told = f"{worst.count:,} games of each of {len(played.returns)} probes; a difference of 5 % takes {needed:,}."
     if p_value < ALPHA:
-        return Finding(
-            level="L2", question=QUESTION, outcome="FAIL", numbers=numbers,
-            evidence=f"{shown}{share}, p = {p_value:.1g} over {tests} tests and all looks. {told}",
-            meaning=f"The game pays seats unlike that should be alike. {by_place}".strip(),
-            remedy="Look at ties, at the order in which moves are carried out, and at where games begin.",
+        return L2.found(
+            False, f"{shown}{share}, p = {p_value:.1g} over {tests} tests and all looks. {told}",
+            f"The game pays seats unlike that should be alike. {by_place}".strip(),
+            "Look at ties, at the order in which moves are carried out, and at where games begin.", **numbers,
         )  # fmt: skip
     if not any(one.squares for one in played.tallies):
         text = "Seats that should be alike are always paid the same." if played.size else "Nobody earned anything."
-        outcome = "PASS" if played.size else "UNDECIDED"
-        return Finding(level="L2", question=QUESTION, outcome=outcome, evidence=f"{text} {told}", numbers=numbers)
+        return L2.found(True if played.size else None, f"{text} {told}", **numbers)
     if played.within_margin():
         text = f"No difference beyond {MARGIN:.0%} of what a seat earns. Largest: {shown}. {told}"
-        return Finding(level="L2", question=QUESTION, outcome="PASS", evidence=text, numbers=numbers)
+        return L2.found(True, text, **numbers)
     more = max(more_games(one, tests, MARGIN * played.size) for one in played.tallies)
-    return Finding(
-        level="L2", question=QUESTION, outcome="UNDECIDED", numbers={**numbers, "more_games": more},
-        evidence=f"No difference shown. Largest: {shown}{share}. {told}",
-        meaning=f"That it is below {MARGIN:.0%} of what a seat earns is not shown either.",
-        remedy=f"About {more:,} more games of each probe would show it: --games {worst.count + more}.",
+    return L2.found(
+        None, f"No difference shown. Largest: {shown}{share}. {told}",
+        f"That it is below {MARGIN:.0%} of what a seat earns is not shown either.",
+        f"About {more:,} more games of each probe would show it: --games {worst.count + more}.",
+        **numbers, more_games=more,
     )  # fmt: skip
 
 

@@ -60,9 +60,11 @@ class StandIn(Game):
         return StandInChance(self.drawn(key), lot_S)
 
     def observe(self, state: StandInState) -> Observation:
-        all_S = jnp.ones(self.spec.seats, bool)
-        features_SF = state.seen_SF.at[:, 0].set(self.paid(state))[:, : self.spec.features]
-        return Observation(features_SF, jnp.ones((self.spec.seats, self.spec.action.entries), bool), all_S, all_S)
+        all_S, seen_SF = jnp.ones(self.spec.seats, bool), state.seen_SF
+        features_SF = seen_SF.at[:, 0].set(self.paid(state))[:, : self.spec.features]
+        # Every other choice is sometimes forbidden, by the lot of the seat: a mask that is lost is then missed.
+        odd_A = jnp.concatenate([jnp.arange(size) % 2 == 1 for size in self.spec.action.heads] or [jnp.zeros(0, bool)])
+        return Observation(features_SF, ~odd_A | (seen_SF[:, :1] < 0.5), all_S, all_S)
 
     def step(self, state: StandInState, action: Action, chance: StandInChance) -> tuple[StandInState, Step]:
         del action

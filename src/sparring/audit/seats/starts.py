@@ -1,55 +1,108 @@
-"""L1, where games begin: the numbers that starts and chance give to seats must be drawn alike for all of them."""
+"""L1, where games begin: starts and chance must be as likely as the same with seats exchanged."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from scipy.stats import chi2
+from jax import Array
+from scipy.stats import norm
 
+from sparring.audit.seats.claims import order_name
 from sparring.games.game import Game
-from sparring.games.symmetry import exchangeable_pairs
-from sparring.games.trial import quick_jit
+from sparring.games.symmetry import exchangeable_pairs, exchanges, listed_anew
+from sparring.games.trial import is_key, quick_jit
+from sparring.setup.named_arrays import leaf_name
 
 DRAWS = 2048
+MOST_PRODUCTS = 1024
+"""Numbers of which all products of two are compared."""
+SEEN = "seen at the start"
 ALPHA = 1e-3
 """Chance of a false alarm of one look; a second look at fresh draws must confirm it, so that of both is its square."""
 
 
-def start_faults(game: Game, groups: Sequence[tuple[int, ...]], *, seed: int = 0) -> list[str]:
-    """Sentences about numbers that favour a seat of a group; each is confirmed by draws that did not accuse."""
-    accused = unlike(game, groups, seed)
-    confirmed = unlike(game, groups, seed + 1) if accused else {}
-    told = sorted(leaf for leaf in accused if leaf in confirmed)
-    return [accused[leaf] for leaf in sorted(told, key=lambda leaf: not leaf.startswith("start,"))]  # causes first
+def start_faults(game: Game, teams: Sequence[tuple[int, ...]], *, seed: int = 0) -> list[str]:
+    """Sentences about numbers that favour a seat, the causes first; each is confirmed by draws that did not accuse.
+    Within a team that is always paid alike, places may differ."""
+    changed = [(order, {*np.flatnonzero(order != np.arange(len(order)))}) for order in exchanges(game.spec)]
+    orders = [order for order, seats in changed if not any(seats <= {*team} for team in teams)]
+    accused = unlike(game, orders, seed) if orders else {}
+    confirmed = unlike(game, orders, seed + 1) if accused else {}
+    found = [name for name in accused if name in confirmed]
+    return [accused[name] for name in sorted(found, key=lambda name: name.startswith(SEEN))]
 
 
 @quick_jit
-def _drawn(game: Game, keys_M: Any) -> Any:
-    state_M = jax.vmap(game.start)(keys_M)
-    seen_M = jax.vmap(game.observe)(state_M)
-    return {"start": state_M, "seen at the start": seen_M, "chance": jax.vmap(game.chance)(keys_M)}
+def _drawn(game: Game, keys_M: Any, order_S: Array) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Draws, and the same with seats exchanged."""
+
+    def one(key: Array) -> tuple[dict[str, Any], dict[str, Any]]:
+        state = game.start(key)
+        drawn = {"start": state, "chance": game.chance(key), SEEN: game.observe(state)}
+        other = {part: game.permute(tree, order_S) for part, tree in drawn.items()}
+        features_SF = listed_anew(game.spec, other[SEEN].features_SF, order_S)
+        return drawn, {**other, SEEN: other[SEEN]._replace(features_SF=features_SF)}
+
+    return jax.vmap(one)(keys_M)
 
 
-def unlike(game: Game, groups: Sequence[tuple[int, ...]], seed: int) -> dict[str, str]:
-    """Leaves whose columns have unlike means or spreads for seats that should be alike."""
-    spec, found = game.spec, []
-    drawn = _drawn(game, jax.random.split(jax.random.key(seed), DRAWS))
-    for path, leaf in jax.tree_util.tree_leaves_with_path(drawn):
-        name = jax.tree_util.keystr(path).replace("['", "").replace("']", "").replace(".", ", ", 1)
-        letters = name.rpartition("_")[2]
-        if not letters.startswith("S") or letters.count("S") > 1:
-            continue
-        values = np.asarray(leaf, np.float64).reshape(DRAWS, spec.seats, -1)
-        for group in groups:
-            found += [(name, group, place, p) for place, p in enumerate(column_tests(values[:, list(group)]))]
-    limit = ALPHA / max(1, len(found))
-    accused: dict[str, str] = {}
-    for name, group, place, p in found:
-        if p < limit and name not in accused:
-            seats = ", ".join(spec.seat_names[s] for s in group)
-            accused[name] = f"Of {DRAWS} games, {name}[{place}] is not drawn alike for {seats} (p = {p:.1g}, twice)."
-    return accused
+def unlike(game: Game, orders: Sequence[np.ndarray], seed: int) -> dict[str, str]:
+    """By part of a draw and exchange, its number whose mean, square or product with another one changes most."""
+    keys_M = jax.random.split(jax.random.key(seed), DRAWS)
+    found: dict[str, str] = {}
+    for order in orders:
+        drawn, others = _drawn(game, keys_M, jnp.asarray(order))
+        for part, tree in drawn.items():
+            value_MX, names = flat(tree)
+            for p_value, one, two in compared(value_MX, flat(others[part])[0]):
+                tests = 2 * len(drawn) * len(orders) * len(names) ** (1 if two is None else 2)
+                where = f"{part} {order}"
+                if p_value < ALPHA / tests and where not in found:
+                    together = f" together with {names[two]}" if two not in (None, one) else ""
+                    found[where] = (
+                        f"Of {DRAWS} games, {part}, {names[one]}{together} is not drawn alike with "
+                        f"{order_name(game.spec, order)} (p = {p_value:.1g}, twice)."
+                    )
+    return found
+
+
+def flat(tree: Any) -> tuple[np.ndarray, list[str]]:
+    """All numbers of the draws in a row, [M, X], and their names; keys have no order, and are left out."""
+    rows, names = [np.zeros((DRAWS, 0))], []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        if not is_key(leaf):
+            rows.append(np.asarray(leaf, np.float64).reshape(DRAWS, -1))
+            names += [f"{leaf_name(path)}[{place}]" for place in range(rows[-1].shape[1])]
+    return np.concatenate(rows, axis=1), names
+
+
+def compared(value_MX: np.ndarray, other_MX: np.ndarray) -> list[tuple[float, int, int | None]]:
+    """The least likely mean, and the least likely product of two numbers, of draws and of the same with seats
+    exchanged: (p-value, number, the other number). Exchangeable draws differ by nothing on average."""
+    if not value_MX.size or not (value_MX != other_MX).any():
+        return []
+    both = np.concatenate([value_MX, other_MX])
+    scale = np.maximum(both.std(axis=0), 1e-6 * np.maximum(np.abs(both).max(axis=0), 1e-6))
+    a, b = ((x - both.mean(axis=0)) / scale for x in (value_MX, other_MX))
+    first = p_values((a - b).mean(axis=0), ((a - b) ** 2).mean(axis=0))
+    one = int(first.argmin())
+    if value_MX.shape[1] > MOST_PRODUCTS:
+        return [(float(first[one]), one, None)]
+    # Products of two numbers: those of a draw and of the same draw exchanged go together, so squares are of their gap.
+    squares = (a**2).T @ a**2 + (b**2).T @ b**2 - 2 * (a * b).T @ (a * b)
+    second = p_values((a.T @ a - b.T @ b) / DRAWS, squares / DRAWS)
+    i, j = np.unravel_index(second.argmin(), second.shape)
+    return [(float(first[one]), one, None), (float(second[i, j]), int(i), int(j))]
+
+
+def p_values(mean: np.ndarray, square: np.ndarray) -> np.ndarray:
+    """Of means that should be 0, two-sided; a difference that never varies is no matter of chance."""
+    variance = np.maximum(square - mean**2, 0.0)
+    fixed = variance <= 1e-9 * np.maximum(square, 1e-9)
+    z = np.sqrt(DRAWS) * np.abs(mean) / np.sqrt(np.where(fixed, 1.0, variance))
+    return np.where(fixed, np.where(np.abs(mean) > 1e-4, 0.0, 1.0), 2 * norm.sf(z))
 
 
 def seats_alike(game: Game) -> list[tuple[int, ...]]:
@@ -62,22 +115,3 @@ def seats_alike(game: Game) -> list[tuple[int, ...]]:
             for seat in joined:
                 partners[seat] = joined
     return sorted({tuple(sorted(group)) for group in partners.values()})
-
-
-def column_tests(values_MNX: np.ndarray) -> list[float]:
-    """For each column the smaller p-value of its values and of their squares, doubled. If seats are exchangeable, their
-    differences within a draw have one variance and one correlation, so that the sum of squares of the seats' mean
-    differences is chi-square."""
-    draws, seats, _ = values_MNX.shape
-    p_values = []
-    for part in (values_MNX, values_MNX**2):
-        apart = part - part.mean(axis=1, keepdims=True)
-        variance = (apart**2).sum((0, 1)) / (draws * (seats - 1))
-        size = np.abs(part).max((0, 1))
-        safe = variance > 1e-12 * np.maximum(size, 1e-6) ** 2
-        gap = (apart.mean(axis=0) ** 2).sum(0)
-        statistic = draws * gap / np.where(safe, variance, 1.0)
-        # Constant numbers that differ from seat to seat are no matter of chance.
-        fixed = np.where(gap > 1e-10 * np.maximum(size, 1e-6) ** 2, 0.0, 1.0)
-        p_values.append(np.where(safe, chi2.sf(statistic, seats - 1), fixed))
-    return [float(min(1.0, 2 * p)) for p in np.minimum(*p_values)]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sparring.audit.findings import Finding
+from sparring.audit.seats.levels import L0
 
-QUESTION = "do settings or code name particular agents?"
 AGENTS = re.compile(r"(^|_)(agents?|players?|seats?|hunters?|aids?|agent_ids?|pids?)(_|$)", re.IGNORECASE)
 """Names of things that are one for each agent."""
 AN_ID = re.compile(r"^(my_?|agent_?|player_?|seat_?)(id|idx|index|num|number)?(_zero)?$|^id$", re.IGNORECASE)
@@ -43,20 +43,17 @@ def settings_finding(
         name, values = next(iter(unlike.items()))
         told = ", ".join(f"{learner} {value}" for learner, value in values.items())
         more = f" Also unlike: {', '.join(list(unlike)[1:])}." if len(unlike) > 1 else ""
-        return Finding(
-            level="L0", question=QUESTION, outcome="FAIL", numbers=numbers,
-            evidence=f"{name}: {told}.{more}{places}",
-            meaning="Learners that should be alike learn under different settings.",
-            remedy=f"Give all of them the same {name}, unless that is what you are studying.",
+        return L0.found(
+            False, f"{name}: {told}.{more}{places}", "Learners that should be alike learn under different settings.",
+            f"Give all of them the same {name}, unless that is what you are studying.", **numbers,
         )  # fmt: skip
     same = f"{len(settings)} learners have the same settings in force." if settings else "No settings were given."
     if suspects and foreign:
-        return Finding(
-            level="L0", question=QUESTION, outcome="UNDECIDED", evidence=same + places, numbers=numbers,
-            meaning="Code of these shapes has favoured seats before; it need not.",
-            remedy="Read these lines with the question: what if the agents had other numbers?",
+        return L0.found(
+            None, same + places, "Code of these shapes has favoured seats before; it need not.",
+            "Read these lines with the question: what if the agents had other numbers?", **numbers,
         )  # fmt: skip
-    return Finding(level="L0", question=QUESTION, outcome="PASS", evidence=same + places, numbers=numbers)
+    return L0.found(True, same + places, **numbers)
 
 
 def scan(path: Path) -> list[Suspect]:

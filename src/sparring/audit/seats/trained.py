@@ -2,25 +2,24 @@
 game may have equilibria that are not, so one run always shows some order. No JAX."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import factorial
+from itertools import combinations
+from math import ceil, factorial
 from typing import Any
 
 import numpy as np
 
 from sparring.audit.findings import Finding, Picture
 from sparring.audit.pictures import boxes, curves, ladder
+from sparring.audit.seats.levels import ALPHA, L6, L7
 from sparring.statistics.intervals import Interval, mean_interval
 from sparring.statistics.permutation import friedman, holm, page
 
-QUESTIONS = {
-    "L6": "do seats come out in the same order in every seed?",
-    "L7": "with which module does the order come?",
-}
-ALPHA = 0.01
 LAST = 0.2
 """The part of training that is judged."""
 TESTS = 3
 """Falling, rising, any order."""
+EQUAL, CONFIDENCE = 0.05, 0.9
+"""Seats are alike where they differ by less than this share of what a seat earns, shown twice one-sidedly at 5 %."""
 
 
 def table_of(lines: Iterable[Mapping[str, Any]], seats: Sequence[str]) -> np.ndarray:
@@ -39,34 +38,56 @@ def table_of(lines: Iterable[Mapping[str, Any]], seats: Sequence[str]) -> np.nda
 
 def consistency(return_RS: np.ndarray, seats: Sequence[str]) -> Finding:
     """L6: Page's test of the order of the seats' numbers, which is named here and therefore beforehand, and Friedman's
-    test of any order."""
+    test of any order. That nothing is rejected shows nothing: seats are alike where every difference of two of them
+    surely lies within the margin (two one-sided tests; Schuirmann 1987, doi:10.1007/BF01068419)."""
     seeds, least = len(return_RS), least_seeds(len(seats))
     falling, rising, some = holm([page(return_RS), page(return_RS[:, ::-1]), friedman(return_RS)])
-    mean_S = return_RS.mean(axis=0)
+    mean_S, size = return_RS.mean(axis=0), float(np.abs(return_RS).mean()) or 1.0
     told = ", ".join(f"{name} {mean:.3g}" for name, mean in zip(seats, mean_S, strict=True))
-    slope = slope_of(return_RS)
+    slope, widest = slope_of(return_RS), furthest(return_RS)
+    reach = max(abs(widest.low), abs(widest.high)) / size
     text = (
         f"{seeds} seeds, last {LAST:.0%} of training: {told}. Falling with the number: p = {falling:.2g}; rising: p = "
-        f"{rising:.2g}; any order: p = {some:.2g}. Slope {slope.mean:+.3g} a seat [{slope.low:.3g}, {slope.high:.3g}]."
+        f"{rising:.2g}; any order: p = {some:.2g}. Slope {slope.mean:+.3g} a seat [{slope.low:.3g}, {slope.high:.3g}]. "
+        f"Two seats differ by {reach:.1%} of what a seat earns at most."
     )
     numbers = {
         "table": return_RS.tolist(), "seats": list(seats), "falling_p": falling, "rising_p": rising, "any_p": some,
-        "slope": slope.mean, "low": slope.low, "high": slope.high,
+        "slope": slope.mean, "low": slope.low, "high": slope.high, "margin": EQUAL, "apart_at_most": reach,
         "least_to_most": float(mean_S.min() / mean_S.max()) if mean_S.max() > 0 else None,
     }  # fmt: skip
     if min(falling, rising, some) < ALPHA:
-        return Finding(
-            level="L6", question=QUESTIONS["L6"], outcome="FAIL", evidence=text, numbers=numbers,
-            meaning="The order repeats from seed to seed: it is no accident of one run.",
-            remedy="L1 to L5 and L8 say what makes it, where they can; else leave modules out one by one: --full (L7).",
+        return L6.found(
+            False, text, "The order repeats from seed to seed: it is no accident of one run.",
+            "L1 to L5 and L8 say what makes it, where they can; else leave modules out one by one: --full (L7).",
+            **numbers,
         )  # fmt: skip
+    if reach <= EQUAL:
+        return L6.found(True, text, **numbers)
+    needed = max(least, seeds_within(widest, EQUAL * size))
+    meaning = f"That seats are alike within {EQUAL:.0%} is not shown either."
     if seeds < least:
-        return Finding(
-            level="L6", question=QUESTIONS["L6"], outcome="UNDECIDED", evidence=text, numbers=numbers,
-            meaning=f"One run always shows some order, and {seeds} cannot show that it repeats.",
-            remedy=f"With {len(seats)} seats, {least} seeds can (--seeds), if all show the same order.",
-        )  # fmt: skip
-    return Finding(level="L6", question=QUESTIONS["L6"], outcome="PASS", evidence=text, numbers=numbers)
+        meaning = f"One run always shows some order, and {seeds} cannot show that it repeats. {meaning}"
+    remedy = (
+        f"With {len(seats)} seats, {least} seeds can show an order that is the same in all; about {needed:,} can show "
+        f"that there is none (--training-seeds, or more runs)."
+    )
+    return L6.found(None, text, meaning, remedy, **numbers, seeds_needed=needed)
+
+
+def furthest(return_RS: np.ndarray) -> Interval:
+    """Of all pairs of seats the difference whose interval reaches furthest from 0; without two seeds there is none."""
+    pairs = combinations(range(return_RS.shape[1]), 2)
+    if len(return_RS) < 2:
+        return Interval(0.0, -np.inf, np.inf, len(return_RS))
+    found = (mean_interval(return_RS[:, i] - return_RS[:, j], CONFIDENCE) for i, j in pairs)
+    return max(found, key=lambda one: max(abs(one.low), abs(one.high)))
+
+
+def seeds_within(found: Interval, margin: float) -> int:
+    """Seeds with which an interval of this spread, about 0, lies within the margin."""
+    half = (found.high - found.low) / 2
+    return ceil(max(2, found.count) * (half / margin) ** 2) if np.isfinite(half) and margin else 100
 
 
 def least_seeds(seats: int) -> int:
@@ -90,8 +111,7 @@ def localised(tables: Mapping[str, np.ndarray], shared: str = "") -> Finding:
     numbers = {"slopes": {name: [one.low, one.mean, one.high] for name, one in slopes.items()}, "culprit": ""}
     names = [name for name in tables if name != shared]
     if not any(biased.values()):
-        evidence = f"No rung has a slope over seats that is not 0: {text}."
-        return Finding(level="L7", question=QUESTIONS["L7"], outcome="PASS", evidence=evidence, numbers=numbers)
+        return L7.found(True, f"No rung has a slope over seats that is not 0: {text}.", **numbers)
     if shared and biased.get(shared):
         culprit, why = "the game or the books", "Even one policy for all seats shows it, so no learner is at fault."
     else:
@@ -104,10 +124,9 @@ def localised(tables: Mapping[str, np.ndarray], shared: str = "") -> Finding:
         )
         if clean == names[0]:
             culprit, why = "", "The full training shows none; what the ladder leaves out hid it."
-    return Finding(
-        level="L7", question=QUESTIONS["L7"], outcome="FAIL", evidence=f"Slope over seats: {text}.", meaning=why,
-        remedy="Look at what that module is given for each agent, and how much of it.",
-        numbers={**numbers, "culprit": culprit},
+    return L7.found(
+        False, f"Slope over seats: {text}.", why, "Look at what that module is given for each agent, and how much.",
+        **{**numbers, "culprit": culprit},
     )  # fmt: skip
 
 

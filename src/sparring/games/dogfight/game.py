@@ -24,6 +24,7 @@ from sparring.games.dogfight.rules import (
     BOUNDS,
     CAUSES,
     COLLISION,
+    FATES,
     GROUND,
     OUTFLOWN,
     PEACE,
@@ -207,6 +208,7 @@ def _dogfight(
         score="outcome",
         seat_names=names,
         causes=CAUSES,
+        fates=FATES,
         terms=shaping.TERMS,
     )
     return Dogfight(spec, standard_rules(), Setting(sides, decisions, substeps, front_quarter))

@@ -9,6 +9,10 @@ from sparring.games.dogfight.airframe import Flight
 from sparring.games.dogfight.missiles import Missiles
 
 CAUSES = ("gun", "missile", "collision", "ground", "bounds", "outflown", "timeout")
+FATES = (
+    "was shot down", "was hit by a missile", "collided", "flew into the ground", "left the arena",
+    "was outflown (the other kept the advantage for too long)", "ran out of time",
+)  # fmt: skip
 GUN, MISSILE, COLLISION, GROUND, BOUNDS, OUTFLOWN, TIMEOUT = range(len(CAUSES))
 
 PEACE = 2.0

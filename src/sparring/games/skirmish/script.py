@@ -1,8 +1,9 @@
 """What scripted enemies do: march to a goal and fight whom they meet.
 
 An approximation of the engine's attack-move. A unit looks round as far as SCAN or its weapon reaches, and farther for
-a foe that fires at it or its comrades. Those who attack come first, then the nearest, beside whom it finds a place to
-fight. It keeps a target in reach, but an idle one only until another that attacks is in reach too.
+a foe that fires at it, or, if it sees nobody, at its comrades. Those who attack come first, then the nearest, beside
+whom it finds a place to fight. It keeps a target in reach, but an idle one only until another that attacks is in reach
+too.
 """
 
 import jax.numpy as jnp
@@ -13,7 +14,8 @@ from sparring.games.skirmish.pairs import Pairs, along
 
 SCAN = 5.0
 HELP = 4.0
-"""Cells within which comrades hear that one is hit (the engine's own figure), added here to how far they see."""
+"""Cells within which comrades without a target hear that one is hit (the engine's own figure), added here to how far
+they see."""
 FUZZ = 1e-3
 """Squared cells within which targets are equally far: chance chooses, never the number of a seat."""
 FAR = 1e9
@@ -30,9 +32,10 @@ def chosen(army: Army, stats: Stats, pairs: Pairs, target_EW: Array, pressed: Ar
     else:
         radii = stats.radius[ally][:, None] + stats.radius[enemy][None]
         scan = jnp.maximum(stats.reach[enemy], SCAN)[None] + radii
-        # Comrades call for help: who fires at one of them is seen from farther away.
-        scan = scan + HELP * pressed.any(axis=1, keepdims=True)
         seen = ((pairs.squared <= scan**2) | pressed) & pairs.open[1]
+        # Comrades call for help: whoever sees nobody else goes for those who fire at one of them, from farther away.
+        called = (pairs.squared <= (scan + HELP) ** 2) & pressed.any(axis=1, keepdims=True) & pairs.open[1]
+        seen = seen | (called & ~seen.any(axis=0, keepdims=True))
     if army.any_of(1, "heals"):
         seen = seen & along(1, ~stats.heals[enemy])
     number = along(0, jnp.arange(army.sizes[0], dtype=target_EW.dtype)[:, None])

@@ -1,7 +1,8 @@
 """The ground of the maps, and the way round its corners: tables that are made once, before any game.
 
-Levels are the cliff layer of SMAC's map archives. The engine's own grid of where units may walk can be up to a cell
-tighter at the edges.
+Levels are the cliff layer of SMAC's map archives, less its rim: a cliff takes up the cells along its foot, which the
+archives mark as such, and slanting edges are cut by the same distance. So the neck of corridor is two cells wide, and
+three zealots abreast close it.
 """
 
 from collections.abc import Iterator
@@ -92,7 +93,7 @@ _SO_MANY_BANELING = """
 #........#######################
 ################################
 """
-"""Pictures: the top row is y = 31, a dot can be walked on."""
+"""Pictures: the top row is y = 31, a dot is not blocked."""
 
 _RUNS = {
     "open": [(0, 31, 0, 31)],
@@ -102,7 +103,7 @@ _RUNS = {
     "pen": [(7, 20, 7, 20), (21, 21, 8, 19), (22, 22, 9, 18), (23, 23, 10, 17), (24, 24, 11, 16)],
     "plateau": [(5, 20, 3, 28), (6, 19, 2, 29), (7, 18, 1, 30), (8, 17, 0, 31)],
 }
-"""First and last row, first and last column of rectangles that can be walked on; what they overlap counts once."""
+"""First and last row, first and last column of rectangles that are not blocked; what they overlap counts once."""
 _PICTURES = {"corridor": _CORRIDOR, "so_many_baneling": _SO_MANY_BANELING}
 GROUNDS = (*_RUNS, *_PICTURES)
 
@@ -124,6 +125,20 @@ class Ground:
 @cache
 def levels(name: str) -> np.ndarray:
     """float32 [SIZE, SIZE], indexed [y, x]: LOW where one walks, up to HIGH on the plateau, else BLOCKED."""
+    level_YX = np.where(_inside(cliffs(name) > BLOCKED), cliffs(name), np.float32(BLOCKED))
+    level_YX.flags.writeable = False
+    return level_YX
+
+
+def _inside(open_YX: np.ndarray) -> np.ndarray:
+    """Cells that touch no cliff. The edge of the map is none."""
+    padded_YX = np.pad(open_YX, 1, mode="edge")
+    return np.lib.stride_tricks.sliding_window_view(padded_YX, (3, 3)).all(axis=(2, 3))
+
+
+@cache
+def cliffs(name: str) -> np.ndarray:
+    """As `levels`, with the rim: the layer as it is in the archives."""
     if name not in GROUNDS:
         raise ConfigError(unknown("ground", name, GROUNDS))
     level_YX = np.full((SIZE, SIZE), BLOCKED, np.float32)

@@ -104,10 +104,11 @@ class Transformer(eqx.Module):
 
 class Context(eqx.Module):
     encoder: Dense | None
-    """Of one observation, shared by all seats and steps; None where the seat alone counts."""
+    """Of one observation, shared by all seats and steps, or of all steps side by side; None where the seat alone
+    counts."""
     grids: Grids | None
     over_time: Any
-    """GRU, LSTM or Transformer over the last steps; None where there is one step."""
+    """GRU, LSTM or Transformer over the last steps; None where there is one step, or all are encoded side by side."""
     over_seats: Attention | None
     identity_NZ: Array | None
     """What stands for each seat where that is learned."""
@@ -138,10 +139,12 @@ class Context(eqx.Module):
         if sees != "nothing":
             if config.convolutions and layout:
                 grids = Grids.make(seed / "grids", layout, config.convolutions, config.activation)
-            encoder = Dense.make(seed / "encoder", (inputs if grids is None else grids.outputs) + beside, size)
+            known = (inputs if grids is None else grids.outputs) + beside
+            together = history > 1 and config.hyper_encoder == "stacked"
+            encoder = Dense.make(seed / "encoder", history * (known + 1) if together else known, size)
         if history > 1 and config.hyper_encoder == "transformer":
             over_time = Transformer.make(seed / "over_time", size, history, config.hyper_heads)
-        elif history > 1:
+        elif history > 1 and config.hyper_encoder != "stacked":
             over_time = CELLS[config.hyper_encoder].make(seed / "over_time", size, size)
         parts = size * (encoder is not None) + (size if learned else seats) + size * (previous > 0)
         return cls(
@@ -195,30 +198,37 @@ class Context(eqx.Module):
             steps = past.steps_NKE if self.beside else past
         else:
             steps = jnp.concatenate([features_NF, jnp.ones((*features_NF.shape[:-1], 1))], axis=-1)[..., None, :]
-        real = steps[..., -1:]
-        encoded = real * self.encoded(steps[..., :-1], normaliser)
-        if isinstance(self.over_time, Transformer):
-            encoded = self.over_time(encoded, real[..., 0] > 0)
-        elif self.over_time is not None:
-            memory, last = self.over_time.initial(*encoded.shape[:-2]), encoded[..., -1, :]
-            for step in range(self.history):
-                memory, last = self.over_time(memory, encoded[..., step, :])
-            encoded = last
-        else:
-            encoded = encoded[..., -1, :]
+        encoded = self.encoded(steps, normaliser)
         if self.over_seats is None:
             return encoded
         return jnp.broadcast_to(self.over_seats(encoded).mean(-2, keepdims=True), encoded.shape)
 
     def encoded(self, steps: Array, normaliser: Normaliser | None) -> Array:
-        """Of observations, with what was done beside each."""
-        features, done = steps[..., : self.inputs], steps[..., self.inputs :]
+        """One vector of the last steps."""
+        assert self.encoder is not None
+        real = steps[..., -1:]
+        if self.history > 1 and self.over_time is None:
+            if normaliser is not None or self.grids is not None:  # which would not leave zeros what they are
+                steps = jnp.concatenate([real * self.known(steps, normaliser), real], axis=-1)
+            return jnp.tanh(self.encoder(steps.reshape(*steps.shape[:-2], -1)))
+        encoded = real * jnp.tanh(self.encoder(self.known(steps, normaliser)))
+        if isinstance(self.over_time, Transformer):
+            return self.over_time(encoded, real[..., 0] > 0)
+        last = encoded[..., -1, :]
+        if self.over_time is not None:
+            memory = self.over_time.initial(*encoded.shape[:-2])
+            for step in range(self.history):
+                memory, last = self.over_time(memory, encoded[..., step, :])
+        return last
+
+    def known(self, steps: Array, normaliser: Normaliser | None) -> Array:
+        """Observations as the encoder takes them, with what was done beside each."""
+        features, done = steps[..., : self.inputs], steps[..., self.inputs : -1]
         if normaliser is not None:
             features = normaliser(features)
         if self.grids is not None:
             features = self.grids(features)
-        assert self.encoder is not None
-        return jnp.tanh(self.encoder(jnp.concatenate([features, done], axis=-1) if self.beside else features))
+        return jnp.concatenate([features, done], axis=-1) if self.beside else features
 
 
 def unit(x: Array) -> Array:

@@ -14,7 +14,7 @@ from jax import Array
 
 from sparring.core.seeding import Seed
 from sparring.core.spec import GameSpec
-from sparring.nets.blocks import Dense
+from sparring.nets.blocks import Dense, filled
 from sparring.nets.config import NetConfig
 from sparring.nets.hyper.context import Context, told_size
 from sparring.nets.hyper.generated import Added, Change, Gain, squared, within
@@ -37,12 +37,15 @@ class Hyper(eqx.Module):
     context: Context
     changes: list[Change]
     """Of each layer of the trunk in order, then of the head."""
+    gate_L: Array
+    """Learned factor of each change. It is on what generates, where it costs nothing: on z, its gradient would be a sum
+    over all rows."""
     recurrent: bool = eqx.field(static=True)
     leak: float = eqx.field(static=True)
     cap: float = eqx.field(static=True)
     """Longest change of a layer, in lengths of its own weights; 0: any."""
-    made: Traits | None = None
-    """Weights of each seat that were made beforehand; they stand for all steps."""
+    made: list[Any] | None = None
+    """Layers of each seat that were made beforehand; they stand for all steps."""
 
     @classmethod
     def make(
@@ -60,7 +63,13 @@ class Hyper(eqx.Module):
             previous=sum(change.count for change in changes) if recurrent and config.hyper_previous else 0,
             beside=told_size(spec.action, config.hyper_recalls) if of_actor else 0,
         )  # fmt: skip
-        return cls(context, changes, recurrent, config.hyper_leak, config.hyper_cap)
+        return cls(
+            context, changes, filled(config.hyper_gate, len(changes)), recurrent, config.hyper_leak, config.hyper_cap
+        )
+
+    @property
+    def gated(self) -> list[Any]:
+        return [change.times(gate) for change, gate in zip(self.changes, self.gate_L, strict=True)]
 
     def initial(self, *batch: int) -> Any:
         sums = tuple(jnp.zeros((*batch, *change.shape)) for change in self.changes) if self.recurrent else ()
@@ -70,37 +79,37 @@ class Hyper(eqx.Module):
         self, features_NF: Array, memory: Any, bases: Sequence[Any], normaliser: Normaliser | None
     ) -> tuple["Changed", Any]:
         """How the layers `bases` are changed now, and the memory after it."""
-        if self.made is not None:
-            return Changed(self, self.made), memory
         past, sums = memory
         past = self.context.later(features_NF, past)
         traits = self.contexts(features_NF, past, sums, bases, normaliser)
         if self.recurrent:
-            new = [change.weights(z) for change, z in zip(self.changes, traits, strict=True)]
+            new = [change.weights(z) for change, z in zip(self.gated, traits, strict=True)]
             traits = sums = tuple(self.leak * old + one for old, one in zip(sums, new, strict=True))
         return Changed(self, traits), (past, sums)
 
-    def by_seat(self, seats: int, bases: Sequence[Any]) -> "Hyper":
-        """Where only the seat counts: with the weights of so many seats made once and for all."""
-        if self.recurrent or self.context.encoder is not None:
-            return self
+    @property
+    def by_seat(self) -> bool:
+        """Whether only the seat counts, so that its layers are the same in all steps."""
+        return not self.recurrent and self.context.encoder is None
+
+    def of_seats(self, seats: int, bases: Sequence[Any]) -> list[Any]:
+        """The layers of so many seats, where only the seat counts; their weights lead with N."""
+        if self.made is not None:
+            return self.made
         contexts = self.contexts(jnp.zeros((seats, 1)), (), (), bases, None)
-        made = tuple(change.weights(z) for change, z in zip(self.changes, contexts, strict=True))
-        return eqx.tree_at(lambda hyper: hyper.made, self, made, is_leaf=lambda node: node is None)
+        return [change.made(base, z) for change, base, z in zip(self.gated, bases, contexts, strict=True)]
 
     def contexts(
         self, features_NF: Array, past: Any, sums: Traits, bases: Sequence[Any], normaliser: Normaliser | None
     ) -> Traits:
-        """For each layer z times its gate, no longer than the cap allows."""
+        """z for each layer, no longer than the cap allows."""
         previous = None
         if self.context.previous is not None:
             previous = jnp.concatenate([x.reshape(*x.shape[:-2], -1) for x in sums], axis=-1)
         z = self.context.of(features_NF, past, normaliser, previous)
-        gated = [change.gate * z for change in self.changes]
-        if self.cap:
-            rows = zip(self.changes, gated, bases, strict=True)
-            gated = [within(change, own, self.cap, base) for change, own, base in rows]
-        return tuple(gated)
+        if not self.cap:
+            return (z,) * len(self.changes)
+        return tuple(within(change, z, self.cap, base) for change, base in zip(self.gated, bases, strict=True))
 
     def traits(
         self, features_NF: Array, memory: Any, bases: Sequence[Any], normaliser: Normaliser | None
@@ -119,7 +128,7 @@ class Hyper(eqx.Module):
         if self.recurrent:
             total = sum((x**2).sum((-2, -1)) for x in traits)
         else:
-            total = sum(squared(change, z) for change, z in zip(self.changes, traits, strict=True))
+            total = sum(squared(change, z) for change, z in zip(self.gated, traits, strict=True))
         return jnp.asarray(total) / sum(change.count for change in self.changes)
 
 
@@ -130,11 +139,10 @@ class Changed(NamedTuple):
     traits: Traits
 
     def __call__(self, number: int, x: Array, y: Array) -> Array:
-        change, own = self.hyper.changes[number], self.traits[number]
-        if self.hyper.recurrent or self.hyper.made is not None:
+        own = self.traits[number]
+        change: Any = self.hyper.changes[number].times(self.hyper.gate_L[number])
+        if self.hyper.recurrent:
             return change.with_weights(x, y, own)
-        if self.hyper.context.encoder is None:  # seats alone: their weights are made once for all rows
-            return change.with_weights(x, y, change.weights(own))
         if own.shape[:-1] != x.shape[:-1]:  # else they would be stretched, and each row get the weights of all others
             raise ValueError(f"contexts {own.shape} must have the rows of what the layer sees, {x.shape}")
         return change.applied(x, y, own)
@@ -142,7 +150,7 @@ class Changed(NamedTuple):
 
 def change_of(seed: Seed, layer: Layer, config: NetConfig, *, whole: bool) -> Change:
     if not whole:
-        return Gain.make(layer.outputs, config.hyper_size, gate=config.hyper_gate)
+        return Gain.make(layer.outputs, config.hyper_size)
     return Added.make(
         seed, layer.inputs, layer.outputs, config.hyper_size, gate=config.hyper_gate,
         rank=min(config.hyper_rank, layer.inputs) if config.hyper_layers == "low_rank" else 0,

@@ -9,8 +9,14 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
+
+from sparring.core.records import Action
+from sparring.games.game import Game
+from sparring.setup.named_arrays import leaf_name
 
 CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
 """Parameters that hold the program of a call, whose inputs and outputs are those of the call."""
@@ -74,6 +80,27 @@ class Part(NamedTuple):
 def part_of(program: ClosedJaxpr, wanted: Sequence[bool], cuts: Cuts = Cuts()) -> Part:  # noqa: B008
     """The part of a traced program that some of its outputs rest on."""
     return _Walk(cuts).part(program.jaxpr, tuple(wanted))
+
+
+def inputs_of_step(game: Game, leaf: str) -> set[str]:
+    """What one of the results of a game's step rests on: "chance.lot_S" for "step.reward_S", say."""
+    key, spec = jax.random.key(0), game.spec
+    shapes = ((len(spec.action.heads), jnp.int32), (spec.action.dimensions, jnp.float32))
+    action = Action(*(jax.ShapeDtypeStruct((spec.seats, count), kind) for count, kind in shapes))  # type: ignore
+    given = (jax.eval_shape(game.start, key), action, jax.eval_shape(game.chance, key))
+    jaxpr, made = jax.make_jaxpr(game.step, return_shape=True)(*given)
+    reads, gives = list(named(("state", "action", "chance"), given)), list(named(("after", "step"), made))
+    part = part_of(jaxpr, [name == leaf for name in gives])
+    return {name for name, read in zip(reads, part.reads, strict=True) if read}
+
+
+def named(words: Sequence[str], trees: Sequence[Any]) -> dict[str, Any]:
+    """Every leaf under a word and its path."""
+    return {
+        f"{word}.{leaf_name(path)}".strip("."): leaf
+        for word, tree in zip(words, trees, strict=True)
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+    }
 
 
 class _Walk:

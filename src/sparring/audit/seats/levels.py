@@ -1,18 +1,24 @@
-"""What the levels mean together. No JAX."""
+"""What each level asks, and what their answers mean together. No JAX."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from sparring.audit.findings import FAULT, OPEN, SOUND, Finding
+from sparring.audit.findings import FAULT, OPEN, SOUND, Finding, Question, Verdict
 
+L0 = Question("L0", "do settings or code name particular agents?")
+L1 = Question("L1", "with seats exchanged, does the game do the same with seats exchanged?")
+L2 = Question("L2", "do seats earn the same in many games?")
+L3 = Question("L3", "does an order follow the seat or the learner?")
+L4 = Question("L4", "do learners with each other's data become each other?")
+L5 = Question("L5", "does every learner get the same amount of everything?")
+L6 = Question("L6", "do seats come out in the same order in every seed?")
+L7 = Question("L7", "with which module does the order come?")
+L8 = Question("L8", "is everything booked on the seat to which it happened?")
+LEVELS = tuple(one.level for one in (L0, L1, L2, L3, L4, L5, L6, L7, L8))
+ALPHA = 0.01
+"""Chance that a level which goes by numbers of chance accuses where there is no fault."""
+WRONG_BOOKS = "Books do not say what happened. Nothing else that they say can be believed before this is mended."
 TRAINING = ("L0", "L4", "L5", "L7", "L6")
 """Levels that accuse the training, those first that name what is at fault."""
-
-
-class Verdict(NamedTuple):
-    word: str
-    code: int
-    summary: str
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:
@@ -39,12 +45,13 @@ def verdict_of(findings: Sequence[Finding]) -> Verdict:
     if passed("L1", "L4", "L5", "L8"):
         return Verdict("SYMMETRIC", SOUND, f"The game treats its seats exactly alike, and so does the training.{asked}")
     if passed("L1"):
-        return Verdict(
-            "SYMMETRIC GAME", OPEN, f"The game treats its seats exactly alike. Training is not judged.{asked}"
-        )
+        text = f"The game treats its seats exactly alike. Training is not judged.{asked}"
+        return Verdict("SYMMETRIC GAME", OPEN, text)
     if passed("L2"):
         margin = by_level["L2"].numbers.get("margin", 0.0)
-        text = f"No difference beyond {margin:.0%} of what a seat earns. Exact it is not: L1 was not asked.{asked}"
+        exact = by_level["L1"].outcome if "L1" in by_level else "SKIPPED"
+        why = "L1 cannot tell" if exact == "UNDECIDED" else "L1 was not asked"
+        text = f"No difference beyond {margin:.0%} of what a seat earns. Exact it is not: {why}.{asked}"
         return Verdict("NO BIAS FOUND", OPEN, text)
     undecided = [one for one in findings if one.outcome == "UNDECIDED"]
     why = " ".join(f"{one.level}: {one.remedy}" for one in undecided if one.remedy)
