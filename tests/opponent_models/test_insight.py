@@ -38,9 +38,9 @@ def watched(**changed: Any) -> Watched:
 
 
 def test_the_label_is_what_is_reached_next_in_the_same_game() -> None:
-    reached = line([False, False], [False, True], [True, False], [False, False], [True, False])
-    assert insight.hindsight(reached, line(True, False, False, True, False))[:, 0, 0].tolist() == [1, 1, 0, 0, 0]
-    assert insight.hindsight(reached[:4], line(True, False, False, True))[:, 0, 0].tolist() == [1, 1, 0, -1]
+    reached = line([False, False], [False, True], [False, False], [False, False], [True, False])
+    assert insight.hindsight(reached, line(True, False, False, True, False))[:, 0, 0].tolist() == [1, 1, -1, 0, 0]
+    assert insight.hindsight(reached, line(True, *[False] * 4))[:, 0, 0].tolist() == [1, 1, 0, 0, 0]
 
 
 def test_actions_are_judged_where_there_was_a_choice_beside_what_needs_no_model() -> None:
