@@ -12,8 +12,8 @@ from sparring.reports.page import write_report
 from sparring.store.run_dir import RunDir
 
 WORDS = (
-    "train matrix:stag_hunt --seeds 2 --worlds 8 --steps 10 --minibatches 2 --hidden 8 --eval-games 2 "
-    "--total-steps 1000 --name hunt"
+    "train matrix:stag_hunt --self-play sparring --seeds 2 --worlds 8 --steps 10 --minibatches 2 --hidden 8 "
+    "--eval-games 2 --total-steps 1000 --name hunt"
 )
 
 

@@ -12,7 +12,7 @@ WORDS = [shlex.split(line)[1:] for line in re.findall(r"^sparring .+$", (ROOT / 
 POKER = ["train", "kuhn", "--seeds", "3", "--name", "poker"]
 EXPLOIT = ["exploit", "runs/poker"]
 METRICS = ["metrics", "runs/poker", "entropy", "exploitability"]
-COMPARE = shlex.split("compare matrix:rock_paper_scissors --regimes averaged magnet pool --total-steps 200k")
+COMPARE = shlex.split("compare matrix:biased_rock_paper_scissors --regimes averaged magnet pool --total-steps 200k")
 
 
 def test_the_commands_below_are_those_of_the_readme():

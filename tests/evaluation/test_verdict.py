@@ -213,3 +213,14 @@ def test_advice_of_a_notice_comes_with_its_command():
     done = duel(scores=both("weak", 0.9), before=both("weak", 0.5))
     assert verdict(replace(done, notices=("no_gain",))).command == "sparring resume runs/x --total-steps 2000"
     assert "--entropy 0.05 --name x-entropy" in verdict(replace(done, notices=("entropy",))).command
+
+
+def test_who_is_held_by_a_magnet_and_comes_nearer_in_circles_is_told_to_go_on():
+    """0.15 early, 0.34 half way, 0.22 now: the circles are getting smaller."""
+    found = duel(
+        scores=both("random", 0.5), exact={LEARNED: 0.22, "random": 0.33}, exact_before=0.33, per_iteration=10,
+        curve={0: 0.15, 1: 0.34}, exact_half={LEARNED: 0.34}, opposed=Opposed(magnet=True),
+    )  # fmt: skip
+    assert verdict(found).next.startswith("It was still getting better") and "round" not in verdict(found).learned
+    assert "circling" in verdict(replace(found, opposed=Opposed())).next
+    assert "--anchor 1" in verdict(replace(found, exact_half={LEARNED: 0.2})).command

@@ -34,7 +34,7 @@ def next_step(found: Findings, gain: Gain, places: Sequence[Standing]) -> Step:
         return "It was stopped before its end; go on.", f"sparring resume {run}"
     if not found.scores:
         return "Evaluate it.", f"sparring eval {run}"
-    if has_fallen(found, gain):
+    if has_fallen(found, gain) and not (found.opposed.magnet and rising(found, places)):  # it comes nearer, in circles
         return after_a_fall(found, gain, places)
     if kind := next((kind for kind in ADVICE if kind in found.notices), ""):
         command = longer if kind == "no_gain" else another(found, ANOTHER[kind]) if kind in ANOTHER else ""

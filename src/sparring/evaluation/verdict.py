@@ -116,7 +116,7 @@ def fall_sentence(found: Findings) -> str:
         best = rose(found)
         return "" if best is None else (
             f"A perfect opponent would have won {found.points[best]:.3f} {found.when(best)} and wins {found.own:.3f} "
-            "now: it goes round."
+            f"now{': it goes round' * (not found.opposed.magnet)}."
         )  # fmt: skip
     if not found.falls:
         return ""

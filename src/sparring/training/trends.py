@@ -119,7 +119,7 @@ def gain_notices(
 def fall_notices(iteration: int, seed: int, found: Findings) -> list[dict[str, Any]]:
     """Of an evaluation along the way: what an earlier policy could do better, where that is known for sure."""
     said = fall_sentence(found)
-    if not said:
+    if not said or found.opposed.magnet:  # who is held by one comes nearer in circles, at first wide ones
         return []
     advice = f" It may be circling. {settling(found.opposed)[0]}" if is_contest(found.facts) else ""
     return [noticed(iteration, seed, EVERYBODY, "fallen", f"{said[0].lower()}{said[1:]}{advice}")]
