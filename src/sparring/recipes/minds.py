@@ -31,5 +31,25 @@ def hunters_near() -> RunConfig:
     return _hunters(mind="belief", mind_gate=4.0, mind_room=0.35)
 
 
+def hunters_spatial() -> RunConfig:
+    """`hunters_minds`, who read what the others are after off their last steps, by a network instead of Bayes' rule."""
+    return _hunters(mind="spatial")
+
+
+def hunters_taught() -> RunConfig:
+    """`hunters_minds`, in whose place scripted hunters play first, while the minds learn to read them."""
+    return _hunters(mind="belief", stages=("play=nearest_stag until steps > 400k", ""))
+
+
+def hunters_one_mind() -> RunConfig:
+    """One hunter with a mind among three plain ones."""
+    return _hunters(learner=("hunter_0.mind=belief",))
+
+
+def hunters_one_plain() -> RunConfig:
+    """One plain hunter among three with minds."""
+    return _hunters(mind="belief", learner=("hunter_0.mind=none",))
+
+
 def _hunters(**mind: Any) -> RunConfig:
     return default_config("stag_hunt", share="seat", total_steps=4_000_000, worlds=128, eval_every=50, **mind)
