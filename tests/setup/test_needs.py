@@ -9,17 +9,19 @@ import pytest
 
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
-from sparring.core.settings import from_dict
+from sparring.core.settings import from_dict, to_toml
 from sparring.learn import config as learn_config
 from sparring.learn.config import COEFFICIENTS, INHERITED, NEUTRAL
+from sparring.nets.config import NetConfig
 from sparring.recipes.catalogue import RECIPES
 from sparring.recipes.presets import PRESETS
 from sparring.recipes.presets import apply as with_preset
 from sparring.setup.beginning import first_state
 from sparring.setup.build import build
 from sparring.setup.config import RunConfig
-from sparring.setup.needs import NEEDS, check_needs, settings
+from sparring.setup.needs import NEEDS, check_needs, settings, stored_config
 from sparring.setup.program import compile_program
+from sparring.store.run_dir import RunDir
 
 TABLES = {
     field.name: place.name
@@ -213,3 +215,13 @@ def test_a_preset_sets_nothing_in_vain(name):
 def test_single_learners_and_members_try_nothing_in_vain(changes, words):
     with pytest.raises(ConfigError, match=words):
         check_needs(from_dict(RunConfig, changes, where="test"))
+
+
+def test_what_did_nothing_when_a_run_was_written_is_no_reason_to_refuse_it(tmp_path):
+    """Its default may have been another one then; what acts stays as it was."""
+    run = RunDir.create(tmp_path / "old")
+    written = from_dict(RunConfig, {"game": "kuhn", "net": {"hyper_encoder": "gru", "hidden": [8]}}, where="a test")
+    with pytest.raises(ConfigError, match="hyper_encoder=gru would do nothing"):
+        check_needs(written)
+    run.write_text(run.config_path, to_toml(written))
+    assert stored_config(run).net == NetConfig(hidden=(8,))

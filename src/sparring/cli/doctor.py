@@ -84,10 +84,9 @@ def examine() -> tuple[dict, list[str]]:
 def records(path: Path) -> str:
     """Whether a run's files are there and as they were written, and what its leagues believe follows from its results;
     where that is not so, it is an error."""
-    from sparring.core.settings import load_toml
     from sparring.players.checkpointed import numbered
     from sparring.players.condition import condition_of, lost_checkpoints, lost_lines
-    from sparring.setup.config import RunConfig
+    from sparring.setup.needs import stored_config
     from sparring.store.run_dir import RunDir
     from sparring.training.audit import audited, lost_before, results_lost
     from sparring.training.control import last_known
@@ -99,7 +98,7 @@ def records(path: Path) -> str:
         raise RunError(" ".join(found.damage))
     for read in (run.read_manifest, run.metrics, run.timing, run.exploits):
         read()  # a fact or line that is not what it should be is told
-    config, done = load_toml(RunConfig, run.config_path), max(numbered(run), default=0)
+    config, done = stored_config(run), max(numbered(run), default=0)
     gone = [sentence for sentence in (lost_checkpoints(run, config), *lost_lines(run, done)) if sentence]
     if results_lost(run, done) and not config.changing:  # where opponents change, the audit says more
         gone.append(f"{run.results_path} is gone: the games before iteration {done} are lost to reports. Restore it.")

@@ -13,7 +13,6 @@ from jax import Array
 
 from sparring.core.errors import ConfigError, unknown
 from sparring.core.records import Action, Observation
-from sparring.core.settings import load_toml
 from sparring.evaluation.stored import verdict_of
 from sparring.evaluation.verdict import Verdict
 from sparring.games import registry
@@ -26,6 +25,7 @@ from sparring.players.checkpointed import checkpoint_of, policies_of, seed_row
 from sparring.players.named import entrant
 from sparring.setup.config import RunConfig
 from sparring.setup.line_up import line_up
+from sparring.setup.needs import stored_config
 from sparring.store.lines import series
 from sparring.store.run_dir import RunDir
 
@@ -169,7 +169,7 @@ def load(path: str | Path, *, seed: int | None = None, game: Game | None = None)
     """A run, ready to play: `load("runs/first").act(observation, key)`. Of several seeds, the first unless one is
     named. A game of one's own, which no registry knows, is handed over."""
     run = RunDir.open(path)
-    config = load_toml(RunConfig, run.config_path)
+    config = stored_config(run)
     game = game or registry.make(config.game, **registry.parse_options(config.game, config.options))
     seed = config.seed if seed is None and config.seeds > 1 else seed
     checkpoint = checkpoint_of(run, None)

@@ -24,7 +24,7 @@ from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, RunError, unknown
 from sparring.core.names import near_names
 from sparring.core.seeding import SHAPES
-from sparring.core.settings import load_toml, to_dict
+from sparring.core.settings import to_dict
 from sparring.core.spec import GameSpec
 from sparring.evaluation.scoring import LEARNED, MIXTURE
 from sparring.evaluation.scoring import SHADOW as SHADOW_TEAM
@@ -54,6 +54,7 @@ from sparring.players.from_torch import TorchCard, read_card, read_network
 from sparring.setup.config import RunConfig
 from sparring.setup.line_up import config_of, line_up
 from sparring.setup.named_arrays import to_arrays
+from sparring.setup.needs import stored_config
 from sparring.store.checkpoints import Checkpoint, load
 from sparring.store.packages import SUFFIX, PlayerMeta, has_checksum, read_package, write_package
 from sparring.store.run_dir import RunDir
@@ -135,7 +136,7 @@ def game_of(texts: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
             check_claims(card, meta, arrays)
             return meta.game, meta.options
         if place := folder_of(text):
-            config = load_toml(RunConfig, RunDir.open(place).config_path)
+            config = stored_config(RunDir.open(place))
             return config.game, config.options
     return None
 
@@ -211,7 +212,7 @@ def players_in(folder: Path) -> list[str]:
 
 def from_run(source: Source, game: Game, game_name: str = "") -> Entrant:
     run = RunDir.open(source.place)
-    config = load_toml(RunConfig, run.config_path)
+    config = stored_config(run)
     check_same_game(str(run.path), config.game, config.options, game, game_name)
     checkpoint = checkpoint_of(run, source.iteration)
     place, player = seed_row(checkpoint, source.seed), source.player

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple, get_args
 from sparring.core.code import reference
 from sparring.core.errors import ConfigError
 from sparring.core.fields import leaves, overlaid
+from sparring.core.settings import load_toml
 from sparring.core.spec import GameSpec
 from sparring.league.config import SHARES, ByAge
 from sparring.league.stages import parse_stages
 from sparring.setup.config import RunConfig, has_bots
+from sparring.store.run_dir import RunDir
 
 BY_AGE: tuple[str, ...] = get_args(ByAge)
 AS_DEFAULT = "as --self-play sparring does here"
@@ -201,6 +203,12 @@ def without_idle(config: RunConfig) -> RunConfig:
     while names := {n for n, value, default in settings(config) if value != default and not met(n, config)}:
         config = overlaid(config, type(config)(), names)
     return config
+
+
+def stored_config(run: RunDir) -> RunConfig:
+    """The settings of a run as it wrote them. What did nothing then may have another default now, which is no reason to
+    refuse the run: it is left out."""
+    return without_idle(load_toml(RunConfig, run.config_path))
 
 
 def met(name: str, config: RunConfig) -> bool:

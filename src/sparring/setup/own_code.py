@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from sparring.core import code
-from sparring.core.settings import load_toml
 from sparring.games import registry
 from sparring.games.game import Game
 from sparring.games.interfaces import outside_code
 from sparring.games.own_parts import with_bot, with_reward
 from sparring.learn.module import weights_of
 from sparring.setup.config import RunConfig
+from sparring.setup.needs import stored_config
 from sparring.setup.own_settings import kinds_said
 from sparring.store.packages import SUFFIX, read_package
 from sparring.store.run_dir import RunDir
@@ -21,7 +21,7 @@ def trust(*sources: str | Path) -> None:
         if source.suffix == SUFFIX:
             code.admit(*named_by_package(source))
         elif source.is_dir():
-            code.admit(*named_code(load_toml(RunConfig, RunDir.open(source).config_path)))
+            code.admit(*named_code(stored_config(RunDir.open(source))))
         else:
             code.admit(str(source))
 
@@ -84,7 +84,7 @@ def code_facts(config: RunConfig) -> dict[str, str | None]:
 def changed_code(run: RunDir) -> list[str]:
     """What of the code that a run was begun with has changed since; only code that may be loaded is looked at."""
     before = run.read_manifest().get("code", {})
-    now = code_facts(load_toml(RunConfig, run.config_path))
+    now = code_facts(stored_config(run))
     return [
         f"{source} is not the code that {run.path} was begun with (its SHA-256 was {str(before[source])[:12]}, is "
         f"{found[:12]})"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from sparring.core.errors import RunError
-from sparring.core.settings import load_toml
 from sparring.core.spec import GameSpec
 from sparring.evaluation.regimes import (
     EQUAL_TIME,
@@ -39,7 +38,7 @@ from sparring.players.checkpointed import SHADOW as SHADOW_ENDING
 from sparring.players.checkpointed import believing, leaders_of, learners_of, numbered, seeds_of
 from sparring.players.named import Source, entrant, from_run
 from sparring.ratings.payoff import Payoff
-from sparring.setup.config import RunConfig
+from sparring.setup.needs import stored_config
 from sparring.store.checkpoints import load
 from sparring.store.run_dir import RunDir
 
@@ -63,7 +62,7 @@ def finished(path: Path) -> bool:
     iterations = run.read_manifest().get("iterations")
     if iterations is None or max(numbered(run), default=-1) < iterations:
         return False
-    config = load_toml(RunConfig, run.config_path)
+    config = stored_config(run)
     return not config.evaluation.eval_games or len(run.last_evaluation()) >= config.seeds
 
 
@@ -79,7 +78,7 @@ def compared(
     opened = {regime: RunDir.open(path) for regime, path in runs.items()}
     if not opened:
         raise RunError("There is no finished run to compare. Train at least one.")
-    first = load_toml(RunConfig, next(iter(opened.values())).config_path)
+    first = stored_config(next(iter(opened.values())))
     game = registry.configured(first.game, first.options)
     entries = [entry for regime, run in opened.items() for entry in entries_of(regime, run)]
     costs = {regime: with_timing((costs or {}).get(regime, Cost()), run) for regime, run in opened.items()}

@@ -8,7 +8,6 @@ import jax
 import numpy as np
 
 from sparring.core.errors import ConfigError
-from sparring.core.settings import load_toml
 from sparring.evaluation.best_response import BestResponse, check_answerable
 from sparring.evaluation.exploited import Answer, Exploited
 from sparring.evaluation.scoring import MIXTURE
@@ -29,6 +28,7 @@ from sparring.players.checkpointed import (
 from sparring.players.named import Source, from_run
 from sparring.setup.config import RunConfig
 from sparring.setup.line_up import line_up
+from sparring.setup.needs import stored_config
 from sparring.statistics.intervals import mean_of
 from sparring.store.checkpoints import Checkpoint
 from sparring.store.run_dir import RunDir
@@ -54,7 +54,7 @@ class Target:
 def targets_of(source: Source, game: Game) -> list[Target]:
     """The player that is named; without a name all that a run may deploy, and without a seed those of every seed."""
     run = RunDir.open(source.place)
-    config, checkpoint = load_toml(RunConfig, run.config_path), checkpoint_of(run, source.iteration)
+    config, checkpoint = stored_config(run), checkpoint_of(run, source.iteration)
     seeds = seeds_of(checkpoint) if source.seed is None else [source.seed]
     found = []
     for seed in seeds:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 from sparring.core.errors import ConfigError, SparringError, unknown
-from sparring.core.settings import load_toml
 from sparring.league.events import Event
 from sparring.league.league import League
 from sparring.league.mixture import CURRENT
@@ -18,6 +17,7 @@ from sparring.players.guests import Guest, as_saved, free_name, free_roster_row,
 from sparring.setup.build import Built, build
 from sparring.setup.config import RunConfig
 from sparring.setup.line_up import Layout
+from sparring.setup.needs import stored_config
 from sparring.setup.reseat import layout_now, reseated, wide
 from sparring.store.commands import Command, obeyed_from, taken, waiting
 from sparring.store.run_dir import RunDir
@@ -221,7 +221,7 @@ class LastKnown(NamedTuple):
 
 def last_known(run: RunDir) -> LastKnown:
     """Who opposes the learner, for people to look at; also while the run trains."""
-    built = build(load_toml(RunConfig, run.config_path), trains=False)
+    built = build(stored_config(run), trains=False)
     check_changing(built.config)
     checkpoint = newest(run)
     if checkpoint is None:

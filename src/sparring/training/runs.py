@@ -9,7 +9,7 @@ import jax
 
 from sparring.core.errors import ConfigError, RunError
 from sparring.core.schedules import Schedule
-from sparring.core.settings import load_toml, to_toml
+from sparring.core.settings import to_toml
 from sparring.evaluation.scoring import UNTRAINED
 from sparring.games.game import Game
 from sparring.players.checkpointed import believing, leaders_of, newest
@@ -20,7 +20,7 @@ from sparring.setup.build import Built, build, shaping_weights
 from sparring.setup.config import RunConfig
 from sparring.setup.line_up import side_label
 from sparring.setup.named_arrays import from_arrays
-from sparring.setup.needs import settings
+from sparring.setup.needs import settings, stored_config
 from sparring.setup.own_code import changed_code, code_facts
 from sparring.setup.program import TrainState
 from sparring.setup.rows import in_front
@@ -82,7 +82,7 @@ def resume(
     """
     check_trackers(watching.get("track", ()))
     run = RunDir.open(path)
-    if gone := lost_checkpoints(run, load_toml(RunConfig, run.config_path)):
+    if gone := lost_checkpoints(run, stored_config(run)):
         raise RunError(gone)
     built = reopen(run, total_steps, game, schedules=schedules, eval_games=eval_games)
     with run.writing():
@@ -150,7 +150,7 @@ def reopen(
     trains: bool = True,
 ) -> Built:
     """A run as it was, or with another length or other evaluations."""
-    config = load_toml(RunConfig, run.config_path)
+    config = stored_config(run)
     if total_steps is not None:
         over = {None: config.schedule_steps, "stretch": 0, "keep": config.schedule_steps or config.total_steps}
         config = replace(config, total_steps=total_steps, schedule_steps=over[schedules])
