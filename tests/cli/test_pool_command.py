@@ -121,7 +121,7 @@ def doctor_a_row(path: Path) -> tuple[int, int, int]:
 def test_a_run_whose_results_were_changed_is_not_resumed_and_stays_as_it_was(mine, sparring):
     agreed = json.loads(sparring("doctor", mine, "--json").out)["facts"][str(mine)]
     rows = len(read_results(mine / "results.db", "train"))
-    assert agreed == f"1 checkpoints and 3 packages are whole; ledgers agree with {rows} rows of results"
+    assert agreed == f"whole: 1 checkpoint and 3 packages; ledgers agree with {rows} rows of results"
     won, drawn, lost = doctor_a_row(mine)
     metrics = (mine / "metrics.jsonl").read_bytes()
     resumed = sparring("resume", mine, "--total-steps", 10 * PER_ITERATION, "--quiet")
@@ -175,7 +175,7 @@ def test_packages_without_a_checksum_are_played_with_a_note(mine, sparring):
     said = sparring("eval", mine, "--against", path, "--games", 8)
     assert said.code == 0 and f"note: {path} is of an early format without a checksum" in said.err
     checked = json.loads(sparring("doctor", mine, "--json").out)["facts"][str(mine)]
-    assert "1 packages of an early format have no checksum" in checked
+    assert "(1 package of an early format without a checksum)" in checked
 
 
 @pytest.mark.parametrize("name", ["../../X", "../X"])

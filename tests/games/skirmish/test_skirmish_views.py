@@ -93,10 +93,10 @@ def test_the_dead_see_nothing_can_do_nothing_and_are_not_seen() -> None:
     ("x", "y", "north", "south", "east", "west"),
     [
         (16, 16, 1, 1, 1, 1),
-        (16, 23.99, 1, 1, 1, 1),
-        (16, 24, 0, 1, 1, 1),  # 25 is beyond the band of rows 7 to 24
-        (16, 8, 1, 1, 1, 1),
-        (16, 7.99, 1, 0, 1, 1),
+        (16, 22.99, 1, 1, 1, 1),
+        (16, 23, 0, 1, 1, 1),  # 24 is the rim of the band of rows 7 to 24
+        (16, 9, 1, 1, 1, 1),
+        (16, 8.99, 1, 0, 1, 1),
         (30.99, 16, 1, 1, 1, 1),
         (31, 16, 1, 1, 0, 1),
         (0.5, 16, 1, 1, 1, 1),  # -0.5 is cut to 0
