@@ -28,7 +28,7 @@ def test_training_leaves_a_run_a_report_and_the_next_step(sparring, train_words,
     assert [line.split()[0] for line in told[3:] if line[0] != " "] == ["learned", "sure", "next"]
     assert "always_2" in said.out and "A perfect opponent would win" in " ".join(said.out.split())
     assert any(line.startswith("Compiling, which takes ") for line in said.err.splitlines()[:3])
-    told = [line for line in said.err.splitlines() if line.startswith("iteration ")]
+    told = [line for line in said.err.splitlines() if "/10  " in line]
     assert len(told) == 10 and told[0].startswith("iteration 1/10  compiled in ") and "0:00 left" in told[-1]
     assert max(len(line) for line in said.out.splitlines() if str(run) not in line) <= 80
     assert (run / "curves.png").read_bytes().startswith(b"\x89PNG")

@@ -64,7 +64,7 @@ def test_the_name_of_what_learned_is_that_of_evaluations():
 def test_what_was_done_in_a_game_has_a_column_with_shares():
     coins = replace(SCORES[0], counts=(("own_coins", 9.0), ("other_coins", 3.0)))
     header, rows = summary_rows([coins], MANIFEST)
-    assert dict(zip(header, rows[0], strict=True))["in a game"] == "own_coins 9.00 (75%), other_coins 3.00 (25%)"
+    assert dict(zip(header, rows[0], strict=True))["in a game (share)"] == "own_coins 9.00 (75%), other_coins 3.00 (25%)"
     assert summary_rows([replace(coins, counts=(("removed", 1.5),))], MANIFEST)[1][0][3] == "removed 1.50"
 
 
@@ -291,7 +291,7 @@ def test_a_page_needs_nothing_else_and_escapes_what_people_name(own_run):
     text = write_report(RunDir.open(hostile)).page.read_text()
     assert "<b>" not in text and "&lt;b&gt;&amp;run" in text
     assert "src=" in text and "http" not in text and "<script" not in text
-    assert text.count("<table>") == 3 and "data:image/png;base64," in text
+    assert text.count("<table>") == 4 and "data:image/png;base64," in text
 
 
 def test_notices_of_a_stretch_and_of_the_last_evaluation_are_printed_and_reported(

@@ -155,7 +155,7 @@ def test_a_family_whose_module_says_nothing_of_its_variants_is_described_by_its_
     ("name", "told"),
     [
         ("battle:MM2", "Unknown game 'battle:MM2'. Did you mean 'battle:MMM2' or 'battle:MMM'?"),
-        ("battle:2m", "Unknown game 'battle:2m'. Did you mean 'battle:25m' or 'battle:8m' or 'battle:3m'?"),
+        ("battle:2m", "Unknown game 'battle:2m'. Did you mean 'battle:25m' or 'battle:3m' or 'battle:8m'?"),
         ("battle:corridor", "Unknown game 'battle:corridor'. Which battle? battle:25m, battle:2s3z, battle:3m, "),
         (
             "battle",

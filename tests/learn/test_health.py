@@ -59,9 +59,9 @@ def test_the_sample_is_not_of_one_moment_of_the_rollout():
     clock = np.broadcast_to(np.arange(40.0, dtype=np.float32)[:, None, None, None], (40, 128, 1, 1))
     flags = np.ones((40, 128, 1), bool)
     rollout = SimpleNamespace(
-        start_TW=np.zeros((40, 128), bool), memory=((), ()), features_TWNF=clock, acting_TWN=flags
+        start_TW=np.zeros((40, 128), bool), memory=((), ()), features_TWNF=clock, acting_TWN=flags, thought=None
     )
-    actor = SimpleNamespace(hidden=lambda x, memory: (x, None, memory))
+    actor = SimpleNamespace(scores=lambda x, memory: (None, x, memory))
     hidden, seen = hidden_sample(actor, rollout)  # type: ignore[arg-type]
     assert len(np.unique(hidden)) > 10
     assert 100 <= len(seen) <= 300

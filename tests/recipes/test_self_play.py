@@ -182,8 +182,8 @@ def chosen(*words: str) -> tuple[RunConfig, str]:
 
 
 def test_sparring_is_the_default_where_two_sides_are_alike():
-    config, told = chosen("--game=matrix:stag_hunt")
-    assert config.opponents == self_play(replace(TINY, game="matrix:stag_hunt"), "sparring").opponents
+    config, told = chosen("--game=dogfight")
+    assert config.opponents == self_play(replace(TINY, game="dogfight"), "sparring").opponents
     assert told == "Self-play: sparring (the default where two sides are alike)."
 
 
@@ -203,7 +203,7 @@ def test_a_game_that_names_its_opponents_and_learning_gets_them_unless_flags_say
         (("--current=1",), "as the flags say (--current), without a preset; --self-play names one"),
         (("--no-curriculum",), "as the flags say (--curriculum), without a preset; --self-play names one"),
         (
-            ("--game=matrix:stag_hunt", "--worlds=7", "--minibatches=7"),
+            ("--game=dogfight", "--worlds=7", "--minibatches=7"),
             "the learner meets itself (an odd number of worlds cannot be split into equal blocks)",
         ),
     ],

@@ -96,7 +96,7 @@ OTHER = {
 """Values where the type does not tell one."""
 ACT_ALONE = {
     "game", "options", "total_steps", "schedule_steps", "seed", "seeds", "each", "shaping", "stages",
-    "share", "opponent", "worlds", "steps",
+    "share", "opponent", "learner", "worlds", "steps",
     "blocks",  # how worlds are divided, whoever comes: recipes set it and leave the opponents to --self-play
     "eval_every", "eval_times", "eval_first", "eval_games", "eval_deterministic", "checkpoint_every", "keep",
     "shadow", "history", "bots", "history_floor", "bot_floor", "curriculum", "defeat_share", "gate", "population",

@@ -203,7 +203,7 @@ def test_a_row_is_one_of_the_pool_a_shadow_or_a_learner_as_it_is_now():
 
 def test_a_group_that_does_not_learn_is_driven_by_the_rows_that_were_ordered():
     group = Group("bots", (((0, 0),), ((1, 0),)), learns=False)
-    plan: Any = SimpleNamespace(seating=SimpleNamespace(groups=(group,)))
+    plan: Any = SimpleNamespace(seating=SimpleNamespace(groups=(group,)), kinds=())
     roster = jnp.array([0, 10, 20])
     orders = Orders((jnp.array([2, 0]),), (jnp.array([5, 6]),), (None,), (None,), None, ())
     (driver,) = seat_players(plan, (), None, {"bots": roster}, orders, ())
