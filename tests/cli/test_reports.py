@@ -64,7 +64,9 @@ def test_the_name_of_what_learned_is_that_of_evaluations():
 def test_what_was_done_in_a_game_has_a_column_with_shares():
     coins = replace(SCORES[0], counts=(("own_coins", 9.0), ("other_coins", 3.0)))
     header, rows = summary_rows([coins], MANIFEST)
-    assert dict(zip(header, rows[0], strict=True))["in a game (share)"] == "own_coins 9.00 (75%), other_coins 3.00 (25%)"
+    assert (
+        dict(zip(header, rows[0], strict=True))["in a game (share)"] == "own_coins 9.00 (75%), other_coins 3.00 (25%)"
+    )
     assert summary_rows([replace(coins, counts=(("removed", 1.5),))], MANIFEST)[1][0][3] == "removed 1.50"
 
 
