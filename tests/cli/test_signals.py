@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -26,6 +27,14 @@ assert "jax" not in sys.modules
 sys.exit(STOPPED if wishes.stopping else 0)
 """
 FOR_EVER, A_SECOND = 10**9, 10**6
+
+
+@pytest.fixture(autouse=True)
+def a_terminal() -> Iterator[None]:
+    """Who runs the tests by nohup ignores SIGHUP, and processes inherit that: here they do not."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture

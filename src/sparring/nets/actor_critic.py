@@ -101,7 +101,10 @@ class Actor(eqx.Module):
 
     def fused(self, hidden: Array, said_NM: Array | None) -> Array:
         """Hidden features with what the mind says, where there is one."""
-        return hidden if self.fusion is None else self.fusion(hidden, said_NM)
+        if self.fusion is None:
+            return hidden
+        assert said_NM is not None
+        return self.fusion(hidden, said_NM)
 
     def unfused(self, features_NF: Array, memory: Memory) -> Array:
         """The hidden features without what the mind says."""

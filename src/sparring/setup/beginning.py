@@ -19,7 +19,7 @@ from sparring.learn.module import modules_of
 from sparring.nets.actor_critic import ActorCritic
 from sparring.nets.config import NetConfig
 from sparring.opponent_models.mind import with_mind
-from sparring.opponent_models.study import new_study
+from sparring.opponent_models.study import mind_in, new_study
 from sparring.play.chance import stream
 from sparring.play.collect import begin
 from sparring.play.defeats import empty_archive
@@ -105,8 +105,8 @@ def first_models(built: Built, seed: int) -> tuple[ActorCritic, ...]:
         return ActorCritic(actor, made.critic, modules_of(ppo.losses, ppo.modules, seeded, spec))
 
     groups = [seating.groups[i] for i in seating.learning]
-    stacks = zip(Beginning.of(built).players, groups, built.nets, built.plan.kinds, strict=True)
-    return tuple(stacked([model(player, *common) for player in players]) for players, *common in stacks)
+    stacks = zip(Beginning.of(built).players, zip(groups, built.nets, built.plan.kinds, strict=True), strict=True)
+    return tuple(stacked([model(player, *common) for player in players]) for players, common in stacks)
 
 
 def stacked(models: Sequence[Any]) -> Any:
@@ -131,7 +131,7 @@ def new_learners(
         learners = jax.vmap(make)(model, jnp.asarray(own, jnp.uint32))
         if kind.mind.on:
             begun = partial(new_study, features=seating.spec.features, config=kind.mind)
-            learners = learners._replace(study=jax.vmap(begun)(model.actor.mind))
+            learners = learners._replace(study=jax.vmap(begun)(mind_in(learners)))
         found.append(learners)
     return tuple(found)
 

@@ -114,7 +114,7 @@ class Built:
     def rule_in(self, stage: int) -> tuple[Array, ...] | None:
         """The bot in the place of each learner in a stage, as Orders have it; None where none ever is."""
         rows = rule_rows(parse_stages(self.config.stages), self.plan.seating, stage)
-        return rows and tuple(jax.device_put(np.tile(row_P, (self.config.seeds, 1))) for row_P in rows)
+        return None if rows is None else tuple(jax.device_put(np.tile(row_P, (self.config.seeds, 1))) for row_P in rows)
 
     def game_of(self, stage: int) -> Game:
         """The game with the rules of a stage, counted from 0."""

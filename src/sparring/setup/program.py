@@ -230,7 +230,7 @@ def with_prices(plan: Plan, learners: tuple[Learner, ...], rollouts: tuple, knob
     groups = [seating.groups[i] for i in seating.learning]
 
     price_TBWS: Any = 0.0
-    for group, kind, *stack in zip(groups, plan.kinds, learners, rollouts, knobs, strict=True):
+    for group, kind, stack in zip(groups, plan.kinds, zip(learners, rollouts, knobs, strict=True), strict=True):
 
         def own(learner: Learner, rollout: Any, knobs_H: Array, ppo: PPOConfig = kind.ppo) -> Array:
             return own_price(learner, rollout, knobs_of(knobs_H), ppo)

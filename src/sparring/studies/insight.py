@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from sparring.core.errors import ConfigError
@@ -103,8 +104,7 @@ def game_by_game(seeds: Sequence[list[list[float]]]) -> list[list[float]]:
 
 def joined(parts: Sequence[insight.Watched]) -> insight.Watched:
     """Worlds of all seeds side by side."""
-    columns = zip(*parts, strict=True)
-    return insight.Watched(*(None if c[0] is None else np.concatenate(c, axis=1) for c in columns))
+    return jax.tree.map(lambda *columns: np.concatenate(columns, axis=1), *parts)
 
 
 def world_means(seen: Seen, blocks: list[int]) -> np.ndarray:

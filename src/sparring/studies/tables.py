@@ -123,7 +123,14 @@ def _played(
 
 
 def _advanced(
-    game: Game, table: Tables, players: list, bank: Any, bots_B: Array, control: Array, carry: tuple, luck: Luck
+    game: Game,
+    table: Tables,
+    players: list[tuple[Group, Driver]],
+    bank: Any,
+    bots_B: Array,
+    control: Array,
+    carry: tuple,
+    luck: Luck,
 ) -> tuple[tuple, Seen]:
     """One step as in training, where nobody learns."""
     (state, memory, minds, start_BW, used_V), seating = carry, table.seating
@@ -185,6 +192,7 @@ def told(
     if thought is None:
         return None
     own, pending = said(thought), thought[1]
+    assert own is not None
     wanted = seating.per_seat(others_of(wanted_BWSG), group)
     wanted = jnp.concatenate([wanted, ~wanted.any(-1, keepdims=True)], axis=-1)
     wanted = (wanted if wanted.shape == pending.situation.open.shape else True) & pending.situation.open
@@ -230,7 +238,7 @@ def _of_home(table: Tables, players: list, thoughts: list, seen: Any, sight: Any
 def watched(seen: Seen, blocks: list[int], told: bool) -> Watched:
     """Some tables as one, [T, E, O, ...]."""
 
-    def flat(x: np.ndarray) -> np.ndarray:
+    def flat(x: Array) -> np.ndarray:
         part = np.asarray(x)[:, blocks]
         return part.reshape(len(part), -1, *part.shape[3:])
 

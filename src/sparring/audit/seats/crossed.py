@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 from scipy.stats import chi2, ncx2
 
 from sparring.audit.findings import Finding
@@ -55,7 +55,7 @@ def seen_with(games: int, spread: float, seats: int, power: float = 0.8) -> floa
     """What one seat must earn more to be seen in so many games: returns spread by this much in a game, learners apart.
     Squares of the seats' means, added up, are about chi-square."""
     limit = chi2.isf(ALPHA, seats - 1)
-    shift = brentq(lambda x: ncx2.sf(limit, seats - 1, x) - power, 0.0, 1000.0)
+    shift = root_scalar(lambda x: ncx2.sf(limit, seats - 1, x) - power, bracket=(0.0, 1000.0)).root
     return spread * float(shift / (games * (1 - 1 / seats))) ** 0.5
 
 

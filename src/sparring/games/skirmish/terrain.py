@@ -133,7 +133,7 @@ def levels(name: str) -> np.ndarray:
 def _inside(open_YX: np.ndarray) -> np.ndarray:
     """Cells that touch no cliff. The edge of the map is none."""
     padded_YX = np.pad(open_YX, 1, mode="edge")
-    return np.lib.stride_tricks.sliding_window_view(padded_YX, (3, 3)).all(axis=(2, 3))
+    return np.logical_and.reduce(np.lib.stride_tricks.sliding_window_view(padded_YX, (3, 3)), axis=(2, 3))
 
 
 @cache
