@@ -1,7 +1,7 @@
 """Room for deep calls. CPython keeps the frames of its functions in pieces of 16 KiB: a call that begins a new piece
-asks the system for it, and the return gives it back. JAX traces through hundreds of frames, so that some functions which
-it calls without end sit at such an edge and do so with every call: about a seventh of the processor time in which a tiny
-run begins whose programs are compiled already.
+asks the system for it, and the return gives it back. JAX traces through hundreds of frames, so that some functions that
+it calls without end sit at such an edge and do so with every call: about a seventh of the processor time in which a
+tiny run begins whose programs are compiled already.
 """
 
 from collections.abc import Callable
