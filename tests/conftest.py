@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.runner import pytest_runtest_protocol as set_up_called_and_torn_down
 
 from compilations import TESTS, Compilations, allowances
+from sparring.core.frames import roomy
 
 if TYPE_CHECKING:  # tests of rooms without JAX do not wait for it
     from sparring.games.game import Game
@@ -64,6 +66,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 50)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """As pytest does it, with room for the calls within: its own are a hundred deep before a test begins."""
+    return roomy(set_up_called_and_torn_down)(item, nextitem)
 
 
 MOST_MAPS = 30_000

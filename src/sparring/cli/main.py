@@ -9,6 +9,7 @@ from signal import SIGINT
 
 from sparring.core.code import line_at_fault
 from sparring.core.errors import ConfigError, SparringError, unknown
+from sparring.core.frames import roomy
 
 COMMANDS = {
     "train": "train by self-play, or against a bot",
@@ -42,6 +43,7 @@ FAILED, STOPPED, INTERRUPTED, PIPE_CLOSED = 70, 75, 130, 141
 or a second signal; and a reader such as `head` that had enough."""
 
 
+@roomy
 def main(argv: list[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug, as_json = "--debug" in arguments, "--json" in arguments

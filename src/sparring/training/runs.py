@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 import jax
 
 from sparring.core.errors import ConfigError, RunError
+from sparring.core.frames import roomy
 from sparring.core.schedules import Schedule
 from sparring.core.settings import to_toml
 from sparring.evaluation.scoring import UNTRAINED
@@ -38,6 +39,7 @@ from sparring.training.warm_start import WarmStart, warmed
 Schedules = Literal["stretch", "keep"]
 
 
+@roomy
 def start(
     config: RunConfig,
     path: str | Path,
@@ -66,6 +68,7 @@ def start(
         return train(built, run, state, **watching)
 
 
+@roomy
 def resume(
     path: str | Path,
     *,
