@@ -93,6 +93,25 @@ def test_trends_are_read_over_the_whole_run_seed_by_seed():
     assert trend_notices(built, 14, now, lambda: pytest.fail("read only where a quarter ends")) == []
 
 
+def test_a_collapse_is_told_with_the_quarter_in_which_it_came_also_where_iterations_are_odd():
+    names, game = SimpleNamespace(names=("a",)), SimpleNamespace(spec=spec())
+    built = SimpleNamespace(iterations=33, seeds_R=np.array([0]), lineup=names, game=game)
+    last = [iteration for iteration in range(33) if len(quarter(iteration, 33))]
+
+    def told(collapse: int) -> list[int]:
+        lines = [
+            {"kind": "train", "iteration": i, "seed": 0, "length": 5.0, "a/explained_variance": 0.5}
+            | {"a/entropy": 0.7 if i < collapse else 1e-6}
+            for i in range(33)
+        ]
+        return [i for i in last if trend_notices(built, i, [lines[i]], lambda i=i: lines[:i])]
+
+    assert last == [8, 16, 24, 32]
+    assert told(collapse=4) == [8, 16]
+    assert told(collapse=6) == told(collapse=12) == [16]
+    assert told(collapse=17) == []  # after half of a run a game may be solved
+
+
 def score(side: int, team: str, opponents: str, mean: float, spread: float = 1.0) -> SideScore:
     return SideScore(side, team, opponents, 100, 0, 0, 0, 25.0, (Moments(mean, spread**2, 100),))  # +- 0.2
 

@@ -60,7 +60,7 @@ def trend_notices(
         last = [line for line in own if line["iteration"] in stretch]
         remarked = [(EVERYBODY, *one) for one in time_remarks(built.game.spec, last)]
         for name in built.lineup.names:
-            early = 2 * (iteration + 1) <= built.iterations
+            early = 2 * stretch.start < built.iterations
             remarked += [(name, *one) for one in learner_remarks(built.game.spec, name, own[0], last, early=early)]
         found += [noticed(iteration, seed, *one) for one in remarked]
     return found
@@ -86,13 +86,13 @@ def learner_remarks(
     """A policy that settled before half of the run, and a critic that explains less than the least after it. Entropy
     of continuous actions has no zero to fall to."""
 
-    def mean(key: str) -> float:
-        return float(np.mean([np.nan if (x := line[f"{name}/{key}"]) is None else x for line in last]))
+    def usual(key: str) -> float:  # the median, since a policy may have collapsed early in this quarter
+        return float(np.median([np.nan if (x := line[f"{name}/{key}"]) is None else x for line in last]))
 
     start = first[f"{name}/entropy"] if first["iteration"] == 0 else None
-    if early and not spec.action.dimensions and start and (now := mean("entropy")) < COLLAPSED * start:
+    if early and not spec.action.dimensions and start and (now := usual("entropy")) < COLLAPSED * start:
         yield "entropy", TEXTS["entropy"].format(start=start, now=now)
-    if not early and spec.longest >= LONG and (now := mean("explained_variance")) < least:
+    if not early and spec.longest >= LONG and (now := usual("explained_variance")) < least:
         yield "blind_critic", TEXTS["blind_critic"].format(now=max(now, 0.0))
 
 
