@@ -24,7 +24,7 @@ from sparring.cli.flags import named, parse, split
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.main import STOPPED
 from sparring.cli.notes import note
-from sparring.cli.train import Train, flagged, names_game, plain_name, ready_made
+from sparring.cli.train import Train, check_one_game, flagged, names_game, plain_name, ready_made
 from sparring.core import code
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.fields import check_ranges
@@ -186,6 +186,7 @@ def check_names(regimes: tuple[str, ...], shared: list[str]) -> None:
 
 def game_of(shared: list[str]) -> str:
     """The game, if `sparring train` understands these words and what they say can be, whoever opposes."""
+    check_one_game(shared, f" Runs that are trained already meet in: sparring tournament {' '.join(shared[:2])}")
     arguments, given = parse(Train, shared, command="compare"), named(shared)
     if not names_game(arguments, given):
         raise ConfigError(
