@@ -38,6 +38,7 @@ from sparring.reports.comparison import (
     equal_time_table,
     explanation,
     judgement,
+    recommended,
     strength_table,
 )
 from sparring.setup.checks import check_rows
@@ -116,7 +117,7 @@ def command(words: list[str]) -> int:
     found = comparison_json(comparison)
     write(plan.out / RESULT, json_text.dumps(found, indent=2).encode())
     write(plan.out / PICTURE, comparison_picture(comparison))
-    print(json_text.dumps({**found, "out": str(plan.out)})) if arguments.json else tell(comparison, plan.out)
+    print(json_text.dumps({**found, "out": str(plan.out)})) if arguments.json else tell(comparison, plan)
     return 0
 
 
@@ -126,6 +127,7 @@ def agreed(arguments: Compare, shared: list[str]) -> Plan:
 
     check_counts(arguments.games, max(arguments.games, 2))
     check_names(arguments.regimes, shared)
+    check_one_game(shared, f" Runs that are trained already meet in: sparring tournament {' '.join(shared[:2])}")
     begun = read(arguments.out / PLAN) if arguments.out else None
     admit_named(arguments, shared, (begun or {}).get("words", ()))
     if begun is not None:
@@ -186,7 +188,6 @@ def check_names(regimes: tuple[str, ...], shared: list[str]) -> None:
 
 def game_of(shared: list[str]) -> str:
     """The game, if `sparring train` understands these words and what they say can be, whoever opposes."""
-    check_one_game(shared, f" Runs that are trained already meet in: sparring tournament {' '.join(shared[:2])}")
     arguments, given = parse(Train, shared, command="compare"), named(shared)
     if not names_game(arguments, given):
         raise ConfigError(
@@ -289,7 +290,7 @@ def add_cost(out: Path, regime: str, ended: Ended) -> None:
     write(out / COSTS, json_text.dumps(costs, indent=2).encode())
 
 
-def tell(comparison: Comparison, out: Path) -> None:
+def tell(comparison: Comparison, plan: Plan) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=LINE)
@@ -298,7 +299,11 @@ def tell(comparison: Comparison, out: Path) -> None:
         console.print(equal_time_table(comparison))
     console.print(cost_table(comparison))
     print("\n".join([*explanation(comparison), "", *judgement(comparison)]))
-    print(f"picture  {out / PICTURE}\nfigures  {out / RESULT}")
+    print(f"picture  {plan.out / PICTURE}\nfigures  {plan.out / RESULT}")
+    if regime := recommended(comparison):
+        print(f"next     sparring train {shlex.join(plan.words)} --self-play {regime}")
+    else:
+        print("next     Nothing is surely better here: ask with more --seeds or --total-steps, or keep what you have.")
 
 
 def say(line: str, arguments: Compare) -> None:

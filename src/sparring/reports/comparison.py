@@ -180,6 +180,22 @@ def judgement(comparison: Comparison) -> list[str]:
     return lines + no_gain(comparison, judged)
 
 
+def recommended(comparison: Comparison) -> str:
+    """Of the regimes that are surely better than the yardstick the best, by the first measure that shows any; empty
+    where none is."""
+    if len(comparison.candidates) < 2 or comparison.seeds < 2:
+        return ""
+    for measure in (measure for measure in measures(comparison) if measure.better):
+        sure = {name for name, verdict in verdicts(comparison, measure).items() if verdict == "better"}
+        ranked = sorted(
+            (one for one in comparison.candidates if one.name in sure),
+            key=lambda one: float(np.mean(one.figures[measure.name])),
+        )
+        if ranked:
+            return ranked[0 if measure.better == "low" else -1].regime
+    return ""
+
+
 def no_gain(comparison: Comparison, judged: Sequence[Measure]) -> list[str]:
     """Where nobody is better than the policy before training."""
     lines = []
