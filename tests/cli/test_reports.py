@@ -327,6 +327,22 @@ def test_notices_of_a_stretch_and_of_the_last_evaluation_are_printed_and_reporte
     assert "hardly explores" in page and "Nothing was gained." in page
 
 
+def test_no_name_is_parted_where_a_table_has_room_for_whole_words():
+    from rich.console import Console
+
+    from sparring.reports.tables import fitted, score_table
+
+    scores = [score(0, "learned", "nearest_stag", 3.0), score(0, "nearest_hare", "nearest_stag", 1.0)]
+    for width in (60, 80):
+        console = Console(width=width, file=StringIO())
+        console.print(fitted(score_table(scores, MANIFEST), width))
+        lines = console.file.getvalue().splitlines()
+        assert max(map(len, lines)) <= width and any("nearest_hare 1.00" in line for line in lines), lines
+    console = Console(width=30, file=StringIO())
+    console.print(fitted(score_table(scores, MANIFEST), 30))
+    assert max(map(len, console.file.getvalue().splitlines())) <= 30
+
+
 def test_names_are_folded_and_never_cut_where_a_table_has_little_room(own_run):
     """Cut at the end, two players that differ there would look alike."""
     from rich.console import Console

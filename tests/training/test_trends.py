@@ -30,8 +30,9 @@ def test_quarters_are_those_of_the_run_and_short_ones_say_nothing():
     assert [len(quarter(i, 5)) for i in range(5)] == [0, 1, 1, 1, 1]
 
 
-def spec(longest: int = 20, shortest: int = 2, low: tuple[float, ...] = ()) -> SimpleNamespace:
-    return SimpleNamespace(longest=longest, shortest=shortest, action=ActionSpec(heads=(3,), low=low, high=low))
+def spec(longest: int = 20, shortest: int = 2, low: tuple[float, ...] = (), score: str = "outcome") -> SimpleNamespace:
+    action = ActionSpec(heads=(3,), low=low, high=low)
+    return SimpleNamespace(longest=longest, shortest=shortest, action=action, score=score)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,12 @@ def test_games_that_all_end_by_time_are_told_where_they_could_end_sooner(game, l
     found = list(time_remarks(game, [{"length": length} for length in lengths]))
     assert [kind for kind, _ in found] == ["by_time"] * told
     assert not told or ("after 20 steps" in found[0][1] and "--shaping" in found[0][1])
+
+
+@pytest.mark.parametrize(("score", "told"), [("outcome", True), ("return", False)])
+def test_a_curriculum_is_advised_only_where_games_are_won(score, told):
+    ((_, text),) = time_remarks(spec(score=score), [{"length": 20.0}] * 8)
+    assert ("--curriculum" in text) == told
 
 
 @pytest.mark.parametrize(

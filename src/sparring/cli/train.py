@@ -200,7 +200,7 @@ def tell_plan(built: "Built", path: Path, told: str, *, as_json: bool) -> int:
     print(
         f"{path}: {config.game}, {built.iterations:,} iterations of {built.steps_per_iteration:,} steps, "
         f"{config.seeds} seed{'s' * (config.seeds > 1)}.{there}\n{told}\n"
-        f"Learners: {', '.join(built.lineup.names)}. About {facts['memory_gb']} GB of memory.\n"
+        f"Learners: {', '.join(sorted(built.lineup.names))}. About {facts['memory_gb']} GB of memory.\n"
         f"Evaluations along the way: {facts['evaluations']}, {facts['eval_games']} games of each line-up.\n"
         "Nothing was trained or written. All settings: --print-config"
     )

@@ -38,7 +38,7 @@ TEXTS = {
     "blind_critic": "the critic explains {now:.0%} of how returns vary, so advantages are mostly noise. Try "
     "--value-norm popart, --critic-epochs 4, a larger --critic-rate, or --memory gru where the past matters.",
     "by_time": "every game of {count} iterations ended by time, after {longest} steps. If games should end sooner, pay "
-    "for what leads there (--shaping), begin with easier opponents (--curriculum) or allow more steps (--options).",
+    "for what leads there (--shaping){easier} or allow more steps (--options).",
     "no_gain": "{side} does no better than {than}: {own:.2f} against {base:.2f}, where the bot {bot} gets {best:.2f}. "
     "Train longer, with larger steps (--learning-rate), or pay for what leads there (--shaping).",
     "exploitable": "exploitability is {own:.3f}, no lower than that of random play ({base:.3f}). "
@@ -77,7 +77,8 @@ def time_remarks(spec: GameSpec, last: Sequence[Line]) -> Iterator[tuple[str, st
     """Games that can end sooner, and never do."""
     lengths = [line["length"] for line in last if line["length"] is not None]
     if spec.shortest < spec.longest and 2 * len(lengths) >= len(last) and min(lengths) >= spec.longest:
-        yield "by_time", TEXTS["by_time"].format(count=len(last), longest=spec.longest)
+        easier = ", begin with easier opponents (--curriculum)" if spec.score == "outcome" else ""
+        yield "by_time", TEXTS["by_time"].format(count=len(last), longest=spec.longest, easier=easier)
 
 
 def learner_remarks(
