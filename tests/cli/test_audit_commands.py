@@ -34,8 +34,8 @@ def test_source_code_is_judged_and_never_run(logs, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["effects"], "Name a baseline and a treatment"),
-        (["effects", "kuhn"], "Name a baseline and a treatment"),
+        (["effects"], "What is to be switched on?"),
+        (["effects", "kuhn"], "with the flags that switch it on"),
         (["effects", "--logs", "a.csv"], "--logs takes two logs"),
         (["effects", "--logs", "a.csv", "b.csv", "--source", "."], "is an audit of its own"),
         (["effects", "--watched", "a.csv"], "cannot be read as an effect log"),

@@ -209,10 +209,13 @@ def test_whom_the_learner_played_is_a_share_of_games_that_adds_up_to_one():
 
 def test_a_smooth_curve_keeps_a_straight_one_and_halves_no_gap():
     straight = np.arange(100.0)
-    np.testing.assert_allclose(smooth(straight)[10:-10], straight[10:-10])
+    np.testing.assert_allclose(smooth(straight), straight)
+    falling = np.where(np.arange(100) < 4, [[0.68]], 0.0)[0]
+    assert smooth(falling)[0] == 0.68 and smooth(falling)[-1] == 0.0, "it begins and ends as it is"
     assert smooth(np.array([1.0, 9.0])).tolist() == [1.0, 9.0], "few points stay as they are"
     holes = np.where(np.arange(100) % 2, np.nan, 4.0)
-    np.testing.assert_allclose(smooth(holes), 4.0)
+    np.testing.assert_allclose(smooth(holes)[:-1], 4.0)
+    assert np.isnan(smooth(holes)[-1]), "what is missing at the end stays so"
 
 
 def test_time_above_a_picture_leaves_compiling_out():
@@ -257,6 +260,18 @@ def test_where_sides_are_alike_bots_are_met_on_both_and_the_shadow_is_none_of_th
     line |= {"points/a/shadow vs ace": 0.9, "kind": "eval", "seed": 0, "steps": 1}
     manifest = {"seats": ["a", "b"], "sides": ["a", "b"], "score": "outcome", "alike": True}
     assert labels(draw_evaluation, [line], manifest) == ["against straight", "against ace"]
+
+
+def test_where_many_sides_are_alike_one_stands_for_all_among_companies_of_one_kind():
+    places = {"learned, learned": 1.0, "stag, stag": 3.0, "learned, stag": 9.0, "shadow, shadow": 2.0}
+    line = {f"return/{side}/learned vs {place}": value for side in "abc" for place, value in places.items()}
+    line |= {"return/a/stag vs stag, stag": 5.0, "kind": "eval", "seed": 0, "steps": 1}
+    manifest = {"seats": [*"abc"], "sides": [*"abc"], "score": "return", "many_alike": True}
+    assert labels(draw_evaluation, [line], manifest) == [
+        "against 2 x learned",
+        "against 2 x stag",
+        "bot stag in its place against 2 x stag",
+    ]
 
 
 @pytest.mark.parametrize("lines", [[], [{"kind": "train", "iteration": 0, "seed": 0, "steps": 5, "games": 0}]])
@@ -310,6 +325,22 @@ def test_notices_of_a_stretch_and_of_the_last_evaluation_are_printed_and_reporte
     assert said.out.count("notice   Nothing was gained.") == 1
     page = (tmp_path / "runs" / "new" / "report.html").read_text()
     assert "hardly explores" in page and "Nothing was gained." in page
+
+
+def test_no_name_is_parted_where_a_table_has_room_for_whole_words():
+    from rich.console import Console
+
+    from sparring.reports.tables import fitted, score_table
+
+    scores = [score(0, "learned", "nearest_stag", 3.0), score(0, "nearest_hare", "nearest_stag", 1.0)]
+    for width in (60, 80):
+        console = Console(width=width, file=StringIO())
+        console.print(fitted(score_table(scores, MANIFEST), width))
+        lines = console.file.getvalue().splitlines()
+        assert max(map(len, lines)) <= width and any("nearest_hare 1.00" in line for line in lines), lines
+    console = Console(width=30, file=StringIO())
+    console.print(fitted(score_table(scores, MANIFEST), 30))
+    assert max(map(len, console.file.getvalue().splitlines())) <= 30
 
 
 def test_names_are_folded_and_never_cut_where_a_table_has_little_room(own_run):

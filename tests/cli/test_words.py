@@ -54,6 +54,7 @@ def test_a_flag_of_another_library_is_answered_with_ours(sparring, theirs, ours)
             "--name must be the plain name of a folder, found '../x'. Choose its folder with --runs",
         ),
         ("train kuhn --name /x", "--name must be the plain name of a folder"),
+        ("train kuhn leduc --seeds 3", "One game can be trained at a time, found kuhn and leduc. Name one."),
     ],
 )
 def test_what_has_no_name_here_is_answered_too_and_only_near_names_are_suggested(sparring, words, told):

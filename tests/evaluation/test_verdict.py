@@ -69,8 +69,7 @@ def test_unlike_sides_each_have_a_sentence_and_only_places_that_were_tried_with_
         earned(LEARNED, 0.0, "chase", 1), earned("flee", 2.0, "chase", 1),
     ]  # fmt: skip
     said = verdict(Findings(run="r", facts=facts, scores=scores)).learned
-    assert "'hunter', with each bot tried in the same place: better than chase." in said
-    assert "'prey', with each bot tried in the same place: worse than flee." in said
+    assert "hunter: better than chase. prey: worse than flee. Each was compared with the bots in its own place." in said
 
 
 def test_an_exact_figure_stands_beside_the_start_and_the_best_bot_and_decides_on_the_gain():
@@ -120,7 +119,13 @@ def test_what_to_do_next_follows_from_what_is_missing():
 def test_who_is_far_easier_to_exploit_than_a_bot_has_much_left_to_learn():
     """The worst bot loses 1.0: from a tenth of it on there is much left, unless no bot does much better."""
     found = duel(scores=both("weak", 0.9), exact={LEARNED: 0.2, "weak": 1.0, "solid": 0.05})
-    assert "much harder to exploit" in verdict(found).next
+    said = verdict(found)
+    assert (
+        said.next == "A bot is much harder to exploit. Train with a magnet, which lets the newest policy come to rest."
+    )
+    assert said.command == "sparring train --config runs/x/config.toml --self-play magnet --name x-magnet"
+    held = verdict(replace(found, opposed=replace(found.opposed, magnet=True)))
+    assert held.next.endswith("train longer.") and held.command == "sparring resume runs/x --total-steps 2000"
     assert "--seeds 3" in verdict(replace(found, exact={LEARNED: 0.2, "weak": 1.0, "solid": 0.15})).command
     assert "--seeds 3" in verdict(replace(found, exact={LEARNED: 0.05, "weak": 1.0, "solid": 0.0})).command
 

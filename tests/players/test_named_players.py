@@ -194,8 +194,8 @@ def test_a_package_of_a_learner_is_the_same_player(runs, duel, tmp_path, rps):
     [
         ("{runs}/deul", "No player at {runs}/deul. Did you mean {runs}/duel?"),
         ("{runs}/deul:learner@100", "Did you mean {runs}/duel?"),
-        ("{runs}/xyz", "No player at {runs}/xyz. Of runs and packages, 2 are in {runs}: check the name."),
-        ("{runs}/none/duel", "0 are in {runs}/none"),
+        ("{runs}/xyz", "No player at {runs}/xyz. In {runs} there are: duel, pennies."),
+        ("{runs}/none/duel", "{runs}/none has no runs or packages."),
         ("{runs}/duel.safetensors", "No player at"),
         ("alwys_1", "Did you mean 'always_1'?"),
         ("{runs}/duel@7", "keeps no checkpoint of iteration 7. It has: 100, 200."),

@@ -17,6 +17,7 @@ from sparring.reports.comparison import (
     interval_of,
     judgement,
     measures,
+    recommended,
     strength_table,
     sure_pairs,
     two_sided,
@@ -103,6 +104,19 @@ def mixed() -> Comparison:
     )
     costs = {"naive": Cost(12.34, 5.0, 1234.5, 400.0), "pool": Cost()}
     return Comparison("toy", 3, candidates, costs, {"pbt": "no room"}, 1000, 0.25, Noise(0.125, 0.002), ("Something.",))
+
+
+def test_of_those_that_are_surely_better_the_best_is_recommended():
+    assert recommended(mixed()) == "pool", "whose average is the least exploitable"
+    better = of("rating", naive=(0.0, 1.0, 2.0), a=(13.0, 14.0, 15.0), b=(23.0, 24.0, 25.0))
+    assert recommended(better) == "b"
+    assert recommended(of("rating", naive=(0.0, 1.0, 2.0), a=(0.0, 1.0, 2.0))) == ""
+    assert recommended(replace(better, seeds=1)) == ""
+
+
+def test_returns_that_are_0_for_all_are_no_column():
+    assert measures(of("return", naive=(0.0, 1e-9), pool=(0.0, 0.0))) == []
+    assert [one.name for one in measures(of("return", naive=(0.0, 0.0), pool=(0.0, 0.1)))] == ["return"]
 
 
 def test_the_judgement_says_what_is_sure_and_what_is_not():

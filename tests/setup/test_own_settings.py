@@ -77,7 +77,7 @@ def written(config, folder):
     [
         ("hunter_2", "NAME.SETTING=VALUE, found 'hunter_2'"),
         ("hunter_9.memory=gru", "Did you mean 'hunter_"),
-        ("7.memory=gru", "numbered from 0 to 3"),
+        ("7.memory=gru", "Numbers from 0 to 3 name them as well"),
         ("1.memry=gru", "Unknown setting of a learner 'memry'. Did you mean 'memory'"),
         ("1.memory=gruu", "memory must be one of"),
         ("1.worlds=8", "Unknown setting of a learner 'worlds'"),
@@ -95,6 +95,8 @@ def test_what_is_wrong_with_a_setting_of_a_learner_is_said(table, said, sentence
 def test_learners_of_several_kinds_do_not_meet_opponents_that_change(table):
     naive = replace(table, game="kuhn", seats=SeatsConfig(), learner=("learner.hidden=4",))
     build(naive)
+    with pytest.raises(ConfigError, match="this run has one learner, learner\\. For one at each seat add --share seat"):
+        build(replace(naive, learner=("2.hidden=4",)))
     with pytest.raises(ConfigError, match="opponents that change"):
         build(replace(naive, opponents=OpponentsConfig(history=Schedule.parse(0.5))))
 

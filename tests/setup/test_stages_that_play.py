@@ -38,6 +38,7 @@ def test_a_bot_sits_where_its_side_is(tiny):
         ("stag_hunt", ("play=nearest_har until steps > 9", ""), "Did you mean 'nearest_hare'"),
         ("particles:tag", ("play=chase until steps > 9", ""), "chase cannot drive side 1.*play=chase,flee"),
         ("stag_hunt", ("play=stay,stay until steps > 9", ""), "one for each of 4 sides"),
+        ("stag_hunt", ("play=stay",), "the learners would learn nothing.*'play=stay until steps > 200k' ''"),
     ],
 )
 def test_bots_that_cannot_play_there_are_refused(tiny, game, stages, says):

@@ -86,9 +86,16 @@ def test_the_first_iteration_in_which_a_common_metric_differs_is_told():
     other = [update(i, loss=1.0 + (i >= 3), kl=float(i) + (i >= 2)) for i in range(3, -1, -1)]
     found = parting(one, other, ["kl", "loss", "own"])
     assert (found.iteration, found.names, found.compared) == (2, ("kl",), 4)
-    assert found.text == "The runs are equal before iteration 2; in it these differ: kl"
+    assert found.text([]) == "The runs are equal up to iteration 2. In iteration 3 these differ: kl."
+    assert found._replace(iteration=0).text([]).startswith("The runs are different from the start. In iteration 1 ")
+    assert found._replace(names=("a",) * 10).text([]).endswith("a, a and 2 more.")
 
 
 def test_runs_that_never_part_and_runs_without_a_common_seed_are_told():
-    assert "changed nothing" in parting([update(0, loss=1.0)], [update(0, loss=1.0)], ["loss"]).text
-    assert "no iteration of a common seed" in parting([update(0, loss=1.0)], [update(0, 1, loss=2.0)], ["loss"]).text
+    same = parting([update(0, loss=1.0)], [update(0, loss=1.0)], ["loss"])
+    assert same.text(["anchor"]) == (
+        "All 1 lines that both runs have are equal, though these differ, which changed nothing: anchor."
+    )
+    assert same.text([]).endswith("are equal, and so are their settings.")
+    apart = parting([update(0, loss=1.0)], [update(0, 1, loss=2.0)], ["loss"])
+    assert "no iteration of a common seed" in apart.text([])

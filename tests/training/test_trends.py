@@ -30,8 +30,9 @@ def test_quarters_are_those_of_the_run_and_short_ones_say_nothing():
     assert [len(quarter(i, 5)) for i in range(5)] == [0, 1, 1, 1, 1]
 
 
-def spec(longest: int = 20, shortest: int = 2, low: tuple[float, ...] = ()) -> SimpleNamespace:
-    return SimpleNamespace(longest=longest, shortest=shortest, action=ActionSpec(heads=(3,), low=low, high=low))
+def spec(longest: int = 20, shortest: int = 2, low: tuple[float, ...] = (), score: str = "outcome") -> SimpleNamespace:
+    action = ActionSpec(heads=(3,), low=low, high=low)
+    return SimpleNamespace(longest=longest, shortest=shortest, action=action, score=score)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,12 @@ def test_games_that_all_end_by_time_are_told_where_they_could_end_sooner(game, l
     found = list(time_remarks(game, [{"length": length} for length in lengths]))
     assert [kind for kind, _ in found] == ["by_time"] * told
     assert not told or ("after 20 steps" in found[0][1] and "--shaping" in found[0][1])
+
+
+@pytest.mark.parametrize(("score", "told"), [("outcome", True), ("return", False)])
+def test_a_curriculum_is_advised_only_where_games_are_won(score, told):
+    ((_, text),) = time_remarks(spec(score=score), [{"length": 20.0}] * 8)
+    assert ("--curriculum" in text) == told
 
 
 @pytest.mark.parametrize(
@@ -91,6 +98,25 @@ def test_trends_are_read_over_the_whole_run_seed_by_seed():
     assert (found["seed"], found["learner"], found["notice"], found["iteration"]) == (4, "a", "entropy", 15)
     assert "from 1 to 0.001 nats" in found["text"]
     assert trend_notices(built, 14, now, lambda: pytest.fail("read only where a quarter ends")) == []
+
+
+def test_a_collapse_is_told_with_the_quarter_in_which_it_came_also_where_iterations_are_odd():
+    names, game = SimpleNamespace(names=("a",)), SimpleNamespace(spec=spec())
+    built = SimpleNamespace(iterations=33, seeds_R=np.array([0]), lineup=names, game=game)
+    last = [iteration for iteration in range(33) if len(quarter(iteration, 33))]
+
+    def told(collapse: int) -> list[int]:
+        lines = [
+            {"kind": "train", "iteration": i, "seed": 0, "length": 5.0, "a/explained_variance": 0.5}
+            | {"a/entropy": 0.7 if i < collapse else 1e-6}
+            for i in range(33)
+        ]
+        return [i for i in last if trend_notices(built, i, [lines[i]], lambda i=i: lines[:i])]
+
+    assert last == [8, 16, 24, 32]
+    assert told(collapse=4) == [8, 16]
+    assert told(collapse=6) == told(collapse=12) == [16]
+    assert told(collapse=17) == []  # after half of a run a game may be solved
 
 
 def score(side: int, team: str, opponents: str, mean: float, spread: float = 1.0) -> SideScore:

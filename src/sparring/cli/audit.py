@@ -28,7 +28,7 @@ EXAMPLES = (
 )
 EVERY = (
     "Each explains itself (sparring audit seats --help), takes --json, and leaves a page to look at.",
-    "Exit code: 0 as it should be, 4 a fault was found, 5 it cannot be told.",
+    "Exit code: 0 as it should be, 4 a fault was found, 5 undecided.",
 )
 
 

@@ -144,8 +144,9 @@ def sources(words: Sequence[str], *, without: str) -> tuple[list[str], list[str]
     if len(named_) == 1 and (flags or without):
         return [named_[0]], [named_[0], *flags]
     raise ConfigError(
-        "Name a baseline and a treatment (two runs, files or recipes), or one of them or a game with the flags of the "
-        "treatment, or with --without NAME. For example: sparring audit effects kuhn --losses mine.py:term=0.1"
+        "What is to be switched on? Name a game, run, file or recipe, with the flags that switch it on (sparring audit "
+        "effects kuhn --losses mine.py:term=0.1) or the part to leave out (--without NAME). Or name two runs, files or "
+        "recipes: first without it, then with it."
     )
 
 

@@ -24,7 +24,7 @@ from sparring.cli.flags import named, parse, split
 from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.main import STOPPED
 from sparring.cli.notes import note
-from sparring.cli.train import Train, flagged, names_game, plain_name, ready_made
+from sparring.cli.train import Train, check_one_game, flagged, names_game, plain_name, ready_made
 from sparring.core import code
 from sparring.core.errors import ConfigError, RunError, unknown
 from sparring.core.fields import check_ranges
@@ -38,6 +38,7 @@ from sparring.reports.comparison import (
     equal_time_table,
     explanation,
     judgement,
+    recommended,
     strength_table,
 )
 from sparring.setup.checks import check_rows
@@ -116,7 +117,7 @@ def command(words: list[str]) -> int:
     found = comparison_json(comparison)
     write(plan.out / RESULT, json_text.dumps(found, indent=2).encode())
     write(plan.out / PICTURE, comparison_picture(comparison))
-    print(json_text.dumps({**found, "out": str(plan.out)})) if arguments.json else tell(comparison, plan.out)
+    print(json_text.dumps({**found, "out": str(plan.out)})) if arguments.json else tell(comparison, plan)
     return 0
 
 
@@ -126,6 +127,7 @@ def agreed(arguments: Compare, shared: list[str]) -> Plan:
 
     check_counts(arguments.games, max(arguments.games, 2))
     check_names(arguments.regimes, shared)
+    check_one_game(shared, f" Runs that are trained already meet in: sparring tournament {' '.join(shared[:2])}")
     begun = read(arguments.out / PLAN) if arguments.out else None
     admit_named(arguments, shared, (begun or {}).get("words", ()))
     if begun is not None:
@@ -288,7 +290,7 @@ def add_cost(out: Path, regime: str, ended: Ended) -> None:
     write(out / COSTS, json_text.dumps(costs, indent=2).encode())
 
 
-def tell(comparison: Comparison, out: Path) -> None:
+def tell(comparison: Comparison, plan: Plan) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=LINE)
@@ -297,7 +299,11 @@ def tell(comparison: Comparison, out: Path) -> None:
         console.print(equal_time_table(comparison))
     console.print(cost_table(comparison))
     print("\n".join([*explanation(comparison), "", *judgement(comparison)]))
-    print(f"picture  {out / PICTURE}\nfigures  {out / RESULT}")
+    print(f"picture  {plan.out / PICTURE}\nfigures  {plan.out / RESULT}")
+    if regime := recommended(comparison):
+        print(f"next     sparring train {shlex.join(plan.words)} --self-play {regime}")
+    else:
+        print("next     Nothing is surely better here: ask with more --seeds or --total-steps, or keep what you have.")
 
 
 def say(line: str, arguments: Compare) -> None:

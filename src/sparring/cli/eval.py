@@ -13,7 +13,7 @@ from sparring.cli.notes import note, note_damage
 from sparring.cli.own_code import CodeConfig, admit
 from sparring.core.errors import ConfigError
 from sparring.reports.standings import against_table
-from sparring.reports.tables import score_table, scores_json
+from sparring.reports.tables import fitted, score_table, scores_json
 
 if TYPE_CHECKING:  # the machine is prepared before JAX starts
     from sparring.setup.build import Built
@@ -82,7 +82,7 @@ def command(words: list[str]) -> None:
         print(json_text.dumps({"run": str(arguments.run), **found}))
         return None
     console = Console()
-    console.print(score_table(scores, facts))
+    console.print(fitted(score_table(scores, facts), console.width))
     for team, values in exact.items():
         listed = ", ".join(f"{value:.4f}" for value in values)
         console.print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {listed}")
@@ -104,4 +104,5 @@ def play_against(arguments: Eval, built: "Built", state: "TrainState") -> None:
     if arguments.json:
         print(json_text.dumps({"run": str(arguments.run), "against": scores_json(scores)}))
     else:
-        Console().print(against_table(scores, f"{arguments.run} on {built.config.game}"))
+        console = Console()
+        console.print(fitted(against_table(scores, f"{arguments.run} on {built.config.game}"), console.width))

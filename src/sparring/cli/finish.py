@@ -12,7 +12,7 @@ from sparring.cli.notes import note
 from sparring.core.code import naming
 from sparring.evaluation.stored import deployed, untrained_scores, verdict_of
 from sparring.reports.page import ReportFiles, write_report
-from sparring.reports.tables import score_table, scores_json
+from sparring.reports.tables import fitted, score_table, scores_json
 from sparring.store.fingerprint import coincidences
 from sparring.store.run_dir import RunDir
 from sparring.training.train import Summary
@@ -38,7 +38,7 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
         return code
     console = Console()
     if summary.scores:
-        console.print(score_table(summary.scores, run.read_manifest(), summary.before))
+        console.print(fitted(score_table(summary.scores, run.read_manifest(), summary.before), console.width))
     for line in run.metrics():
         if line["kind"] == "notice" and line["notice"] in AFTERWARDS and line["iteration"] == summary.iteration - 1:
             print(f"notice   {line['text']}")

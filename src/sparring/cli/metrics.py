@@ -38,7 +38,7 @@ class Metrics:
 def command(words: list[str]) -> None:
     arguments = parse(Metrics, words, command="metrics", examples=EXAMPLES)
     from sparring.reports.series import changing, chosen, series_table, unmet, value_table
-    from sparring.store.fingerprint import parting
+    from sparring.store.fingerprint import parting, unlike_settings
     from sparring.store.lines import series
     from sparring.store.run_dir import RunDir
 
@@ -51,7 +51,8 @@ def command(words: list[str]) -> None:
     if arguments.beside is not None:
         other = [line for line in RunDir.open(arguments.beside).metrics() if line["kind"] in kinds]
         told = parting(lines, other, names)
-        print(json_text.dumps(told._asdict()) if arguments.json else told.text)
+        settings = unlike_settings(run.path, arguments.beside)
+        print(json_text.dumps({**told._asdict(), "settings": settings}) if arguments.json else told.text(settings))
         return
     if arguments.json:
         found = {name: dict(zip(("steps", "values"), series(lines, name), strict=True)) for name in names}

@@ -13,7 +13,7 @@ from sparring.cli.own_code import CodeConfig, admit
 from sparring.cli.shares import tell
 from sparring.core.errors import ConfigError, unknown
 from sparring.evaluation.exploited import figure_text, newest
-from sparring.reports.tables import NAMES
+from sparring.reports.tables import NAMES, fitted
 
 if TYPE_CHECKING:  # nothing heavy before the flags are read
     from sparring.core.spec import GameSpec
@@ -62,7 +62,8 @@ def command(words: list[str]) -> None:
         ]
         print(json_text.dumps({"run": str(arguments.run), "iteration": known.iteration, "members": members}))
     else:
-        Console().print(table(run, known))
+        console = Console()
+        console.print(fitted(table(run, known), console.width))
 
 
 def change(arguments: Pool, run: "RunDir", known: "LastKnown") -> None:

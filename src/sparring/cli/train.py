@@ -1,9 +1,10 @@
 """sparring train [GAME]: train by self-play, or against a bot. Ends with a table, a picture and a report."""
 
 import json as json_text
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,6 +103,7 @@ class Train:
 
 
 def command(words: list[str]) -> int:
+    check_one_game(words)
     given = named(words) - {"help", "help_all"}
     arguments = parse(
         Train, words, command="train", shown=lambda said: Train(run=settled(said, given)[0]), usual=USUAL,
@@ -198,7 +200,7 @@ def tell_plan(built: "Built", path: Path, told: str, *, as_json: bool) -> int:
     print(
         f"{path}: {config.game}, {built.iterations:,} iterations of {built.steps_per_iteration:,} steps, "
         f"{config.seeds} seed{'s' * (config.seeds > 1)}.{there}\n{told}\n"
-        f"Learners: {', '.join(built.lineup.names)}. About {facts['memory_gb']} GB of memory.\n"
+        f"Learners: {', '.join(sorted(built.lineup.names))}. About {facts['memory_gb']} GB of memory.\n"
         f"Evaluations along the way: {facts['evaluations']}, {facts['eval_games']} games of each line-up.\n"
         "Nothing was trained or written. All settings: --print-config"
     )
@@ -222,6 +224,13 @@ def admit_named(arguments: Train) -> None:
 
     code.admit(*named_code(replace(arguments.run, game=arguments.word or arguments.run.game)))
     admit(arguments.own, arguments.from_, *arguments.run.pool.guests)
+
+
+def check_one_game(words: Sequence[str], elsewhere: str = "") -> None:
+    """Words before the first flag name one game; `elsewhere`: what two might have been meant for."""
+    games = list(takewhile(lambda word: not word.startswith("-"), words))
+    if len(games) > 1:
+        raise ConfigError(f"One game can be trained at a time, found {' and '.join(games)}. Name one.{elsewhere}")
 
 
 def names_game(arguments: Train, given: Collection[str]) -> bool:

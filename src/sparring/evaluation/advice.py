@@ -46,7 +46,10 @@ def next_step(found: Findings, gain: Gain, places: Sequence[Standing]) -> Step:
         return f"It is behind {listed(below)}: train longer{meet}.", longer
     bots = found.of_bots
     if found.own is not None and bots and found.own > FAR * max(bots) and found.own > 2 * min(bots):
-        return "A bot is much harder to exploit: train longer, or with what settles (--self-play magnet).", longer
+        if found.opposed.magnet:
+            return "A bot is much harder to exploit: train longer.", longer
+        words, flags = settling(found.opposed)
+        return f"A bot is much harder to exploit. {words}", another(found, flags)
     if gain == "unclear":
         return "More games may show what these do not; else train longer.", f"sparring eval {run} --games 1000"
     if facts["seeds"] == 1:

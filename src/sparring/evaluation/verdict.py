@@ -51,8 +51,10 @@ def filled(text: str, word: str, width: int) -> str:
 def verdict(found: Findings) -> Verdict:
     places = standings(found.scores, found.before, found.half, found.facts)
     gain = gain_of(found, places)
-    said = [start_sentence(found, gain, places), *map(bots_sentence, places), fall_sentence(found)]
-    said.append(exact_sentence(found))
+    said = [start_sentence(found, gain, places), *map(bots_sentence, places)]
+    if any(place.side and place.leads and not place.duel for place in places):
+        said.append("Each was compared with the bots in its own place.")
+    said += [fall_sentence(found), exact_sentence(found)]
     learned = " ".join(sentence for sentence in said if sentence)
     step, command = next_step(found, gain, places)
     command += naming(found.facts) * bool(command)
@@ -106,7 +108,7 @@ def bots_sentence(place: Standing) -> str:
     parts = [f"{words} {listed(bots)}" for words, bots in groups if bots]
     text = ("; " if place.open else ", ").join(parts)
     if place.side:
-        return f"{place.side!r}, with each bot tried in the same place: {text}."
+        return f"{place.side}: {text}."
     return f"{text[0].upper()}{text[1:]}."
 
 

@@ -195,13 +195,14 @@ def no_player(text: str, game: Game | None = None) -> RunError:
     path = Path(text)
     if path.parent == Path():
         bots = () if game is None else bot_names(game)
-        return RunError(
-            unknown("player", text, [*bots, *players_in(Path()), *(f"runs/{n}" for n in players_in(Path("runs")))])
-        )
+        known = [*bots, *players_in(Path()), *(f"runs/{n}" for n in players_in(Path("runs")))]
+        if known:
+            return RunError(unknown("player", text, known))
+        return RunError(f"No player {text!r}: expected the folder of a run or a package, such as runs/first.")
     there = players_in(path.parent)
     near = near_names(re.split("[:@#]", path.name)[0], there, cutoff=0.4)
-    count = f"Of runs and packages, {len(there)} are in {path.parent}: check the name."
-    return RunError(f"No player at {text}. " + (f"Did you mean {path.parent / near[0]}?" if near else count))
+    known = f"In {path.parent} there are: {', '.join(there)}." if there else f"{path.parent} has no runs or packages."
+    return RunError(f"No player at {text}. " + (f"Did you mean {path.parent / near[0]}?" if near else known))
 
 
 def players_in(folder: Path) -> list[str]:

@@ -32,6 +32,8 @@ from sparring.statistics.sequential import welch
 Verdict = Literal["better", "worse", "unknown"]
 SURE: tuple[Verdict, ...] = ("better", "worse")
 CONFIDENCE = 0.95
+NOTHING = 1e-6
+"""Returns that are smaller are what rounding leaves of 0."""
 PANELS = 4
 """Of a picture, side by side."""
 
@@ -65,8 +67,14 @@ MEASURES = (
 
 
 def measures(comparison: Comparison) -> list[Measure]:
-    """Those that some candidate has, in a fixed order; a side's own figures carry its name."""
-    names = dict.fromkeys(name for one in comparison.candidates for name in one.figures)
+    """Those that some candidate has, in a fixed order; a side's own figures carry its name. Returns among one's own
+    kind are left out where they are 0 for all, as in a contest, where one gains what the other loses."""
+    names = dict.fromkeys(
+        name
+        for one in comparison.candidates
+        for name, values in one.figures.items()
+        if not name.startswith(RETURN) or np.abs(values).max() > NOTHING
+    )
     found = []
     for kind in MEASURES:
         for name in names:
@@ -172,6 +180,22 @@ def judgement(comparison: Comparison) -> list[str]:
     return lines + no_gain(comparison, judged)
 
 
+def recommended(comparison: Comparison) -> str:
+    """Of the regimes that are surely better than the yardstick the best, by the first measure that shows any; empty
+    where none is."""
+    if len(comparison.candidates) < 2 or comparison.seeds < 2:
+        return ""
+    for measure in (measure for measure in measures(comparison) if measure.better):
+        sure = {name for name, verdict in verdicts(comparison, measure).items() if verdict == "better"}
+        ranked = sorted(
+            (one for one in comparison.candidates if one.name in sure),
+            key=lambda one: float(np.mean(one.figures[measure.name])),
+        )
+        if ranked:
+            return ranked[0 if measure.better == "low" else -1].regime
+    return ""
+
+
 def no_gain(comparison: Comparison, judged: Sequence[Measure]) -> list[str]:
     """Where nobody is better than the policy before training."""
     lines = []
@@ -244,8 +268,8 @@ def explanation(comparison: Comparison) -> list[str]:
         notes.append(("NAME.shadow", "the slow average of that regime's policy; NAME alone is its newest policy."))
     if comparison.evaluations:
         count, ranked = comparison.evaluations, "; rating and worst opponent are of the end" * bool(comparison.games)
-        mean = f"a run's figures are means over its evaluations after half of its steps, {count} or more"
-        notes.append(("second half", f"{mean}{ranked}."))
+        mean = f"means over a run's evaluations in the second half of its steps, {count} or more"
+        notes.append(("figures", f"{mean}{ranked}."))
     if comparison.clock is not None:
         begun = f"the same of the first {comparison.clock:,.1f} seconds of training, compiling left out"
         notes.append(("equal time", f"{begun}: what the fastest took for all its steps."))

@@ -15,6 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
+from sparring.evaluation.standing import is_contest
+from sparring.reports.tables import company
 from sparring.statistics.intervals import mean_interval
 
 MOST_POINTS = 400
@@ -193,7 +195,7 @@ def draw_seats(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None:
 
 
 def draw_evaluation(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> None:
-    """Exact exploitability where it is known; else the learner against bots, on each side, or on both where alike.
+    """Exact exploitability where it is known; else the learner against bots, on each side, or once where alike.
 
     Dashed: the bot that did best in the learner's place. The table of the report has all line-ups.
     """
@@ -201,8 +203,8 @@ def draw_evaluation(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> No
         axis.set_title("evaluation: exploitability, exact")
         axis.set_ylabel("exploitability (0 = Nash equilibrium)")
         plot(axis, curve(lines, ["exploitability"]), LEARNED, marker="o")
-        for team in (SHADOW, MIXTURE):
-            plot(axis, curve(lines, [f"exploitability/{team}"]), team, marker="o")
+        for team in (SHADOW, MIXTURE):  # with small points, so that what it lies upon is seen below
+            plot(axis, curve(lines, [f"exploitability/{team}"]), team, marker=".", line="--")
         bots = {key.partition("/")[2]: value for key, value in lines[-1].items() if key.startswith("exploitability/")}
         bots = {bot: value for bot, value in bots.items() if bot not in (SHADOW, MIXTURE)}
         if bots:
@@ -214,7 +216,7 @@ def draw_evaluation(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> No
     score = "points" if manifest["score"] == "outcome" else "return"
     axis.set_title("evaluation: complete games apart from training")
     axis.set_ylabel("points in a game (1 = all won)" if score == "points" else "return of a seat in a game")
-    if manifest.get("alike"):
+    if manifest.get("alike") or manifest.get("many_alike"):
         draw_ladder(axis, lines, manifest, score)
         return
     for number, side in enumerate(manifest["sides"][:MOST_LINES]):
@@ -222,8 +224,8 @@ def draw_evaluation(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> No
         hardest = hardest_place(found)
         if hardest is None:
             continue
-        versus = f" vs {hardest}" if hardest else ""
-        line, color = curve(lines, [f"{score}/{side}/{LEARNED}{versus}"]), f"C{number}"
+        line = curve(lines, [f"{score}/{side}/{LEARNED} vs {hardest}" if hardest else f"{score}/{side}/{LEARNED}"])
+        versus, color = f" vs {company(hardest)}" if hardest else "", f"C{number}"
         plot(axis, line, f"{side}: learned{versus}", marker="o", color=color)
         bots = sorted(((level, team) for (team, place), level in found.items() if place == hardest), reverse=True)
         shown = [(level, team) for level, team in bots if team not in (LEARNED, SHADOW)][
@@ -235,16 +237,33 @@ def draw_evaluation(axis: Axes, lines: Lines, manifest: Mapping[str, Any]) -> No
 
 
 def draw_ladder(axis: Axes, lines: Lines, manifest: Mapping[str, Any], score: str) -> None:
-    """Against each bot, both sides together; where there are many, those against whom most is left to learn."""
-    sides = manifest["sides"]
+    """Against each bot, two sides together, or among several of a kind, one side for all; where there are many, those
+    against whom most is left to learn. Its own kind is one of them where not all that one gains another loses."""
+    sides = manifest["sides"] if manifest.get("alike") else manifest["sides"][:1]
     found = levels(lines[-1:], f"{score}/{sides[0]}/")
-    bots = [place for team, place in found if team == LEARNED and place not in (LEARNED, SHADOW)]
+    left_out = {SHADOW, LEARNED} if is_contest(manifest) else {SHADOW}
+    kinds = {place: {*place.split(", ")} for team, place in found if team == LEARNED}
+    bots = [place for place, kind in kinds.items() if len(kind) == 1 and not kind & left_out]
     hardest = sorted(bots, key=lambda bot: found[LEARNED, bot])[:MOST_LINES]
     if len(hardest) < len(bots):
         axis.set_title(f"evaluation: the {len(hardest)} hardest of {len(bots)} opponents; the table has all")
     for bot in sorted(hardest, key=bots.index):
-        plot(axis, curve(lines, [f"{score}/{side}/{LEARNED} vs {bot}" for side in sides]), f"against {bot}", marker="o")
+        keys = [f"{score}/{side}/{LEARNED} vs {bot}" for side in sides]
+        plot(axis, curve(lines, keys), f"against {company(bot)}", marker="o")
+    if not is_contest(manifest):
+        draw_best_bot(axis, found, hardest)
     legend(axis)
+
+
+def draw_best_bot(axis: Axes, found: Mapping[tuple[str, str], float], hardest: Sequence[str]) -> None:
+    """What can be had where the learner does worst: the bot that did best there in its place."""
+    for place in hardest:
+        bots = {team: x for (team, at), x in found.items() if at == place and team not in (LEARNED, SHADOW)}
+        if bots:
+            best = max(bots, key=lambda team: bots[team])
+            label = f"bot {best} in its place against {company(place)}"
+            axis.axhline(bots[best], linestyle="--", color="0.4", linewidth=1, label=label)
+            return
 
 
 def hardest_place(found: Mapping[tuple[str, str], float]) -> str | None:
@@ -278,27 +297,31 @@ def draw_health(axis: Axes, name: str, title: str, lines: Lines, manifest: Mappi
     legend(axis)
 
 
-def plot(axis: Axes, line: Curve | None, label: str, *, marker: str = "", color: str | None = None) -> None:
+def plot(
+    axis: Axes, of: Curve | None, label: str, *, marker: str = "", color: str | None = None, line: str = "-"
+) -> None:
     """The curve, smooth where it has many points, over its pale self; with its interval over seeds."""
-    if line is None:
+    if of is None:
         return
-    many = len(line.steps) >= SMOOTHED and not marker
-    middle, low, high = (smooth(x) if many else x for x in (line.mean, line.low, line.high))
-    (drawn,) = axis.plot(line.steps, middle, label=label, marker=marker, markersize=4, linewidth=1.6, color=color)
+    many = len(of.steps) >= SMOOTHED and not marker
+    middle, low, high = (smooth(x) if many else x for x in (of.mean, of.low, of.high))
+    look = {"marker": marker, "markersize": 4, "linestyle": line, "linewidth": 1.6, "color": color}
+    (drawn,) = axis.plot(of.steps, middle, label=label, **look)
     if many:
-        axis.plot(line.steps, line.mean, linewidth=0.8, color=drawn.get_color(), alpha=0.25, zorder=1)
+        axis.plot(of.steps, of.mean, linewidth=0.8, color=drawn.get_color(), alpha=0.25, zorder=1)
     if np.isfinite(low).any():
-        axis.fill_between(line.steps, low, high, color=drawn.get_color(), alpha=0.2, linewidth=0)
+        axis.fill_between(of.steps, low, high, color=drawn.get_color(), alpha=0.2, linewidth=0)
 
 
 def smooth(values: np.ndarray) -> np.ndarray:
-    """The mean over a tenth of the curve about each point, over what there is of it."""
-    reach = len(values) // 20
-    if len(values) < SMOOTHED or not reach:
+    """The mean over a tenth of the curve about each point, and over less near its ends, where it begins and ends as it
+    is: as many points before as after."""
+    if len(values) < SMOOTHED:
         return values
-    known = np.isfinite(values)
-    window = np.ones(2 * reach + 1)
-    total, count = (np.convolve(x, window, mode="same") for x in (np.where(known, values, 0.0), known.astype(float)))
+    known, at = np.isfinite(values), np.arange(len(values))
+    reach = np.minimum(len(values) // 20, np.minimum(at, at[::-1]))
+    sums = (np.concatenate([[0.0], np.cumsum(x)]) for x in (np.where(known, values, 0.0), known))
+    total, count = (sum_[at + reach + 1] - sum_[at - reach] for sum_ in sums)
     return np.where(count > 0, total / np.maximum(count, 1.0), np.nan)
 
 

@@ -20,34 +20,38 @@ from sparring.reports.page import STYLE, table
 
 Told = Mapping[str, Any]
 CONTROLS = {
-    "own": "its own thoughts", "oracle": "the truth", "shuffled": "another world's", "zero": "zeros",
-    "forgetful": "own, forgetting",
+    "own": "its own beliefs", "oracle": "the truth", "shuffled": "those of another world", "zero": "nothing",
+    "forgetful": "its own, of this game alone",
 }  # fmt: skip
 ACTIONS = {
-    "skill": "skill", "skill_of_rule": "of its rule", "accuracy": "right", "accuracy_habit": "by habit",
-    "accuracy_again": "as before", "accuracy_uniform": "any legal", "nll": "NLL", "nll_uniform": "any legal",
+    "skill": "skill", "skill_of_rule": "its rule's skill", "accuracy": "right", "accuracy_habit": "by habit",
+    "accuracy_again": "as before", "accuracy_uniform": "a guess", "nll": "NLL", "nll_uniform": "NLL of a guess",
 }  # fmt: skip
 GOALS = {
-    "top1": "right", "top1_nearest": "the nearest", "top1_base": "base rate", "top1_by_its_word": "by its word",
+    "top1": "right", "top1_nearest": "the nearest", "top1_base": "the usual", "top1_by_its_word": "by its word",
     "known": "known",
 }  # fmt: skip
 SURENESS = {
-    "nll": "NLL", "nll_open": "any open", "brier": "Brier", "ece": "ECE", "steps_to_90": "90 % after",
-    "never_90": "never", "spatial_error": "astray",
+    "nll": "NLL", "nll_open": "NLL of a guess", "brier": "Brier", "ece": "ECE", "steps_to_90": "90 % after",
+    "never_90": "never", "spatial_error": "off by",
 }  # fmt: skip
-FAR = {"top1": "right", "top1_nearest": "the nearest", "nll": "NLL", "spatial_error": "astray"}
+FAR = {"top1": "right", "top1_nearest": "the nearest", "nll": "NLL", "spatial_error": "off by"}
 LEARNED = {
     "spatial_top1": "spatial: a pointer names the goal (supervised)", "probe_goal": "linear probe of OMG's subgoal",
     "probe_state": "linear probe of what is seen", "probe_history": "linear probe of the last states",
     "hit_ratio": "subgoals that are really visited (hit ratio)",
 }  # fmt: skip
 MEANING = (
-    "skill: 1 - NLL / NLL of knowing only how often the co-player takes each action; 0 is no better than that, its own "
-    "rule is the best there is. Steps without a choice are left out. (met): in training.",
-    "goal: the one that is reached next in the game (hindsight); known: share of steps whose goal turned out. By its "
-    "word: what a bot says it heads for now. 90 % after: the median of steps until a belief in the goal is that sure "
-    "and stays so. Astray: on the board, in its units.",
-    "earn more by: differences in the same worlds, with 95 % intervals. Another world's: what is thought there.",
+    "What they do next: skill is 1 - NLL / NLL of knowing only how often the co-player takes each action, so 0 is no "
+    "better than that; nothing is better than its own rule. Right: share of steps in which the likeliest action is "
+    "taken, beside always its most frequent one (by habit), the last one again (as before), and a guess among legal "
+    "ones. Steps without a choice are left out. (met): in training.",
+    "What they are after: the goal that is reached next in the game, known afterwards; known is the share of steps for "
+    "which one was. Right: share of steps in which the belief names it, beside always naming the nearest goal or the "
+    "most usual one; by its word: what a bot says it heads for. 90 % after: the median of steps until the belief in "
+    "the goal is that sure and stays so. Off by: distance on the board. NLL, Brier, ECE: less is better.",
+    "What it earns: how much more with its own beliefs than with what stands under told, in the same worlds, with 95 % "
+    "intervals.",
 )
 
 
@@ -70,7 +74,7 @@ def tables(found: Told) -> dict[str, tuple[list[str], list[list[str]]]]:
             ],
         ),
         "What it earns": (
-            ["co-player", "told", "return", "own ones earn more by"],
+            ["co-player", "told", "return", "its own earn more by"],
             [
                 [shown[name], text, _bounds(one["return"][control]), _bounds(one["gained"].get(control, ()))]
                 for name, one in against.items()

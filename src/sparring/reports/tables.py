@@ -184,6 +184,22 @@ def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any], before
     return table
 
 
+def fitted(table: Table, width: int) -> Table:
+    """Columns at least as wide as their longest word, where a width has room for that: a name that is parted reads as
+    two. The longest texts are folded first."""
+    cells = [[str(column.header), *map(str, column.cells)] for column in table.columns]
+    least = [max(len(word) for cell in column for word in cell.split() or [""]) for column in cells]
+    wide = [max(map(len, column)) for column in cells]
+    room = width - 3 * len(cells) - 1  # a border and two blanks for each, and one border more
+    if sum(least) > room:
+        return table
+    while sum(wide) > room:
+        wide[max(range(len(wide)), key=lambda i: wide[i] - least[i])] -= 1
+    for column, letters in zip(table.columns, wide, strict=True):
+        column.width = letters
+    return table
+
+
 def legend(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> str:
     """What the numbers of a table of scores are."""
     fates = fates_text(scores, manifest)

@@ -81,9 +81,13 @@ def place_of(learner: str, names: Sequence[str], text: str) -> int:
         return list(names).index(learner)
     if learner.isdecimal() and int(learner) < len(names):
         return int(learner)
+    if len(names) == 1:
+        raise ConfigError(
+            f"learner={text!r}: this run has one learner, {names[0]}. For one at each seat add --share seat; for this "
+            f"one alone leave out {learner!r} and say the setting as usual."
+        )
     raise ConfigError(
-        f"learner={text!r}: {unknown('learner', learner, names)} Learners are those of --share; they are also numbered "
-        f"from 0 to {len(names) - 1}."
+        f"learner={text!r}: {unknown('learner', learner, names)} Numbers from 0 to {len(names) - 1} name them as well."
     )
 
 

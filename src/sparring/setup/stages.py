@@ -18,6 +18,7 @@ def check_stages(game: Game, config: RunConfig, seating: Seating) -> None:
     bots = game.bots()
     learning = {side for i in seating.learning for row in seating.groups[i].lanes for _, side in row}
     sides = sorted({game_side(seating, side) for side in learning})
+    check_end(config)
     for stage in parse_stages(config.stages):
         game.with_rules(**dict(stage.settings))
         if stage.plays and config.changing:
@@ -36,6 +37,17 @@ def check_stages(game: Game, config: RunConfig, seating: Seating) -> None:
                     f"{name} cannot drive side {side} of {config.game}. Name a bot for each side, parted by a comma: "
                     f"play={','.join((bots.fitting(k) or (RANDOM,))[0] for k in range(game.spec.sides))}"
                 )
+
+
+def check_end(config: RunConfig) -> None:
+    """Bots may play to the end only where something learns from watching them."""
+    stages = parse_stages(config.stages)
+    minds = config.mind.on or any(said.partition("=")[0].endswith(".mind") for said in config.learner)
+    if stages and stages[-1].plays and not minds:
+        raise ConfigError(
+            f"play={','.join(stages[-1].plays)} lets bots play to the end of the run, so that the learners would learn "
+            f"nothing. Say until when, and then leave it to them: --stages '{config.stages[-1]} until steps > 200k' ''"
+        )
 
 
 def rule_names(stages: Sequence[Stage]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ Runs with one seed that differ in any setting that acts differ in their numbers,
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,21 +50,26 @@ class Parting(NamedTuple):
     compared: int
     """Lines that both have."""
     iteration: int | None
-    """The first whose metrics differ; None where all are equal."""
+    """The first whose metrics differ, counted from 0 as in the files; None where all are equal."""
     names: tuple[str, ...]
     """The metrics of both that differ there."""
 
-    @property
-    def text(self) -> str:
+    def text(self, settings: Sequence[str]) -> str:
+        """For people, who count iterations from 1; `settings` are those that differ between the runs."""
         if not self.compared:
             return "The runs have no iteration of a common seed, so nothing can be compared."
-        if self.iteration is None:
-            return (
-                f"All {self.compared} lines that both runs have are equal. What differs in their settings changed "
-                "nothing: look whether it is in config.toml at all."
-            )
-        shown = ", ".join(self.names[:MOST_NAMED]) + (" and more" if len(self.names) > MOST_NAMED else "")
-        return f"The runs are equal before iteration {self.iteration}; in it these differ: {shown}"
+        if self.iteration is not None:
+            equal = f"equal up to iteration {self.iteration}" if self.iteration else "different from the start"
+            return f"The runs are {equal}. In iteration {self.iteration + 1} these differ: {shortened(self.names)}"
+        same = "and so are their settings."
+        idle = f"though these differ, which changed nothing: {shortened(settings)}"
+        return f"All {self.compared} lines that both runs have are equal, {idle if settings else same}"
+
+
+def shortened(names: Sequence[str]) -> str:
+    """So many names as one sentence holds."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "") + "."
 
 
 def parting(lines: Iterable[Line], others: Iterable[Line], names: Collection[str]) -> Parting:
@@ -77,6 +82,12 @@ def parting(lines: Iterable[Line], others: Iterable[Line], names: Collection[str
         if differing:
             return Parting(len(both), line["iteration"], differing)
     return Parting(len(both), None, ())
+
+
+def unlike_settings(mine: Path, other: Path) -> list[str]:
+    """Names of the settings in which two runs differ, as far as training may depend on them."""
+    a, b = settings_of(mine), settings_of(other)
+    return sorted(name for name in {*a, *b} if a.get(name) != b.get(name))
 
 
 def first_unlike(
@@ -103,8 +114,7 @@ def coincidences(mine: Path, others: Iterable[Path]) -> list[str]:
     for other in others:
         if not mark or other == mine or stored(other) != mark:
             continue
-        a, b = settings_of(mine), settings_of(other)
-        differ = sorted(name for name in {*a, *b} if a.get(name) != b.get(name))
+        differ = unlike_settings(mine, other)
         if differ and first_unlike(RunDir.open(mine).metrics(), RunDir.open(other).metrics()) is None:
             found.append(
                 f"{mine} and {other} are one training, number by number, though {', '.join(differ)} differ: what these "

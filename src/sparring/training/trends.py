@@ -38,7 +38,7 @@ TEXTS = {
     "blind_critic": "the critic explains {now:.0%} of how returns vary, so advantages are mostly noise. Try "
     "--value-norm popart, --critic-epochs 4, a larger --critic-rate, or --memory gru where the past matters.",
     "by_time": "every game of {count} iterations ended by time, after {longest} steps. If games should end sooner, pay "
-    "for what leads there (--shaping), begin with easier opponents (--curriculum) or allow more steps (--options).",
+    "for what leads there (--shaping){easier} or allow more steps (--options).",
     "no_gain": "{side} does no better than {than}: {own:.2f} against {base:.2f}, where the bot {bot} gets {best:.2f}. "
     "Train longer, with larger steps (--learning-rate), or pay for what leads there (--shaping).",
     "exploitable": "exploitability is {own:.3f}, no lower than that of random play ({base:.3f}). "
@@ -60,7 +60,7 @@ def trend_notices(
         last = [line for line in own if line["iteration"] in stretch]
         remarked = [(EVERYBODY, *one) for one in time_remarks(built.game.spec, last)]
         for name in built.lineup.names:
-            early = 2 * (iteration + 1) <= built.iterations
+            early = 2 * stretch.start < built.iterations
             remarked += [(name, *one) for one in learner_remarks(built.game.spec, name, own[0], last, early=early)]
         found += [noticed(iteration, seed, *one) for one in remarked]
     return found
@@ -77,7 +77,8 @@ def time_remarks(spec: GameSpec, last: Sequence[Line]) -> Iterator[tuple[str, st
     """Games that can end sooner, and never do."""
     lengths = [line["length"] for line in last if line["length"] is not None]
     if spec.shortest < spec.longest and 2 * len(lengths) >= len(last) and min(lengths) >= spec.longest:
-        yield "by_time", TEXTS["by_time"].format(count=len(last), longest=spec.longest)
+        easier = ", begin with easier opponents (--curriculum)" if spec.score == "outcome" else ""
+        yield "by_time", TEXTS["by_time"].format(count=len(last), longest=spec.longest, easier=easier)
 
 
 def learner_remarks(
@@ -86,13 +87,13 @@ def learner_remarks(
     """A policy that settled before half of the run, and a critic that explains less than the least after it. Entropy
     of continuous actions has no zero to fall to."""
 
-    def mean(key: str) -> float:
-        return float(np.mean([np.nan if (x := line[f"{name}/{key}"]) is None else x for line in last]))
+    def usual(key: str) -> float:  # the median, since a policy may have collapsed early in this quarter
+        return float(np.median([np.nan if (x := line[f"{name}/{key}"]) is None else x for line in last]))
 
     start = first[f"{name}/entropy"] if first["iteration"] == 0 else None
-    if early and not spec.action.dimensions and start and (now := mean("entropy")) < COLLAPSED * start:
+    if early and not spec.action.dimensions and start and (now := usual("entropy")) < COLLAPSED * start:
         yield "entropy", TEXTS["entropy"].format(start=start, now=now)
-    if not early and spec.longest >= LONG and (now := mean("explained_variance")) < least:
+    if not early and spec.longest >= LONG and (now := usual("explained_variance")) < least:
         yield "blind_critic", TEXTS["blind_critic"].format(now=max(now, 0.0))
 
 

@@ -43,7 +43,7 @@ CHECKS: dict[Question, Check] = {
     Question("rating", "do ratings say what games say?"): league.rating_against_payoff,
     Question("illegal actions", "does the policy choose what the rules forbid?"): learning.illegal,
     Question("truncation", "is a game that time cut told from one that ended?"): learning.truncation,
-    Question("forgetting", "does the newest policy still beat whom an older one beat?"): league.forgetting,
+    Question("forgetting", "does the newest policy still beat those that an older one beat?"): league.forgetting,
 }  # fmt: skip
 
 

@@ -201,7 +201,7 @@ def name_or_place(game: Game, players: Mapping[str, Any], played: Played, casts:
     error = float(difference_G.std()) / max(1.0, np.sqrt(len(difference_G)))
     stays = difference_G.mean() * np.sign(worst.mean) > max(abs(worst.mean) / 2, 2 * error)
     where = "stays with the number of the seat: the rules name it" if stays else "goes: it is in where a seat begins"
-    return f"With places dealt out anew before each game the difference is {difference_G.mean():+.3g} and {where}."
+    return f"With places dealt again before each game the difference is {difference_G.mean():+.3g} and {where}."
 
 
 def pictures_of(spec: GameSpec, played: Played) -> tuple[Picture, ...]:
