@@ -44,8 +44,8 @@ def figures(
 def worth(
     off: RunConfig, on: RunConfig, placebo: RunConfig, modules: Sequence[str], *, seeds: int, folder: Path, tell: Tell
 ) -> Worth:
-    """Train both arms on the same seeds, and a placebo: other settings, or modules shown other worlds. Named in advance:
-    the first figure of ORDER that the game has, its last value and its mean over the run."""
+    """Train both on the same seeds, and a placebo: other settings, or modules that are shown other worlds. Named in
+    advance: the first figure of ORDER that the game has, its last value and its mean over the run."""
     arms: dict[str, tuple[RunConfig, Any]] = {"baseline": (off, None), "treatment": (on, None)}
     arms |= {"placebo": (placebo, Shuffled)} if modules or placebo != on else {}
     told = {}

@@ -9,10 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from sparring.audit.findings import Finding
+from sparring.audit.minds import said_again
 from sparring.audit.seats.levels import L8, WRONG_BOOKS
 from sparring.audit.seats.pipeline import Lived, Pipeline
 from sparring.audit.seats.stand_in import LENGTH, goals_like, paying
 from sparring.games.others import others_SO
+from sparring.games.trial import quick_jit
 from sparring.play.seating import Group
 from sparring.setup.program import Report
 from sparring.training.record import metric_lines, result_rows
@@ -44,14 +46,15 @@ def booking(pipe: Pipeline) -> Finding:
                 faults += misbooked(pipe, lived, group, row, name, mean_S, spread)
                 faults += misremembered(name, again[group][row]) if again else []
         if looked == sum(map(len, pipe.names)):
-            faults += misseen(pipe, lived)
+            faults += misseen(pipe, lived) + misthought(pipe, lived)
         if spread == 0.0:
             faults += miscounted(pipe, lived, mean_S)
     numbers = {"faults": faults, "looked": looked}
     if not faults:
         text = (
             "Rewards, returns, metrics and results are what each seat was paid: rising, falling, equal and large. "
-            "Stored choices and values are those of the learner, and what was seen of others is theirs."
+            "Stored choices and values are those of the learner, and what was seen of others is"
+            " theirs."
         )
         return L8.found(True, text, **numbers)
     return L8.found(
@@ -111,6 +114,26 @@ def miscounted(pipe: Pipeline, lived: Lived, mean_S: np.ndarray) -> list[str]:
                 f"The results say that {row.player} earned {row.return_sum / row.games:g} a game on side {row.side}, "
                 f"and it was paid {wanted:g}."
             )
+    return faults
+
+
+def misthought(pipe: Pipeline, lived: Lived) -> list[str]:
+    """Whether what each learner was told is what its own mind makes of what it was shown."""
+    faults, seating = [], pipe.built.plan.seating
+    for group, (kind, names) in enumerate(zip(pipe.built.plan.kinds, pipe.names, strict=True)):
+        if kind.mind.on and lived.rollouts[group].thought is not None:
+            minds, beliefs = lived.learners[group].model.actor.mind, pipe.state.cursor.minds[seating.learning[group]]
+            again = quick_jit(jax.vmap(said_again, in_axes=(0, 1, 0), out_axes=1))(
+                minds, lived.rollouts[group], beliefs
+            )
+            gap_L = np.abs(np.asarray(again - lived.rollouts[group].thought.said_NM)).max(
+                initial=0.0, axis=(0, 2, 3, 4)
+            )
+            faults += [
+                f"What {name} was told of the others is not what its own mind says: it differs by {gap:.3g}."
+                for name, gap in zip(names, gap_L, strict=True)
+                if not gap <= SAME
+            ]
     return faults
 
 
