@@ -14,7 +14,7 @@ import seat_mutants
 import seat_strangers
 from audits import Case, Outcome, counted
 from seat_mutants import Mutant, Patch, loop, patched
-from sparring.audit.seats import exact, pipeline, returns, trained
+from sparring.audit.seats import booking, exact, pipeline, returns, trained
 from sparring.audit.seats.claims import claimed
 from sparring.audit.seats.levels import ALPHA
 from sparring.audit.seats.logged import audit_logs
@@ -90,7 +90,7 @@ def by_random_play(mutant: Mutant) -> Outcome:
 
 
 def asked(pipe: pipeline.Pipeline) -> dict[str, bool]:
-    found = (ask(pipe) for ask in (pipeline.equivariance, pipeline.parity, pipeline.booking))
+    found = (ask(pipe) for ask in (pipeline.equivariance, pipeline.parity, booking.booking))
     return {one.level: one.outcome == "FAIL" for one in found}
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # logs, effect logs and source code are judged without jax
 EXAMPLES = (
     "sparring audit effects matrix:rock_paper_scissors --modules examples/own/opponent_model.py:foresight",
     "sparring audit effects kuhn --worlds 64 --losses examples/own/loss.py:floor=0.1 --without floor --full",
+    "sparring audit effects hunters_minds --without mind",
     "sparring audit effects runs/plain runs/with-module",
     "sparring audit effects --logs logs/baseline logs/treatment",
     "sparring audit effects --watched effects.json",
@@ -43,7 +44,8 @@ class AuditEffects:
     """
 
     without: Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = ""
-    """The loss, module, network or shaping term of one's own that is the treatment: the baseline is all but that."""
+    """The loss, module, network or shaping term of one's own that is the treatment, or mind for all minds: the baseline
+    is all but that."""
     frozen: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")] = ()
     """Parts of it that are meant to stay as they are, such as a target network."""
     updates: int = setting(8, least=2, most=10_000)

@@ -1,4 +1,4 @@
-"""sparring audit seats GAME | RUN ...: does the number of a seat change the result, and what makes it so?"""
+"""sparring audit seats GAME | RECIPE | RUN ...: does the number of a seat change the result, and what makes it so?"""
 
 import shlex
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,6 @@ from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note
 from sparring.cli.own_code import CodeConfig, admit
 from sparring.core.errors import ConfigError
-from sparring.core.settings import load_toml
 from sparring.setup.config import RunConfig
 
 if TYPE_CHECKING:  # the machine is prepared before JAX starts
@@ -36,8 +35,8 @@ class AuditSeats:
     """Find out whether the number of a seat changes the result, cheapest question first. Flags of `sparring train` say
     how it is trained; each seat then has a learner of its own (--share seat)."""
 
-    what: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="GAME | RUN ...")] = ()
-    """A game, or runs: their game, their settings, and their seeds together."""
+    what: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="GAME | RECIPE | RUN ...")] = ()
+    """A game or a recipe, or runs: their game, their settings, and their seeds together."""
     options: tuple[str, ...] = ()
     """Options of the game, each as name=value."""
     alike: tuple[str, ...] = ()
@@ -115,6 +114,8 @@ def asked_for(arguments: AuditSeats, training: list[str]) -> "Asked":
     from sparring.audit.seats.ladder import Training
     from sparring.audit.seats.returns import Budget
     from sparring.games import registry
+    from sparring.setup.needs import stored_config
+    from sparring.store.run_dir import RunDir
 
     runs = tuple(Path(word) for word in arguments.what if (Path(word) / "config.toml").is_file())
     if runs and len(runs) < len(arguments.what):
@@ -123,7 +124,7 @@ def asked_for(arguments: AuditSeats, training: list[str]) -> "Asked":
         raise ConfigError(f"Name one game, or folders of runs; found {', '.join(arguments.what)}.")
     if runs:
         admit(arguments.own, *runs)
-        config = load_toml(RunConfig, runs[0] / "config.toml")
+        config = stored_config(RunDir.open(runs[0]))
         if training:
             raise ConfigError(f"A run has its settings already: leave {' '.join(training)} out, or name the game.")
     else:
@@ -144,10 +145,14 @@ def settings_for(arguments: AuditSeats, training: list[str]) -> RunConfig:
     """The settings that `sparring train GAME ... --share seat` would have, without opponents that change."""
     from sparring.cli.train import Train, admit_named, settled
     from sparring.games import registry
+    from sparring.recipes.catalogue import RECIPES
 
-    words = [arguments.what[0], *(["--options", *arguments.options] if arguments.options else []), *training]
+    name = arguments.what[0]
+    begun = ["--recipe", name] if name in RECIPES else [name]
+    words = [*begun, *(["--options", *arguments.options] if arguments.options else []), *training]
     said = parse(Train, words, command="train")
-    registry.admit(arguments.what[0])
+    if name not in RECIPES:
+        registry.admit(name)
     admit_named(said)
     config, _ = settled(said, named(words))
     plain = RunConfig()

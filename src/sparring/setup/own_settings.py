@@ -14,12 +14,14 @@ from sparring.core.schedules import Schedule
 from sparring.core.settings import with_text
 from sparring.core.spec import GameSpec
 from sparring.learn.config import COEFFICIENTS, PPOConfig
+from sparring.opponent_models.config import MindConfig
 from sparring.setup.checks import check_learner, check_learning
 from sparring.setup.config import RunConfig
 from sparring.setup.needs import idle, met, without_idle
 
 OWN = ("net", "ppo", "mind")
 """Tables of settings that a learner may have for itself."""
+MIND = {one.name for one in fields(MindConfig)}
 
 
 class Said(NamedTuple):
@@ -48,6 +50,21 @@ def configs_of(config: RunConfig, names: Sequence[str]) -> tuple[RunConfig, ...]
     for place, settings in own.items():
         found[place] = acting(found[place], names[place], settings)
     return tuple(found)
+
+
+def without_minds(config: RunConfig) -> RunConfig:
+    """The config with nobody's mind, and nothing that is then said to nobody."""
+    own = tuple(text for text in config.learner if said_in(text).setting not in MIND)
+    return without_idle(replace(config, mind=MindConfig(), learner=own))
+
+
+def with_minds(config: RunConfig, **settings: str) -> RunConfig:
+    """The config with these settings for every mind that there is: the common one, and those of single learners."""
+    said = (said_in(text) for text in config.learner)
+    names = [one.learner for one in said if one.setting == "mind" and one.value != "none"]
+    own = tuple(f"{name}.{setting}={value}" for name in names for setting, value in settings.items())
+    mind = replace(config.mind, **settings) if config.mind.on else config.mind
+    return without_idle(replace(config, mind=mind, learner=(*config.learner, *own)))
 
 
 def each_of(text: str, names: Sequence[str]) -> tuple[str, list[str]]:

@@ -199,10 +199,7 @@ def teach(
     ppo, mind = plan.kinds[group]
     parts = len(ppo.losses) + len(ppo.modules)
     shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
-    every = (ppo.burn_in or ppo.sequence) // plan.keep
-    if every > 1 and jax.tree.leaves(rollout.memory):  # others at the table need theirs more often
-        rollout = rollout._replace(memory=jax.tree.map(lambda x: x[::every], rollout.memory))
-    seen = rollout
+    seen = rollout = as_trained(plan, rollout, ppo)
     if rollout.others is not None and not ppo.modules:  # rows of the epochs need not carry what only a mind looks at
         seen = rollout._replace(others=None)
     learner, stats, suspect = update(learner, seen, key, knobs_of(knobs_H, parts), ppo, *shaping_J)
@@ -212,6 +209,14 @@ def teach(
         learner, found = studied(learner, rollout, key, mind)
         stats = stats._replace(mind={**dict(stats.mind), **found})
     return learner, stats, suspect
+
+
+def as_trained(plan: Plan, rollout: Rollout, ppo: PPOConfig) -> Rollout:
+    """The rollout with memories where this learner's sequences begin; others may need theirs more often."""
+    every = (ppo.burn_in or ppo.sequence) // plan.keep
+    if every <= 1 or not jax.tree.leaves(rollout.memory):
+        return rollout
+    return rollout._replace(memory=jax.tree.map(lambda x: x[::every], rollout.memory))
 
 
 def with_winners(rollouts: tuple, games: Games, seating: Seating, orders: Orders) -> tuple:

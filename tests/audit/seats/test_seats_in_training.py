@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import pytest
 from grab import grab
 
-from sparring.audit.seats import pipeline
+from sparring.audit.seats import booking, pipeline
 from sparring.audit.seats.audit import coefficients
 from sparring.audit.seats.static import settings_finding
 from sparring.audit.seats.trained import consistency, least_seeds, localised, table_of
@@ -25,7 +25,7 @@ def clean(config):
     return pipeline.Pipeline.of(config, grab())
 
 
-@pytest.mark.parametrize("ask", [pipeline.equivariance, pipeline.parity, pipeline.booking])
+@pytest.mark.parametrize("ask", [pipeline.equivariance, pipeline.parity, booking.booking])
 def test_our_training_treats_its_learners_alike(clean, ask):
     finding = ask(clean)
     assert finding.outcome == "PASS", finding.evidence
@@ -63,20 +63,20 @@ def test_rewards_of_another_world_are_found_though_every_sum_is_right(config, mo
         return (rollout, *others), cursor, games
 
     monkeypatch.setattr(program, "collect", shifted)
-    finding = pipeline.booking(pipeline.Pipeline.of(config, grab()))
+    finding = booking.booking(pipeline.Pipeline.of(config, grab()))
     assert finding.outcome == "FAIL" and "seat_2 was paid" in finding.evidence
 
 
 def test_choices_and_values_that_are_not_the_learners_own_are_found(clean):
     lived = clean.lived(clean.game)
     (rollout,) = lived.rollouts
-    assert max(clean.remembered(lived)[0].ravel()) < pipeline.SAME
+    assert max(clean.remembered(lived)[0].ravel()) < booking.SAME
     late = rollout._replace(value_TWN=rollout.value_TWN.at[:, 2].set(rollout.value_TWN[:, 0]))
     gap_L2 = clean.remembered(lived._replace(rollouts=(late,)))[0]
-    assert (gap_L2 > pipeline.SAME).tolist() == [[False, False], [False, False], [False, True]]
-    assert pipeline.misremembered("seat_2", gap_L2[2])[0].startswith("The values that seat_2 learns from are not those")
+    assert (gap_L2 > booking.SAME).tolist() == [[False, False], [False, False], [False, True]]
+    assert booking.misremembered("seat_2", gap_L2[2])[0].startswith("The values that seat_2 learns from are not those")
     unmasked = rollout._replace(legal_TWNA=rollout.legal_TWNA.at[:, 1].set(True))
-    assert clean.remembered(lived._replace(rollouts=(unmasked,)))[0][1, 0] > pipeline.SAME
+    assert clean.remembered(lived._replace(rollouts=(unmasked,)))[0][1, 0] > booking.SAME
 
 
 def test_a_setting_of_one_learner_is_found_before_anything_runs(config):

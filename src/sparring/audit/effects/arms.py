@@ -3,6 +3,7 @@ at which two of them part, and what the difference is worth over seeds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from jax import Array
 from sparring.core.settings import to_toml
 from sparring.learn.module import Module
 from sparring.setup.beginning import first_state
-from sparring.setup.build import build
+from sparring.setup.build import Built, build
 from sparring.setup.config import CheckpointConfig, EvalConfig, RunConfig
 from sparring.setup.program import TrainState
 from sparring.store.checkpoints import load_one, newest_first
@@ -117,7 +118,23 @@ def run_arm(config: RunConfig, path: Path, wrapper: Any = None, names: Sequence[
         train(built, run, state if wrapper is None else wrapped(state, wrapper, names))
     kept = config.checkpoint.checkpoint_every == 1
     folders = reversed(newest_first(run.checkpoints_path)) if kept else ()
-    return Arm(run.metrics(), [load_one(folder).arrays for folder in folders])
+    return Arm(run.metrics(), [by_learner(load_one(folder).arrays, built) for folder in folders])
+
+
+def by_learner(arrays: Mapping[str, np.ndarray], built: Built) -> dict[str, np.ndarray]:
+    """What each learner has and remembers under its name: how they are stacked differs where one is of another kind."""
+    places: dict[str, tuple[str, ...]] = {}
+    for place, group, names in zip(count(), built.plan.seating.learning, built.lineup.learners, strict=False):
+        places |= {f"learners.{place}.": names, f"cursor.memory.{group}.": names, f"cursor.minds.{group}.": names}
+    found = {}
+    for name, array in arrays.items():
+        place = next((one for one in places if name.startswith(one)), "")
+        if not place:
+            found[name] = array
+        for row, learner in enumerate(places.get(place, ())):
+            part = place.rstrip(".0123456789")
+            found[f"{part}.{learner}.{name.removeprefix(place)}"] = array[:, row]
+    return found
 
 
 class Divergence(NamedTuple):
@@ -183,10 +200,11 @@ def stirred(arm: Arm, place: str) -> bool:
     return any(name in last and first[name].tobytes() != last[name].tobytes() for name in first if place in name)
 
 
-def moves(arm: Arm, group: int, names: Sequence[str]) -> dict[str, float]:
-    """How far parameters went from the first update kept to the last, as a share of their length; 0: not at all."""
+def moves(arm: Arm, learners: Sequence[str], names: Sequence[str]) -> dict[str, float]:
+    """How far parameters of these learners went from the first update kept to the last, as a share of their length; 0:
+    not at all."""
     first, last, found = arm.states[0], arm.states[-1], {}
     for name in names:
-        a, b = (state[f"learners.{group}.model.{name}"] for state in (first, last))
+        a, b = (np.stack([state[f"learners.{one}.model.{name}"] for one in learners]) for state in (first, last))
         found[name] = float(np.linalg.norm(b - a) / max(float(np.linalg.norm(a)), 1e-12))
     return found

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,15 +25,20 @@ from sparring.learn.module import weights_of
 from sparring.setup.beginning import first_models
 from sparring.setup.build import build
 from sparring.setup.config import RunConfig
+from sparring.setup.own_settings import with_minds, without_minds
 from sparring.training.opposition import Opposition
 
 UPDATES, SEEDS = 8, 8
+MIND = "mind"
+"""What all minds of a run are called by --without."""
 SCOPE = re.compile(r"module\.(\w+)\.(\w+)")
 
 
 def without(config: RunConfig, name: str) -> RunConfig:
-    """The config without a loss, a module or a network of one's own, by its name; or with a setting at its default."""
-    ppo, net = config.ppo, config.net
+    """The config without a loss, a module, a network or a shaping term of one's own, by its name; or without minds."""
+    ppo, net, plain = config.ppo, config.net, without_minds(config)
+    if name == MIND and plain != config:
+        return plain
     kept = {kind: tuple(text for text in getattr(ppo, kind) if named(text) != name) for kind in ("losses", "modules")}
     if kept != {kind: getattr(ppo, kind) for kind in kept}:
         return replace(config, ppo=replace(ppo, **kept))
@@ -42,7 +48,8 @@ def without(config: RunConfig, name: str) -> RunConfig:
     if shaping != config.shaping:
         return replace(config, shaping=shaping)
     known = [*map(named, (*ppo.losses, *ppo.modules)), *(text.partition("=")[0] for text in config.shaping)]
-    raise ConfigError(unknown("loss, module, network or shaping term here", name, [*known, code.name_in(net.body)]))
+    known += [code.name_in(net.body), *([MIND] if plain != config else [])]
+    raise ConfigError(unknown("loss, module, network or shaping term here", name, known))
 
 
 def named(text: str) -> str:
@@ -65,6 +72,18 @@ class Looked:
         """Losses and modules that only the treatment has."""
         mine, theirs = (weights_of(t.built.plan.ppo.losses, t.built.plan.ppo.modules) for t in (self.off, self.on))
         return [name for name in theirs if name not in mine]
+
+    @property
+    def minds(self) -> bool:
+        """Only in the treatment is there anybody with a mind."""
+        off, on = (any(kind.mind.on for kind in one.built.plan.kinds) for one in (self.off, self.on))
+        return on and not off
+
+    @cached_property
+    def group(self) -> int:
+        """Of the treatment's learners the first group whose networks the baseline has not."""
+        groups = range(len(self.on.built.lineup.learners))
+        return next((group for group in groups if added(self.off, self.on, group)), 0)
 
     @property
     def phases(self) -> dict[str, list[str]]:
@@ -198,13 +217,14 @@ class Measured:
         self.tell("E3 and E4: what it reaches", 0.5)
         wiring, faults, remark = self.wiring(arms["on"])
         told += wiring
-        waiting = [name for name in self.found.modules if self.waits(name, arms["on"])] if parted.none else []
+        waiting = self.waiting(arms["on"]) if parted.none else []
         told.append(stages.runs(parted, chance=leak, waiting=waiting))
         pictures = (timeline(arms),)
         weak = next((one.meaning for one in wiring if one.level == E3.level and one.outcome == "FAIL"), "")
         verdict = self.verdict(parted, leak, waiting, faults, weak)
         if full and verdict.code != FAULT:
-            result = worth(off, on, self.found.modules, seeds=seeds, folder=self.folder, tell=self.tell)
+            placebo = with_minds(on, mind_control="shuffled") if self.found.minds else on
+            result = worth(off, on, placebo, self.found.modules, seeds=seeds, folder=self.folder, tell=self.tell)
             told.append(result.finding)
             pictures += result.pictures
             word = "EFFECT" if result.effect else f"CONNECTED-NO-EFFECT (<= {result.detectable:.3g})"
@@ -236,10 +256,10 @@ class Measured:
 
     def muted(self, on: RunConfig, arms: dict[str, Arm], parted: Divergence) -> tuple[list[Finding], bool]:
         """E6, and whether random numbers alone make the difference."""
-        if not self.found.modules:
-            return [E6.skipped("only modules and losses of one's own can be muted")], False
+        if not self.found.modules and not self.found.minds:
+            return [E6.skipped("only minds, and modules and losses of one's own, can be muted")], False
         self.tell("E6 training it with its outputs muted", 0.35)
-        config = short(on, self.updates)
+        config = short(with_minds(on, mind_tells="nothing") if self.found.minds else on, self.updates)
         arms["muted"] = run_arm(config, self.folder / "muted", Muted, self.found.modules)
         quiet, rest = divergence(arms["off"], arms["muted"]), divergence(arms["on"], arms["muted"])
         leak = not quiet.none and rest.none and not parted.none
@@ -247,11 +267,11 @@ class Measured:
 
     def wiring(self, arm: Arm) -> tuple[list[Finding], dict[str, str], str]:
         """E3 and E4, what is wrong by part, and a remark for the summary."""
-        found = self.found
-        names = added(found.off, found.on)
-        probed = probe(found.on.built)
-        wired = wires(found.on, probed, names, found.off.outcomes & found.on.outcomes)
-        moved, owners = moves(arm, 0, list(wired)), part_names(wired)
+        found, group = self.found, self.found.group
+        names = added(found.off, found.on, group)
+        probed = probe(found.on.built, group)
+        wired = wires(found.on, probed, names, found.off.outcomes & found.on.outcomes, group)
+        moved, owners = moves(arm, found.on.built.lineup.learners[group], list(wired)), part_names(wired)
         parts = influences(probed, owners)
         unfelt = {name for part, names in owners.items() if not parts[part].felt for name in names}
         faults = {
@@ -260,7 +280,7 @@ class Measured:
             if (why := fault(wire, moved[name], felt=name not in unfelt))
             and not any(part in name.split(".") for part in self.frozen)
         }
-        (model,) = first_models(found.on.built, int(found.on.built.seeds_R[0]))[:1]
+        model = first_models(found.on.built, int(found.on.built.seeds_R[0]))[group]
         statics = constants_in({name: model.modules[name] for name in found.modules} if model.modules else {})
         weighed = shares(probed) if found.modules else {}
         own = {name: share for name, share in weighed.items() if name in found.modules}
@@ -270,6 +290,12 @@ class Measured:
         ]
         still = f" Never trained: {stages.listed(statics)}, static or whole numbers." if statics else ""
         return told, faults, still
+
+    def waiting(self, arm: Arm) -> list[str]:
+        """What may still come."""
+        on = self.found.on.built.config
+        stages = [f"a later stage ({on.stages[0]})"] if len(on.stages) > 1 else []
+        return [f"what {name} remembers" for name in self.found.modules if self.waits(name, arm)] + stages
 
     def waits(self, name: str, arm: Arm) -> bool:
         """Whether something that a module remembers changes, and training rests on it."""

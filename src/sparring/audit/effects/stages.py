@@ -159,7 +159,7 @@ def runs(found: "Divergence", *, chance: bool, waiting: Sequence[str]) -> Findin
     evidence = f"games, losses and weights {equal} over {found.updates} updates; schedules ran through"
     if waiting:
         return RUNS.found(
-            None, evidence, f"It may be waiting: what {listed(waiting)} remembers goes on changing.",
+            None, evidence, f"It may be waiting for {listed(waiting)}.",
             "Audit more updates than it waits for: --updates N.", **numbers,
         )  # fmt: skip
     remedy = "Look for a weight of 0 or a factor of 0. If it waits for something, audit more: --updates N."

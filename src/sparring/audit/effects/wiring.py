@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 from jax.custom_derivatives import SymbolicZero
 
+from sparring.audit.effects.minds import PLACE, Minded, minded, policy_changes, studied_by
 from sparring.audit.effects.programs import STATE, Traced
 from sparring.audit.graph import named, part_of
 from sparring.learn.batch import Batch, unroll
@@ -47,6 +48,7 @@ class Probe:
     ppo: PPOConfig
     weights: Mapping[str, float]
     """Of losses and modules of one's own."""
+    mind: Minded | None
 
     def terms(self, trained: Any) -> dict[str, Array]:
         """Every term of the objective, and the whole."""
@@ -70,12 +72,13 @@ def probe(built: Built, group: int = 0) -> Probe:
     knobs = jax.tree.map(jnp.asarray, built.knobs(0))
     seeds_R = jnp.asarray(built.seeds_R)
     program = compile_program(built.plan)
-    _, report = program(built.game_of(0), state, built.rosters, orders, knobs, seeds_R, jnp.asarray(0))
+    later, report = program(built.game_of(0), state, built.rosters, orders, knobs, seeds_R, jnp.asarray(0))
     batch = jax.tree.map(lambda x: x[0, 0], report.suspects[group])
     ppo = built.plan.kinds[group].ppo
     own = weights_of(ppo.losses, ppo.modules)
     weights = {name: float(weight.at(0.0)) for name, (_, weight) in own.items()}
-    return Probe(first.model, batch, knobs_of(knobs[group][0], len(own)), first.kl_weight, ppo, weights)
+    mind = minded(built, later, group)
+    return Probe(first.model, batch, knobs_of(knobs[group][0], len(own)), first.kl_weight, ppo, weights, mind)
 
 
 def reached(loss: Callable[[Any], Array], trained: Any) -> set[str]:
@@ -127,13 +130,16 @@ def wires(on: Traced, found: Probe, wanted: Iterable[str], outcomes: set[str], g
     flows = {
         term: reached(lambda tree, term=term: found.terms(tree)[term], trained) for term in terms if term != "total"
     }
-    norms = {name: float(jnp.linalg.norm(x)) for name, x in named(("",), (gradients(found)["total"],)).items()}
-    groups = named(("",), (labels(trained),))
-    leaves = named(("",), (trained,))
+    slopes, groups, leaves = (named(("",), (x,)) for x in (gradients(found)["total"], labels(trained), trained))
+    if found.mind is not None:
+        own, steep = studied_by(found.mind, reached)
+        flows, slopes, leaves = flows | own, slopes | steep, leaves | steep
+        groups |= dict.fromkeys(steep, "the mind's own")
     return {
         name: Wire(
             leaves[name].size, f"{place}{name}" in played, f"{place}{name}" in used,
-            tuple(term for term, names in flows.items() if name in names), norms[name], groups[name],
+            tuple(term for term, names in flows.items() if name in names), float(jnp.linalg.norm(slopes[name])),
+            groups[name],
         )
         for name in wanted
         if name in leaves and leaves[name].size
@@ -185,16 +191,23 @@ def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) 
         gradient = jax.grad(lambda tree: found.terms(tree)["total"])(trained)
         return given.kl, given.value, (gradient.actor, gradient.critic)
 
-    kl, value, gradient = seen(found.model)
-    batch, generator, told = found.batch, np.random.default_rng(seed), {}
-    for part, names in parts.items():
-        changes = []
-        for replaced in (
+    def replaced(model: Any, names: set[str]) -> list[Any]:
+        ways = (
             np.zeros_like,
             lambda x: generator.normal(size=x.shape),
             lambda x: generator.permutation(x.ravel()).reshape(x.shape),
-        ):
-            other_kl, other, moved = seen(with_leaves(found.model, set(names), replaced))
+        )
+        return [with_leaves(model, names, way) for way in ways]
+
+    of_mind = {part: names for part, names in parts.items() if part.startswith(PLACE.rstrip("."))}
+    batch, generator, told = found.batch, np.random.default_rng(seed), {}
+    if found.mind is not None and of_mind:
+        told = {part: Influence(kl, 0.0, 0.0) for part, kl in policy_changes(found.mind, of_mind, replaced).items()}
+    kl, value, gradient = seen(found.model)
+    for part, names in parts.items():
+        changes = []
+        for model in replaced(found.model, {*names}) if part not in told else ():
+            other_kl, other, moved = seen(model)
             drift = length(jax.tree.map(jnp.subtract, moved, gradient)) / jnp.maximum(length(gradient), FLOOR)
             change = (
                 masked_mean(jnp.abs(other_kl - kl), batch.acting),
@@ -202,8 +215,8 @@ def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) 
                 drift,
             )
             changes.append([float(x) for x in change])
-        told[part] = Influence(*np.max(changes, axis=0).tolist())
-    return told
+        told.setdefault(part, Influence(*np.max(changes or [[0.0] * 3], axis=0).tolist()))
+    return {part: told[part] for part in parts}
 
 
 def with_leaves(model: Any, names: set[str], replaced: Callable[[np.ndarray], np.ndarray]) -> Any:
@@ -215,14 +228,21 @@ def with_leaves(model: Any, names: set[str], replaced: Callable[[np.ndarray], np
 
 
 def added(off: Traced, on: Traced, group: int = 0) -> list[str]:
-    """Parameters of the treatment's model that the baseline has not, or has of another kind."""
-    place = f"models.{group}."
-    new = [
+    """Parameters of a group's model that the baseline's of the same learners has not, or has of another kind."""
+    mine, learner = f"models.{group}.", on.built.lineup.learners[group][0]
+    theirs = next((i for i, names in enumerate(off.built.lineup.learners) if learner in names), 0)
+    new = (name.removeprefix(mine) for name in on.inputs if name.startswith(mine))
+    return [
         name
-        for name, told in on.inputs.items()
-        if name.startswith(place) and off.inputs.get(name, "").partition(" ")[0] != told.partition(" ")[0]
+        for name in new
+        if kind_of(on.inputs[f"{mine}{name}"]) != kind_of(off.inputs.get(f"models.{theirs}.{name}"))
     ]
-    return [name.removeprefix(place) for name in new]
+
+
+def kind_of(told: str | None) -> str:
+    """Type and shape of an array, by its digest, without the axes of seeds and learners."""
+    kind, _, shape = (told or "").rpartition(" ")[0].partition("[")
+    return f"{kind}{shape.split(', ')[2:]}"
 
 
 def part_names(names: Iterable[str]) -> dict[str, list[str]]:

@@ -41,11 +41,13 @@ def figures(
     return {name: {seed: (own[-1], float(np.mean(own))) for seed, own in by.items()} for name, by in found.items()}
 
 
-def worth(off: RunConfig, on: RunConfig, modules: Sequence[str], *, seeds: int, folder: Path, tell: Tell) -> Worth:
-    """Train both arms, and the placebo where a module can be given one, on the same seeds; named in advance: the first
-    figure of ORDER that the game has, its last value and its mean over the run."""
+def worth(
+    off: RunConfig, on: RunConfig, placebo: RunConfig, modules: Sequence[str], *, seeds: int, folder: Path, tell: Tell
+) -> Worth:
+    """Train both on the same seeds, and a placebo: other settings, or modules that are shown other worlds. Named in
+    advance: the first figure of ORDER that the game has, its last value and its mean over the run."""
     arms: dict[str, tuple[RunConfig, Any]] = {"baseline": (off, None), "treatment": (on, None)}
-    arms |= {"placebo": (on, Shuffled)} if modules else {}
+    arms |= {"placebo": (placebo, Shuffled)} if modules or placebo != on else {}
     told = {}
     for place, (name, (config, wrapper)) in enumerate(arms.items()):
         tell(f"E7 training the {name}, {seeds} seeds of {config.total_steps:,} steps", 0.6 + 0.35 * place / len(arms))

@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 
 from sparring.audit.findings import Audit, Finding, Picture, Tell, concluded, untold
-from sparring.audit.seats import exact, ladder, pipeline, returns, static, trained
+from sparring.audit.seats import booking, exact, ladder, pipeline, returns, static, trained
 from sparring.audit.seats.changing_seats import change_seats
 from sparring.audit.seats.claims import claimed
 from sparring.audit.seats.ladder import Training, rungs_of
 from sparring.audit.seats.levels import ALPHA, L1, L2, L3, L4, L5, L6, L7, L8, LEVELS, verdict_of
 from sparring.audit.seats.parity import parity_finding
-from sparring.audit.seats.probes import Cast, cast_name, players_of
+from sparring.audit.seats.probes import Cast, cast_name, players_of, without_mind
 from sparring.audit.seats.returns import Budget
 from sparring.audit.seats.starts import seats_alike
 from sparring.core.errors import ConfigError
 from sparring.games.game import Game
 from sparring.learn.config import COEFFICIENTS
 from sparring.learn.module import weights_of
+from sparring.nets.minds import has_mind
 from sparring.players.loaded import load
 from sparring.setup.build import Built
 from sparring.setup.config import RunConfig
@@ -149,7 +150,9 @@ def copies(asked: Asked, game: Game) -> dict[str, Any]:
     if not asked.runs or game.spec.outside:
         return {}
     policy = load(asked.runs[0], game=game).newest
-    return {f"copies of {policy.names[0]}": policy.drivers[0]}
+    driver = without_mind(policy.drivers[0])
+    muted = " without its mind" if has_mind(policy.drivers[0]) else ""
+    return {f"copies of {policy.names[0]}{muted}": driver}
 
 
 def earned(asked: Asked, game: Game, fair: Sequence[Cast] | None, tell: Tell) -> tuple[Finding, list[Picture]]:
@@ -178,7 +181,7 @@ def crossed_levels(asked: Asked, game: Game) -> list[Finding]:
 
 
 def stand_in_levels(asked: Asked, pipe: pipeline.Pipeline | None, why_not: str) -> list[Finding]:
-    asks = {L4: pipeline.equivariance, L5: pipeline.parity, L8: pipeline.booking}
+    asks = {L4: pipeline.equivariance, L5: pipeline.parity, L8: booking.booking}
     found = []
     for question, ask in asks.items():
         if question.level not in asked.levels:

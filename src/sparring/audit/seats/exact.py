@@ -18,7 +18,7 @@ from sparring.audit.seats.levels import L1
 from sparring.audit.seats.probes import Cast, cast_name, even_handed, players_of, record_of
 from sparring.audit.seats.starts import seats_alike, start_faults
 from sparring.games.game import Game
-from sparring.games.symmetry import exchange, exchange_potentials
+from sparring.games.symmetry import exchange, exchange_goals, exchange_potentials
 from sparring.games.trial import CLOSE, Record, is_key, quick_jit, sample_of
 from sparring.setup.named_arrays import leaf_name
 
@@ -124,6 +124,10 @@ def _leaves(game: Game, sample: Record, order_S: Array) -> dict[str, tuple[Array
     both = zip(jax.tree_util.tree_leaves_with_path(found), jax.tree.leaves(wanted), strict=True)
     leaves = {jax.tree_util.keystr(path).lstrip("."): (a, b) for (path, a), b in both}
     leaves["potential"] = exchange_potentials(game, sample.state, order_S)
+    if game.spec.goals:
+        pairs = zip(*exchange_goals(game, sample, order_S), strict=True)
+        for part, (a, b) in zip(("goals", "reached"), pairs, strict=True):
+            leaves |= {f"{part}.{name}": (getattr(a, name), getattr(b, name)) for name in a._fields}
     leaves[LISTED] = tuple(jnp.sort(side, axis=-1) for side in leaves[VIEW])  # type: ignore[assignment]
     keys = {name for name, (a, _) in leaves.items() if is_key(a)}
     return {

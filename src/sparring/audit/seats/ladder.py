@@ -9,6 +9,7 @@ from sparring.audit.findings import Tell, untold
 from sparring.games.game import Game
 from sparring.learn.config import PPOConfig
 from sparring.setup.config import RunConfig
+from sparring.setup.own_settings import without_minds
 from sparring.store.run_dir import RunDir
 from sparring.training.runs import start
 
@@ -40,14 +41,15 @@ def rungs_of(config: RunConfig) -> dict[str, RunConfig]:
     candidates = {
         FULL: config,
         "without own modules and losses": replace(config, ppo=bare),
-        "without shaping": replace(config, ppo=bare, shaping=()),
-        "plain PPO": replace(config, ppo=plain, shaping=(), each=()),
+        "without minds": without_minds(replace(config, ppo=bare)),
+        "without shaping": without_minds(replace(config, ppo=bare, shaping=())),
+        "plain PPO": without_minds(replace(config, ppo=plain, shaping=(), each=(), learner=())),
     }
     found: dict[str, RunConfig] = {}
     for name, candidate in candidates.items():
         if candidate not in found.values():
             found[name] = candidate
-    return {**found, SHARED: replace(config, each=(), seats=replace(config.seats, share="all"))}
+    return {**found, SHARED: replace(config, each=(), learner=(), seats=replace(config.seats, share="all"))}
 
 
 def trained(

@@ -1,7 +1,7 @@
-"""L4, L5 and L8: what training does with seats that are exactly alike. One small iteration of the real program, with a
-stand-in for the game."""
+"""L4 and L5: what training does with seats that are exactly alike. One small iteration of the real program, with a
+stand-in for the game; `booking` asks it L8."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from sparring.audit.findings import Finding
-from sparring.audit.seats.levels import L4, L8, WRONG_BOOKS
-from sparring.audit.seats.parity import parity_finding
-from sparring.audit.seats.stand_in import LENGTH, StandIn, paying, stand_in
+from sparring.audit.seats.levels import L4
+from sparring.audit.seats.parity import Ledger, parity_finding
+from sparring.audit.seats.stand_in import LENGTH, StandIn, stand_in
 from sparring.games.game import Game
 from sparring.games.trial import quick_jit
 from sparring.learn.batch import to_rows
-from sparring.learn.config import knobs_of
+from sparring.learn.config import PPOConfig, knobs_of
 from sparring.learn.epochs import evaluation
 from sparring.learn.learner import Learner
 from sparring.learn.ppo import UpdateStats, cut_of
@@ -27,13 +27,9 @@ from sparring.setup import program
 from sparring.setup.beginning import first_state
 from sparring.setup.build import Built, build
 from sparring.setup.config import RunConfig
-from sparring.setup.program import Report
-from sparring.training.record import metric_lines, result_rows
+from sparring.setup.named_arrays import leaf_name
 
 WORLDS = 8
-LARGE = 100.0
-SAME = 1e-3
-"""Log-probabilities and values of one network computed twice differ by less."""
 
 
 class Lived(NamedTuple):
@@ -72,7 +68,7 @@ class Pipeline:
     @classmethod
     def of(cls, config: RunConfig, game: Game) -> "Pipeline":
         """Refuses, by ConfigError, what cannot be built."""
-        model = stand_in(game.spec)
+        model = stand_in(game)
         return cls(build(small(config), game=model), model)
 
     @cached_property
@@ -106,24 +102,29 @@ class Pipeline:
         return jax.tree.map(lambda x: x[0], first_state(self.built))
 
     @cached_property
-    def _remember(self) -> Any:
-        ppo = self.built.plan.ppo
+    def _remember(self) -> list[Any]:
+        """For each learning group."""
+        plan = self.built.plan
 
-        def gaps(learner: Learner, rollout: Rollout, knobs_H: Any) -> Any:
-            """How far stored log-probabilities and values are from what the learner says."""
-            batch = to_rows(rollout, cut_of(rollout, ppo))
-            said = evaluation(learner, batch, knobs_of(knobs_H), ppo)
-            acting, present = batch.acting, batch.present
-            gap = (jnp.abs(said.log_prob - batch.log_prob) * acting, jnp.abs(said.value - batch.value) * present)
-            return jnp.stack([x.max() for x in gap])
+        def of_kind(ppo: PPOConfig) -> Any:
+            def gaps(learner: Learner, rollout: Rollout, knobs_H: Any) -> Any:
+                """How far stored log-probabilities and values are from what the learner says."""
+                rollout = program.as_trained(plan, rollout, ppo)
+                batch = to_rows(rollout, cut_of(rollout, ppo))
+                said = evaluation(learner, batch, knobs_of(knobs_H, len(ppo.losses) + len(ppo.modules)), ppo)
+                acting, present = batch.acting, batch.present
+                gap = (jnp.abs(said.log_prob - batch.log_prob) * acting, jnp.abs(said.value - batch.value) * present)
+                return jnp.stack([x.max() for x in gap])
 
-        return quick_jit(jax.vmap(gaps, in_axes=(0, 1, 0)))
+            return quick_jit(jax.vmap(gaps, in_axes=(0, 1, 0)))
+
+        return [of_kind(kind.ppo) for kind in plan.kinds]
 
     def remembered(self, lived: Lived) -> list[np.ndarray]:
         """Of each group and learner, how far its memory of choices and of values is from what it says now, [L, 2]."""
         knobs = (jnp.asarray(knobs_LH) for knobs_LH in self.built.knobs(0))
-        given = zip(lived.learners, lived.rollouts, knobs, strict=True)
-        return [np.asarray(self._remember(*one)) for one in given]
+        given = zip(self._remember, lived.learners, lived.rollouts, knobs, strict=True)
+        return [np.asarray(remember(*one)) for remember, *one in given]
 
     def lived(self, game: StandIn, iteration: int = 0, state: Any = None) -> Lived:
         return self._play(game, self.state if state is None else state, self.key(iteration))
@@ -215,115 +216,37 @@ def parity(pipe: Pipeline, iterations: int = 2) -> Finding:
                 old = ledger.get(name, {})
                 ledger[name] = {what: old.get(what, 0.0) + number for what, number in counted.items()}
         state = state._replace(learners=tuple(learners for learners, _ in taught), cursor=lived.cursor)
-    return parity_finding(ledger, f"after {iterations} iterations with seats that are exactly alike")
+    return parity_finding(
+        comparable(ledger, pipe.names), f"after {iterations} iterations with seats that are exactly alike"
+    )
+
+
+def comparable(ledger: Mapping[str, Mapping[str, float]], kinds: Sequence[tuple[str, ...]]) -> Ledger:
+    """What is asked of everybody: learners of several kinds (--learner) have counts of their own, such as those of a
+    mind, and must agree in those that all kinds have."""
+    shared = set.intersection(*({what for name in names for what in ledger[name]} for names in kinds))
+    return {name: {what: count for what, count in own.items() if what in shared} for name, own in ledger.items()}
 
 
 def counts_of(lived: Lived, taught: list[tuple], group: int, row: int) -> dict[str, float]:
     """What one learner got in an iteration."""
     rollout = jax.tree.map(lambda x: np.asarray(x)[:, row], lived.rollouts[group])
     learner, stats = jax.tree.map(lambda x: np.asarray(x)[row], taught[group])
-    before = int(np.asarray(lived.learners[group].updates)[row])
+    before = jax.tree.map(lambda x: np.asarray(x)[row], lived.learners[group])
     found = {
         "steps": float(rollout.present_TWN.sum()),
         "decisions": float(rollout.acting_TWN.sum()),
         "episodes": float(rollout.ended_TWN.sum()),
-        "optimiser steps": float(learner.updates - before),
+        "optimiser steps": float(learner.updates - before.updates),
         "rows not learned from": float(stats.bad_minibatches),
         "rewards": float(np.isfinite(rollout.reward_TWN).sum()),
     }
-    measured = {f"own {name}": float(x) for name, x in (stats.own or {}).items()}
-    found |= {name: value for name, value in measured.items() if value.is_integer()}
-    for path, leaf in jax.tree_util.tree_leaves_with_path(learner.buffers):
-        if np.issubdtype(leaf.dtype, np.integer) and leaf.ndim == 0:
-            found[f"buffer {jax.tree_util.keystr(path)}"] = float(leaf)
+    found |= {f"own {name}": float(x) for name, x in (stats.own or {}).items() if np.issubdtype(x.dtype, np.integer)}
+    for where, later, earlier in (
+        ("buffer", learner.buffers, before.buffers), ("what its mind is fitted on:", learner.study, before.study),
+    ):  # fmt: skip
+        pairs = zip(jax.tree_util.tree_leaves_with_path(later), jax.tree.leaves(earlier), strict=True)
+        for (path, new), old in pairs:
+            if np.issubdtype(new.dtype, np.integer) and new.ndim == 0:
+                found[f"{where} {leaf_name(path)}"] = float(new) - float(old)
     return found
-
-
-def booking(pipe: Pipeline) -> Finding:
-    """L8: the stand-in pays what it shows, and each seat another amount: rollouts, tallies, metrics and results must
-    say the same. What a learner did and foresaw must be what its own policy and critic say again."""
-    spec, faults, looked = pipe.game.spec, [], 0
-    rising = np.arange(1, spec.seats + 1, dtype=float)
-    falling, equal = rising[::-1].copy(), np.ones(spec.seats)
-    wide = -LARGE * rising  # what a bound on rewards would cut
-    for mean_S, spread in (
-        (rising, 0.25),
-        (falling, 0.25),
-        (wide, 2 * LARGE * spec.seats),
-        (equal, 0.0),
-        (rising, 0.0),
-    ):
-        lived = pipe.lived(paying(pipe.game, jnp.asarray(mean_S), spread))
-        again = pipe.remembered(lived) if looked == 0 else None
-        for group, names in enumerate(pipe.names):
-            for row, name in enumerate(names):
-                looked += 1
-                faults += misbooked(pipe, lived, group, row, name, mean_S, spread)
-                faults += misremembered(name, again[group][row]) if again else []
-        if spread == 0.0:
-            faults += miscounted(pipe, lived, mean_S)
-    numbers = {"faults": faults, "looked": looked}
-    if not faults:
-        text = (
-            "Rewards, returns, metrics and results are what each seat was paid: rising, falling, equal and large. "
-            "Stored choices and values are those of the learner."
-        )
-        return L8.found(True, text, **numbers)
-    return L8.found(
-        False, faults[0], WRONG_BOOKS, "Look at how what happened goes from seats to learners, and on to the log.",
-        **numbers,
-    )  # fmt: skip
-
-
-def misremembered(name: str, gap_2: np.ndarray) -> list[str]:
-    """Whether the likelihood of what a learner did, and the value of what it saw, are what it would say itself."""
-    told = zip(("choices", "values"), gap_2, strict=True)
-    return [
-        f"The {what} that {name} learns from are not those that it made: they differ by {gap:.3g}."
-        for what, gap in told
-        if not gap <= SAME
-    ]
-
-
-def misbooked(
-    pipe: Pipeline, lived: Lived, group: int, row: int, name: str, mean_S: np.ndarray, spread: float
-) -> list[str]:
-    """Whether a learner's experience has the rewards of its own seats, worlds and steps."""
-    rollout = lived.rollouts[group]
-    reward_TWN = np.asarray(rollout.reward_TWN[:, row])
-    seen_TWN = np.asarray(rollout.features_TWNF[:, row, ..., 0]) if pipe.game.spec.features else reward_TWN
-    if not np.allclose(reward_TWN, seen_TWN, rtol=1e-6):
-        t, w, n = np.unravel_index(np.argmax(np.abs(reward_TWN - seen_TWN)), reward_TWN.shape)
-        return [
-            f"In world {w}, step {t}, {name} was paid {seen_TWN[t, w, n]:.4g} and {reward_TWN[t, w, n]:.4g} was booked."
-        ]
-    mean_N = np.asarray([mean_S[seat] for seat in pipe.seats_of(group, row)])
-    low, high = mean_N.min(), mean_N.max() + spread
-    if not ((reward_TWN >= low - 1e-6) & (reward_TWN <= high + 1e-6)).all():
-        found = f"{reward_TWN.min():.4g} to {reward_TWN.max():.4g}"
-        return [f"{name} was booked rewards of {found} where its seats were paid {low:.4g} to {high:.4g}."]
-    return []
-
-
-def miscounted(pipe: Pipeline, lived: Lived, mean_S: np.ndarray) -> list[str]:
-    """Whether what goes into the run directory is what seats were paid, game by game."""
-    spec, faults = pipe.game.spec, []
-    stats = tuple(stats for _, stats in pipe.taught(lived, 0))
-    of_seed = jax.tree.map(lambda x: np.asarray(x)[None], (lived.tally, stats, lived.faults))
-    report = Report(of_seed[0], of_seed[1], (), of_seed[2])
-    (line,) = metric_lines(pipe.built, 0, report, ())
-    for seat, name in enumerate(spec.seat_names):
-        found, wanted = line[f"return/{name}"], LENGTH * mean_S[seat]
-        if found is None or not np.isclose(found, wanted, rtol=1e-5):
-            faults.append(f"return/{name} in the metrics is {found}, and the seat was paid {wanted:g}.")
-    if pipe.built.plan.seating.changing:
-        return faults
-    for row in result_rows(pipe.built, 0, report, ()):
-        seats = list(pipe.built.plan.seating.seats_of_side[row.side])
-        wanted = LENGTH * mean_S[seats].mean()
-        if not np.isclose(row.return_sum / row.games, wanted, rtol=1e-5):
-            faults.append(
-                f"The results say that {row.player} earned {row.return_sum / row.games:g} a game on side {row.side}, "
-                f"and it was paid {wanted:g}."
-            )
-    return faults

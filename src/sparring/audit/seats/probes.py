@@ -4,6 +4,7 @@ Random play alone rarely lets two seats want one thing at once, and that is wher
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -18,6 +19,7 @@ from sparring.core.spec import ActionSpec, GameSpec
 from sparring.games.game import Game
 from sparring.games.symmetry import listed_anew
 from sparring.games.trial import CLOSE, Record, moment, quick_jit
+from sparring.nets.actor_critic import Actor
 from sparring.nets.distributions import Distribution
 from sparring.play.decide import within_bounds
 from sparring.play.rollout import where_first
@@ -79,6 +81,16 @@ def players_of(game: Game, learned: Mapping[str, Any] | None = None) -> tuple[di
 
 def cast_name(cast: Cast) -> str:
     return " and ".join(dict.fromkeys(cast))
+
+
+def without_mind(policy: Any) -> Any:
+    """A policy that hears no mind: nobody shows probes what the others do."""
+
+    def silent(node: Any) -> Any:
+        muted = isinstance(node, Actor) and node.mind is not None
+        return replace(node, mind=None, fusion=None) if muted else node
+
+    return jax.tree.map(silent, policy, is_leaf=lambda node: isinstance(node, Actor))
 
 
 class Bench(NamedTuple):

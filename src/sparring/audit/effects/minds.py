@@ -1,0 +1,109 @@
+"""What the parameters of a mind reach. No loss of the policy's moves them, and no minibatch of the policy's has them in
+it: so the losses of their own study are asked, and what the policy does where the mind says something else."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sparring.audit.graph import named
+from sparring.audit.minds import said_again
+from sparring.games.trial import quick_jit
+from sparring.learn.batch import to_rows, unroll
+from sparring.learn.config import knobs_of
+from sparring.learn.learner import Learner, behaviour
+from sparring.learn.losses import masked_mean
+from sparring.learn.ppo import cut_of
+from sparring.opponent_models.sample import Sample, aims, rows_of
+from sparring.opponent_models.study import mind_in
+from sparring.play.rollout import Rollout
+from sparring.setup import program
+from sparring.setup.build import Built
+from sparring.setup.program import Plan, TrainState
+
+PLACE = "actor.mind."
+"""How names of its parameters begin in a model."""
+
+
+@dataclass(frozen=True)
+class Minded:
+    """A learner that has learned once, and what it then lived."""
+
+    learner: Learner
+    beliefs: Any
+    """Before the first step."""
+    rollout: Rollout
+    knobs_H: Array
+    plan: Plan
+    group: int
+
+    @property
+    def mind(self) -> Any:
+        return mind_in(self.learner)
+
+    @property
+    def sample(self) -> Sample:
+        """Its steps as rows that its models are fitted on."""
+        seen = aims(self.rollout.others, listed=self.mind.listed)
+        return rows_of(self.rollout._replace(others=seen), self.mind.action, self.mind.recall)
+
+    def policy_kl(self, learner: Learner, said_TWNM: Array) -> Array:
+        """Mean KL of the policy that played and the one that is told this."""
+        ppo = self.plan.kinds[self.group].ppo
+        told: Any = self.rollout.thought
+        rollout = self.rollout._replace(thought=told._replace(said_NM=said_TWNM))
+        rows = to_rows(program.as_trained(self.plan, rollout, ppo), cut_of(rollout, ppo))
+        model = learner.model
+        given = unroll(behaviour(model.actor, knobs_of(self.knobs_H), ppo), model.judge, rows)
+        return masked_mean(given.kl, rows.acting)
+
+
+def minded(built: Built, state: TrainState, group: int) -> Minded | None:
+    """The first learner of a group in this state, which has learned; None where it has no mind."""
+    if not built.plan.kinds[group].mind.on:
+        return None
+    one, orders = (jax.tree.map(lambda x: x[0], tree) for tree in (state, built.standing))
+    knobs = tuple(map(jnp.asarray, built.knobs(0)))
+    key = jax.random.fold_in(jax.random.key(int(built.seeds_R[0])), 1)
+
+    def lived(game: Any, state: Any, key: Any) -> tuple:
+        return program.play(built.plan, game, state, built.rosters, orders, knobs, key)[:2]
+
+    learners, rollouts = quick_jit(lived)(built.game_of(0), one, key)
+    rollout = jax.tree.map(lambda x: x[:, 0], rollouts[group])
+    learner = jax.tree.map(lambda x: x[0], learners[group])
+    place = built.plan.seating.learning[group]
+    beliefs = jax.tree.map(lambda x: x[0], one.cursor.minds[place])
+    return Minded(learner, beliefs, rollout, knobs[group][0], built.plan, group)
+
+
+def studied_by(found: Minded, reached: Callable[[Callable, Any], set[str]]) -> tuple[dict[str, set[str]], dict]:
+    """By loss of the study the parameters of the mind that its gradient reaches, and the gradient of each parameter."""
+    mind, sample = found.mind, found.sample
+    terms = jax.eval_shape(lambda tree: tree.loss(sample)[1], mind)
+    flows = {
+        f"mind/{term}": {f"{PLACE}{n}" for n in reached(lambda tree, term=term: tree.loss(sample)[1][term], mind)}
+        for term in terms
+    }
+    gradient = jax.jit(jax.grad(lambda tree: tree.loss(sample)[0]))(mind)
+    return flows, {f"{PLACE}{name}": x for name, x in named(("",), (gradient,)).items()}
+
+
+def policy_changes(
+    found: Minded, parts: Mapping[str, Iterable[str]], changed: Callable[[Any, set[str]], Iterable[Any]]
+) -> dict[str, float]:
+    """Of each part of the mind, given by the names of its parameters, the policy's KL where it is replaced: the largest
+    of what `changed` makes of it."""
+
+    @jax.jit
+    def told(learner: Learner) -> Array:
+        return found.policy_kl(learner, said_again(mind_in(learner), found.rollout, found.beliefs))
+
+    learner = found.learner
+    return {
+        part: max(float(told(learner._replace(model=model))) for model in changed(learner.model, {*names}))
+        for part, names in parts.items()
+    }

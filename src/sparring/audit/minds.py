@@ -1,0 +1,25 @@
+"""What a mind says, asked again: of the steps that its learner lived, with its weights as they are or with others."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from sparring.play.rollout import Rollout
+from sparring.play.witness import Situation, Witnessed
+
+
+def said_again(mind: Any, rollout: Rollout, beliefs: Any) -> Array:
+    """said_TWNM of one learner's steps. `beliefs`: what was held before the first of them."""
+    others: Any = rollout.others
+    start_TWN = jnp.broadcast_to(rollout.start_TW[..., None], rollout.present_TWN.shape)
+    situation = Situation(
+        rollout.features_TWNF, start_TWN, others.acting, others.legal, others.open, others.steps, others.about
+    )
+    seen = Witnessed(others.discrete, others.continuous, others.reached, rollout.action, rollout.reward_TWN)
+
+    def step(beliefs: Any, now: tuple[Situation, Witnessed]) -> tuple[Any, Array]:
+        thought, pending = mind.attend(now[0], beliefs)
+        return mind.witness(now[1], pending), thought.said_NM
+
+    return lax.scan(step, beliefs, (situation, seen))[1]

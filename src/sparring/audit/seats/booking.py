@@ -1,0 +1,194 @@
+"""L8: is everything booked on the seat to which it happened? The stand-in pays what it shows; what learners then have
+must be what they were paid, did and saw."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from sparring.audit.findings import Finding
+from sparring.audit.minds import said_again
+from sparring.audit.seats.levels import L8, WRONG_BOOKS
+from sparring.audit.seats.pipeline import Lived, Pipeline
+from sparring.audit.seats.stand_in import LENGTH, goals_like, paying
+from sparring.games.others import others_SO
+from sparring.games.trial import quick_jit
+from sparring.play.seating import Group
+from sparring.setup.program import Report
+from sparring.training.record import metric_lines, result_rows
+
+LARGE = 100.0
+SAME = 1e-3
+"""Log-probabilities and values of one network computed twice differ by less."""
+
+
+def booking(pipe: Pipeline) -> Finding:
+    """L8: the stand-in pays what it shows, and each seat another amount: rollouts, tallies, metrics and results must
+    say the same. What a learner did and foresaw must be what its own policy and critic say again."""
+    spec, faults, looked = pipe.game.spec, [], 0
+    rising = np.arange(1, spec.seats + 1, dtype=float)
+    falling, equal = rising[::-1].copy(), np.ones(spec.seats)
+    wide = -LARGE * rising  # what a bound on rewards would cut
+    for mean_S, spread in (
+        (rising, 0.25),
+        (falling, 0.25),
+        (wide, 2 * LARGE * spec.seats),
+        (equal, 0.0),
+        (rising, 0.0),
+    ):
+        lived = pipe.lived(paying(pipe.game, jnp.asarray(mean_S), spread))
+        again = pipe.remembered(lived) if looked == 0 else None
+        for group, names in enumerate(pipe.names):
+            for row, name in enumerate(names):
+                looked += 1
+                faults += misbooked(pipe, lived, group, row, name, mean_S, spread)
+                faults += misremembered(name, again[group][row]) if again else []
+        if looked == sum(map(len, pipe.names)):
+            faults += misseen(pipe, lived) + misthought(pipe, lived)
+        if spread == 0.0:
+            faults += miscounted(pipe, lived, mean_S)
+    numbers = {"faults": faults, "looked": looked}
+    if not faults:
+        text = (
+            "Rewards, returns, metrics and results are what each seat was paid: rising, falling, equal and large. "
+            "Stored choices and values are those of the learner, and what was seen of others is"
+            " theirs."
+        )
+        return L8.found(True, text, **numbers)
+    return L8.found(
+        False, faults[0], WRONG_BOOKS, "Look at how what happened goes from seats to learners, and on to the log.",
+        **numbers,
+    )  # fmt: skip
+
+
+def misremembered(name: str, gap_2: np.ndarray) -> list[str]:
+    """Whether the likelihood of what a learner did, and the value of what it saw, are what it would say itself."""
+    told = zip(("choices", "values"), gap_2, strict=True)
+    return [
+        f"The {what} that {name} learns from are not those that it made: they differ by {gap:.3g}."
+        for what, gap in told
+        if not gap <= SAME
+    ]
+
+
+def misbooked(
+    pipe: Pipeline, lived: Lived, group: int, row: int, name: str, mean_S: np.ndarray, spread: float
+) -> list[str]:
+    """Whether a learner's experience has the rewards of its own seats, worlds and steps."""
+    rollout = lived.rollouts[group]
+    reward_TWN = np.asarray(rollout.reward_TWN[:, row])
+    seen_TWN = np.asarray(rollout.features_TWNF[:, row, ..., 0]) if pipe.game.spec.features else reward_TWN
+    if not np.allclose(reward_TWN, seen_TWN, rtol=1e-6):
+        t, w, n = np.unravel_index(np.argmax(np.abs(reward_TWN - seen_TWN)), reward_TWN.shape)
+        return [
+            f"In world {w}, step {t}, {name} was paid {seen_TWN[t, w, n]:.4g} and {reward_TWN[t, w, n]:.4g} was booked."
+        ]
+    mean_N = np.asarray([mean_S[seat] for seat in pipe.seats_of(group, row)])
+    low, high = mean_N.min(), mean_N.max() + spread
+    if not ((reward_TWN >= low - 1e-6) & (reward_TWN <= high + 1e-6)).all():
+        found = f"{reward_TWN.min():.4g} to {reward_TWN.max():.4g}"
+        return [f"{name} was booked rewards of {found} where its seats were paid {low:.4g} to {high:.4g}."]
+    return []
+
+
+def miscounted(pipe: Pipeline, lived: Lived, mean_S: np.ndarray) -> list[str]:
+    """Whether what goes into the run directory is what seats were paid, game by game."""
+    spec, faults = pipe.game.spec, []
+    stats = tuple(stats for _, stats in pipe.taught(lived, 0))
+    of_seed = jax.tree.map(lambda x: np.asarray(x)[None], (lived.tally, stats, lived.faults))
+    report = Report(of_seed[0], of_seed[1], (), of_seed[2])
+    (line,) = metric_lines(pipe.built, 0, report, ())
+    for seat, name in enumerate(spec.seat_names):
+        found, wanted = line[f"return/{name}"], LENGTH * mean_S[seat]
+        if found is None or not np.isclose(found, wanted, rtol=1e-5):
+            faults.append(f"return/{name} in the metrics is {found}, and the seat was paid {wanted:g}.")
+    if pipe.built.plan.seating.changing:
+        return faults
+    for row in result_rows(pipe.built, 0, report, ()):
+        seats = list(pipe.built.plan.seating.seats_of_side[row.side])
+        wanted = LENGTH * mean_S[seats].mean()
+        if not np.isclose(row.return_sum / row.games, wanted, rtol=1e-5):
+            faults.append(
+                f"The results say that {row.player} earned {row.return_sum / row.games:g} a game on side {row.side}, "
+                f"and it was paid {wanted:g}."
+            )
+    return faults
+
+
+def misthought(pipe: Pipeline, lived: Lived) -> list[str]:
+    """Whether what each learner was told is what its own mind makes of what it was shown."""
+    faults, seating = [], pipe.built.plan.seating
+    for group, (kind, names) in enumerate(zip(pipe.built.plan.kinds, pipe.names, strict=True)):
+        if kind.mind.on and lived.rollouts[group].thought is not None:
+            minds, beliefs = lived.learners[group].model.actor.mind, pipe.state.cursor.minds[seating.learning[group]]
+            again = quick_jit(jax.vmap(said_again, in_axes=(0, 1, 0), out_axes=1))(
+                minds, lived.rollouts[group], beliefs
+            )
+            gap_L = np.abs(np.asarray(again - lived.rollouts[group].thought.said_NM)).max(
+                initial=0.0, axis=(0, 2, 3, 4)
+            )
+            faults += [
+                f"What {name} was told of the others is not what its own mind says: it differs by {gap:.3g}."
+                for name, gap in zip(names, gap_L, strict=True)
+                if not gap <= SAME
+            ]
+    return faults
+
+
+def misseen(pipe: Pipeline, lived: Lived) -> list[str]:
+    """Whether what is kept of others, for minds and modules, is theirs: choices, and what their goals look like."""
+    seating = pipe.built.plan.seating
+    groups = [seating.groups[i] for i in seating.learning]
+    if seating.changing or all(rollout.others is None for rollout in lived.rollouts):
+        return []
+
+    def by_seat(arrays: Sequence[Any]) -> np.ndarray:
+        """What learners have in each step, [T, L, W, N, ...], by block, world and seat, [T, B, W, S, ...]."""
+        found: Any = 0.0
+        for group, array in zip(groups, arrays, strict=True):
+            source_BS = seating.sources(group)
+            own = np.stack([np.asarray(seating.from_lanes(x, source_BS)) for x in array])
+            mine = (source_BS >= 0)[None, :, None, :]
+            found = np.where(mine.reshape(*mine.shape, *[1] * (own.ndim - 4)), own, found)
+        return found
+
+    done = by_seat([rollout.action.discrete_SD for rollout in lived.rollouts])
+    seen = by_seat([rollout.features_TWNF for rollout in lived.rollouts])
+    driven_BS = np.any([seating.sources(group) >= 0 for group in groups], axis=0)
+    known_BWS = np.broadcast_to(driven_BS[:, None], (*driven_BS.shape[:1], seating.worlds, seating.spec.seats))
+    return [
+        fault
+        for number, group in enumerate(groups)
+        if lived.rollouts[number].others is not None
+        for fault in seen_otherwise(pipe, lived.rollouts[number].others, number, group, (done, seen, known_BWS))
+    ]
+
+
+def seen_otherwise(pipe: Pipeline, others: Any, number: int, group: Group, truth: tuple) -> list[str]:
+    """Of one group of learners, what it has of others [T, L, W, N, O, ...] that they neither did nor saw."""
+    seating, spec, other_SO = pipe.built.plan.seating, pipe.game.spec, others_SO(pipe.game.spec.seats)
+
+    def as_shown(x_BWS: np.ndarray) -> np.ndarray:
+        return np.asarray(seating.per_seat(jnp.asarray(x_BWS[:, :, other_SO]), group))
+
+    done, seen, known_BWS = truth
+    pairs = [("choices", np.asarray(others.discrete), np.stack([as_shown(x) for x in done]))]
+    if others.about is not None and spec.goals and spec.features:
+        like = [goals_of(x, len(spec.goals), pipe.game.about) for x in seen]
+        pairs.append(("goals", np.asarray(others.about), np.stack([as_shown(x) for x in like])))
+    faults, known = [], as_shown(known_BWS)
+    for what, found, wanted in pairs:
+        same = np.isclose(found, wanted, rtol=1e-5).reshape(*found.shape[:5], -1).all(-1) | ~known
+        for _, row, _, n, o in np.argwhere(~same)[:1]:
+            seat = pipe.seats_of(number, int(row))[n]
+            other = spec.seat_names[other_SO[seat, o]]
+            faults.append(f"The {what} of {other} that {pipe.names[number][row]} is shown are not those of {other}.")
+    return faults
+
+
+def goals_of(seen_BWSF: np.ndarray, goals: int, about: int) -> np.ndarray:
+    """What the stand-in says of goals of seats that see this, [B, W, S, G, Z]."""
+    flat = np.asarray(goals_like(jnp.asarray(seen_BWSF.reshape(-1, seen_BWSF.shape[-1])), goals, about))
+    return flat.reshape(*seen_BWSF.shape[:-1], goals, about)
