@@ -35,6 +35,7 @@ SURENESS = {
     "nll": "NLL", "nll_open": "any open", "brier": "Brier", "ece": "ECE", "steps_to_90": "90 % after",
     "never_90": "never", "spatial_error": "astray",
 }  # fmt: skip
+READ = {"told": "what the policy is told", "seen": "what it sees"}
 FAR = {"top1": "right", "top1_nearest": "the nearest", "nll": "NLL", "spatial_error": "astray"}
 LEARNED = {
     "spatial_top1": "spatial: a pointer names the goal (supervised)", "probe_goal": "linear probe of OMG's subgoal",
@@ -61,6 +62,9 @@ def tables(found: Told) -> dict[str, tuple[list[str], list[list[str]]]]:
         "What they do next": _columns(actions, ACTIONS),
         "What they are after": _columns(goals, GOALS),
         "How sure it is of that": _columns(goals, SURENESS),
+        "The goal that a linear probe reads off": _columns(
+            {shown[name]: one["read"] for name, one in against.items() if "read" in one}, READ
+        ),
         "By steps to the goal": (
             ["co-player", "steps", "how often", *FAR.values()],
             [
