@@ -3,13 +3,15 @@ learns from.
 
     python benchmarks/minds.py train ARM [--game stag_hunt] [--opponent nearest_hare] [--seeds 10] [--steps 2e6]
     python benchmarks/minds.py table            # of all that was trained in the folder (--out)
+    python benchmarks/minds.py goals            # trains an arm of every kind of goals, and prints their table
 
 Arms with --opponent "" are four independent learners. The line of an arm holds its return in the last fifth of training
-(one value a seed), seconds of an iteration, what its minds measured there, and `sparring insight` of it.
+(one value a seed), core seconds of an iteration, what its minds measured there, and `sparring insight` of it.
 """
 
 import argparse
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,16 @@ ARMS: dict[str, dict[str, Any]] = {
     "shuffled": {"mind": "belief", "mind_control": "shuffled"},
     "zero": {"mind": "belief", "mind_control": "zero"},
 }
+GOALS: dict[str, dict[str, Any]] = {
+    "none": {"mind": "belief", "mind_goals": "none"},
+    "listed": {"mind": "belief"},
+    "spatial": {"mind": "spatial"},
+    "subgoal": {"mind": "belief", "mind_goals": "subgoal"},
+    "ending": {"mind": "belief", "mind_goals": "ending"},
+    "segment": {"mind": "belief", "mind_goals": "segment"},
+    "combined": {"mind": "belief", "mind_goals": "combined"},
+}
+"""Kinds of goals: none, those that the game lists by Bayes' rule or by a network, and learned ones."""
 STRANGERS = ("nearest_hare", "nearest_stag", "prosocial", "random")
 MEASURES = ("skill", "goal_top1", "goal_nearest", "steps_to_90", "never_90", "asked", "fused")
 LAST = 0.2
@@ -42,36 +54,36 @@ LAST = 0.2
 def train(arguments: argparse.Namespace) -> None:
     seats = {"opponent": arguments.opponent, "side": 0} if arguments.opponent else {"share": "seat"}
     config = default_config(
-        arguments.game, **seats, **ARMS[arguments.arm], seeds=arguments.seeds, total_steps=int(arguments.steps),
-        worlds=arguments.worlds, eval_games=0,
+        arguments.game, **seats, **(ARMS | GOALS)[arguments.arm], seeds=arguments.seeds, worlds=arguments.worlds,
+        total_steps=int(arguments.steps), eval_games=0,
     )  # fmt: skip
     folder = Path(arguments.out) / f"{arguments.arm}{'-' + arguments.opponent if arguments.opponent else '-self'}"
-    start(config, folder, force=True)
+    clock: list[float] = []
+    start(config, folder, force=True, on_iteration=lambda _: clock.append(time.process_time()))
     run = RunDir.open(folder)
     found = {"arm": arguments.arm, "opponent": arguments.opponent, "game": arguments.game, **last_of(run)}
+    found["seconds"] = float(np.median(np.diff(clock)[5:])) / arguments.seeds
     if config.mind.on and arguments.insight:
         built, state = trained_state(run)
         names = [name for name in STRANGERS if name in ("random", *built.game.bots().names)]
-        known = entrants(names, built.game, config.game)
+        known = entrants(arguments.against or names, built.game, config.game)
         found["insight"] = study(built, state, known, worlds=arguments.insight, games=5, seed=1)
     with (Path(arguments.out) / "minds.jsonl").open("a") as file:
         file.write(json.dumps(found) + "\n")
 
 
 def last_of(run: RunDir) -> dict[str, Any]:
-    """Of the last fifth of training: for each seat the return of each seed, what minds measured, seconds a step."""
+    """Of the last fifth of training: for each seat the return of each seed, and what minds measured."""
     lines = [line for line in run.metrics() if line["kind"] == "train"]
     late = [line for line in lines if line["iteration"] >= (1 - LAST) * lines[-1]["iteration"]]
     seeds = sorted({line["seed"] for line in late})
     names = [key for key in late[0] if key.startswith("return/") and " vs " not in key]
-    seconds = [row["seconds"] for row in run.timing()][5:]
     return {
         "return": {name: [mean_over(late, name, seed) for seed in seeds] for name in names},
         "mind": {
             name: [mean_over(late, name, seed) for seed in seeds]
             for name in late[-1] if "/mind/" in name and "/loss/" not in name
         },
-        "seconds": float(np.median(seconds)) if seconds else float("nan"),
     }  # fmt: skip
 
 
@@ -80,20 +92,43 @@ def mean_over(lines: list[dict[str, Any]], name: str, seed: int) -> float:
     return float(np.mean(values)) if values else float("nan")
 
 
+def rows_in(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (Path(arguments.out) / "minds.jsonl").read_text().splitlines()]
+
+
+def goals(arguments: argparse.Namespace) -> None:
+    """Accuracy, return and cost. `named`: the goal that turned out is the likeliest, beside the nearest one (or the
+    commonest code, where goals are learned); `read`: a linear probe finds the listed goal in what the policy is told,
+    beside what it finds in what the policy sees: the one measure that is the same for all kinds."""
+    for arguments.arm in ("plain", *GOALS):
+        train(arguments)
+    rows = {row["arm"]: row for row in rows_in(arguments)}
+    print(f"{'goals':10}{'named':>8}{'beside':>8}{'read':>8}{'seen':>8}{'skill':>8}{'return':>24}{'core ms':>9}")
+    for name, row in rows.items():
+        beside = [last_mean(row["mind"], f"goal_{plain}") for plain in ("nearest", "commonest")]
+        read = next((one["read"] for one in row.get("insight", {}).get("against", {}).values()), {})
+        told = [last_mean(row["mind"], "goal_top1"), max(beside, key=lambda x: (x == x, x)), read.get("told", np.nan),
+                read.get("seen", np.nan), last_mean(row["mind"], "skill")]  # fmt: skip
+        shown = "".join(f"{value:8.2f}" if value == value else f"{'-':>8}" for value in told)
+        print(f"{name:10}{shown}{return_of(row):>24}{1e3 * row['seconds']:9.1f}")
+
+
+def return_of(row: dict[str, Any]) -> str:
+    mine = dict(list(row["return"].items())[: 1 if row["opponent"] else None])  # one learner has the first seat
+    one = mean_interval(np.nanmean(list(mine.values()), axis=0))
+    return f"{one.mean:.3f} [{one.low:.3f}, {one.high:.3f}]"
+
+
 def table(arguments: argparse.Namespace) -> None:
-    rows = [json.loads(line) for line in (Path(arguments.out) / "minds.jsonl").read_text().splitlines()]
+    rows = rows_in(arguments)
     print(
         f"{'arm':14}{'against':14}{'return of the learners':>30}{'ms':>8}"
         + "".join(f"{name.removeprefix('goal_')[:9]:>10}" for name in MEASURES)
     )
     for row in rows:
-        mine = dict(list(row["return"].items())[: 1 if row["opponent"] else None])  # one learner has the first seat
-        by_seed = np.nanmean(list(mine.values()), axis=0)
-        one = mean_interval(by_seed)
         told = [last_mean(row["mind"], name) for name in MEASURES]
-        shown = f"{one.mean:.3f} [{one.low:.3f}, {one.high:.3f}]"
         print(
-            f"{row['arm']:14}{row['opponent'] or 'themselves':14}{shown:>30}{1e3 * row['seconds']:8.1f}"
+            f"{row['arm']:14}{row['opponent'] or 'themselves':14}{return_of(row):>30}{1e3 * row['seconds']:8.1f}"
             + "".join(f"{value:10.2f}" for value in told)
         )
         for name, found in row.get("insight", {}).get("against", {}).items():
@@ -131,7 +166,7 @@ def seats(rows: list[dict[str, Any]]) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("train", "table"))
+    parser.add_argument("what", choices=("train", "table", "goals"))
     parser.add_argument("arm", nargs="?", default="both")
     parser.add_argument("--game", default="stag_hunt")
     parser.add_argument("--opponent", default="nearest_hare")
@@ -139,6 +174,7 @@ if __name__ == "__main__":
     parser.add_argument("--steps", type=float, default=2e6)
     parser.add_argument("--worlds", type=int, default=128)
     parser.add_argument("--insight", type=int, default=32, help="worlds of a table where minds are judged; 0: none")
+    parser.add_argument("--against", nargs="*", default=(), help="co-players of that table; without it all there are")
     parser.add_argument("--out", default="runs/minds")
     chosen = parser.parse_args()
-    {"train": train, "table": table}[chosen.what](chosen)
+    {"train": train, "table": table, "goals": goals}[chosen.what](chosen)

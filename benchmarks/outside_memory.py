@@ -21,7 +21,7 @@ from sparring.setup.build import build
 from sparring.training.runs import start
 
 
-def resident(pid: int) -> float:
+def resident(pid: int | str) -> float:
     """MiB."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 

@@ -67,7 +67,7 @@ def situation(*, start: bool = True) -> Situation:
     observation, goals = others
     return Situation(
         np.asarray(OBSERVED.features_SF)[:, :1], np.full((WORLDS, 1), start), observation.acting_S,
-        observation.legal_SA, goals.open_SG, goals.steps_SG, goals.about_SGZ,
+        observation.legal_SA, goals.open_SG, goals.steps_SG, goals.about_SGZ, observation.features_SF,
     )  # fmt: skip
 
 
@@ -148,7 +148,15 @@ def test_a_policy_is_told_of_those_who_are_there_alone_and_controls_tell_somethi
 
 
 @pytest.mark.parametrize(
-    "settings", [{"mind_goals": "none"}, {"mind_models": "apart"}, {"mind_gate": 2.0}, {"mind": "spatial"}], ids=str
+    "settings",
+    [
+        {"mind_goals": "none"},
+        {"mind_models": "apart"},
+        {"mind_gate": 2.0},
+        {"mind": "spatial"},
+        {"mind_goals": "subgoal"},
+    ],
+    ids=str,
 )
 def test_other_forms_think_as_well(settings):
     mind = mind_of(**settings)
@@ -246,6 +254,9 @@ def test_a_run_with_minds_that_was_killed_and_resumed_equals_one_that_never_stop
     ("changes", "words"),
     [
         ({"game": "kuhn", "options": ()}, "kuhn lists none"),
+        ({"mind": replace(MIND, mind="spatial", mind_goals="combined")}, "goals that lie somewhere"),
+        ({"mind": replace(MIND, mind_goals="subgoal", mind_prior="uniform")}, "mind_prior=uniform would do nothing"),
+        ({"mind": replace(MIND, mind_codes=4)}, "mind_codes=4 would do nothing"),
         ({"mind": replace(MIND, mind_goals="none", mind_tells="goals")}, "knows no goals that mind_tells=goals"),
         ({"mind": replace(MIND, mind_gate=3.0, mind_models="apart")}, "asks one model about what is near"),
         ({"game": "dogfight", "options": ()}, "among discrete actions"),
@@ -278,9 +289,9 @@ def text_of(**settings: Any) -> str:
     def step(own: Any, seen: Situation, sample: Sample, study: Study, beliefs: Any) -> Any:
         thought, pending = own.mind.attend(seen, beliefs)
         done = jnp.zeros((WORLDS, 1, 2, 1), jnp.int32)
-        reached = jnp.zeros((WORLDS, 1, 2, len(SPEC.goals)), bool)
+        reached, paid = jnp.zeros((WORLDS, 1, 2, len(SPEC.goals)), bool), jnp.zeros((WORLDS, 1, 2))
         nothing: Any = ()
-        later = own.mind.witness(Witnessed(done, done[..., :0], reached, nothing, nothing), pending)
+        later = own.mind.witness(Witnessed(done, done[..., :0], reached, nothing, nothing, paid), pending)
         said = own(seen.features, legal, telling((), thought.said_NM))[0].log_p_A
         return later, said, fitted(own.mind, kept(study, sample, jax.random.key(0)), jax.random.key(1), config)
 
@@ -294,12 +305,24 @@ def plain_text(**settings: Any) -> str:
     return text_of(**settings)
 
 
+BASE: dict[str, dict[str, Any]] = {
+    "mind_room": {"mind_gate": 3.0}, "mind_recall": {"mind": "spatial"}, "mind_codes": {"mind_goals": "ending"},
+    **{name: {"mind_goals": "subgoal"} for name in ("mind_ahead", "mind_chooses", "mind_anneal")},
+}  # fmt: skip
+"""What some settings need to act."""
+
+
 @pytest.mark.parametrize("name", [field.name for field in fields(MindConfig) if field.name != "mind"])
 def test_every_setting_changes_what_a_mind_does(name):
-    base: dict[str, Any] = {"mind_room": {"mind_gate": 3.0}, "mind_recall": {"mind": "spatial"}}.get(name, {})
+    base = BASE.get(name, {})
     default = getattr(MIND, name)
     value = ANOTHER.get(name)
     if value is None:
         choices = [choice for choice in get_args(get_type_hints(MindConfig)[name]) if choice != default]
         value = choices[0] if choices else not default if isinstance(default, bool) else type(default)(default / 2)
     assert text_of(**base, **{name: value}) != plain_text(**base)
+
+
+def test_every_kind_of_goals_makes_another_mind():
+    kinds = get_args(get_type_hints(MindConfig)["mind_goals"])
+    assert len({plain_text(mind_goals=kind) for kind in kinds}) == len(kinds) == 6

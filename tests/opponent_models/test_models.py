@@ -159,9 +159,11 @@ def test_play_is_cut_after_what_paid_and_where_games_end() -> None:
 
 
 @pytest.mark.parametrize(("kind", "first", "last"), [
-    ("embedding", [20.0], [50.0]), ("segment", [10.0], [45.0]), ("combined", [20.0, 0.2, 2.0], [50.0, 0.0, 1.0]),
+    ("ending", [20.0], [50.0]), ("segment", [10.0], [45.0]), ("combined", [20.0, 0.3, 2.0], [50.0, 0.2, 1.0]),
 ])  # fmt: skip
-def test_a_piece_is_told_by_its_end_by_its_mean_or_by_when_and_what_it_pays(kind: Any, first: list, last: list) -> None:
+def test_a_piece_is_told_by_its_end_by_its_mean_or_also_by_how_long_it_is_and_what_it_pays(
+    kind: Any, first: list, last: list
+) -> None:
     piece = cut(REWARD, START, ENDED)
     ending = quick(lambda: segments.endings(10.0 * jnp.arange(7)[:, None], REWARD, piece, kind))()
     assert ending[0].tolist() == pytest.approx(first) and ending[5].tolist() == pytest.approx(last)
@@ -179,6 +181,15 @@ def test_codes_find_the_kinds_of_endings() -> None:
     label_R = np.asarray(quick(Codes.label)(codes, ending))
     table = np.array([[np.sum((kind_R == k) & (label_R == c)) for c in range(3)] for k in range(3)])
     assert table.max(axis=1).sum() > 290 and len(set(table.argmax(axis=1))) == 3
+
+
+def test_rows_whose_ending_is_not_known_teach_codes_nothing() -> None:
+    ending = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+    codes, known = Codes.make(SEED / "codes", 3, 3, 2, 16), np.arange(20) < 8
+    loss, revive = quick(lambda m, x, k: m.loss(x, k)[0]), quick(Codes.revived)
+    assert float(loss(codes, ending, known)) == pytest.approx(float(loss(codes, ending[:8], True)))
+    nobody = revive(codes, ending, jax.random.key(0), np.zeros(20, bool))
+    assert np.array_equal(nobody.codes_CZ, codes.codes_CZ) and np.array_equal(nobody.used_C, codes.used_C)
 
 
 def transitions(rows: int, seed: int) -> Transition:

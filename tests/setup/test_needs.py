@@ -49,6 +49,8 @@ BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"mind": "belief"}, " ".join(name for name in NEEDS if name.startswith("mind_"))),
     ({"mind": "spatial"}, "mind_recall"),
     ({"mind": "belief", "mind_gate": 2.0}, "mind_room"),
+    ({"mind": "belief", "mind_goals": "ending"}, "mind_codes"),
+    ({"mind": "belief", "mind_goals": "subgoal"}, "mind_ahead mind_chooses mind_anneal"),
     ({"past_kl": 0.1}, "past_policies past_temperature"),
     ({"std": "fixed"}, "fixed_std"),
     ({"shadow_tau": 0.5}, "shadow_every"),

@@ -25,6 +25,11 @@ class Told(NamedTuple):
 class Mind(eqx.Module):
     """The parent of minds; their weights are fitted apart from the policy's."""
 
+    @property
+    def looks_over(self) -> bool:
+        """Whether it is to be shown what the others see and earn."""
+        return False
+
 
 class Fusion(eqx.Module):
     """Hidden features changed by what a mind says: by a gain and a shift of each unit (FiLM, arXiv:1709.07871), or by a

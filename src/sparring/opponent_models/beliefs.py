@@ -40,6 +40,8 @@ class Beliefs(NamedTuple):
     """What was done in the last step was impossible for all that was believed."""
     track_NKOGZ: Array | tuple = ()
     """What goals looked like to the others in the last steps, the newest last, where that is looked at."""
+    found: Array | tuple = ()
+    """What is remembered to find goals that no game lists."""
 
 
 class Prior(eqx.Module):

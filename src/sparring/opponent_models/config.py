@@ -16,8 +16,19 @@ class MindConfig:
     mind: Literal["none", "belief", "spatial"] = "none"
     """How a learner infers what the others are after: not at all, by beliefs that follow what they do (HOP), or by a
     network that sees how they were placed to each goal in the last steps."""
-    mind_goals: Literal["listed", "none"] = "listed"
-    """What they may be after: what the game lists as goals, or nothing, which leaves a plain model of their actions."""
+    mind_goals: Literal["listed", "ending", "segment", "combined", "subgoal", "none"] = "listed"
+    """What they may be after: what the game lists as goals; learned codes of the states in which their pieces of play
+    end, of the means of such pieces, or of end, length and pay together; a learned guess of a state to come (OMG); or
+    nothing, which leaves a plain model of their actions."""
+    mind_codes: int = setting(8, least=2, most=64)
+    """How many goals are learned as codes."""
+    mind_ahead: int = setting(5, least=1, most=64)
+    """States to come of which a subgoal is one."""
+    mind_chooses: Literal["optimistic", "conservative"] = "optimistic"
+    """Which of them it is in hindsight: the one worth most to the learner, for common interests, or least, for
+    conflicts."""
+    mind_anneal: int = setting(2000, least=1, most=LARGEST)
+    """Gradient steps after which models learn from the guessed subgoal alone; at first half are those of hindsight."""
     mind_prior: Literal["learned", "uniform"] = "learned"
     """What is believed before they do anything: as goals of this look were chosen before, or all alike, as in HOP."""
     mind_discount: float = setting(0.98, least=0, below=1)
@@ -25,7 +36,7 @@ class MindConfig:
     mind_switch: float = setting(0.02, least=0, below=1)
     """Probability with which one of them gives up its goal for another at any step, in [0, 1)."""
     mind_recall: int = setting(4, least=1, most=64)
-    """Steps that mind=spatial sees, the present one among them."""
+    """Steps that mind=spatial and the guess of a subgoal see, the present one among them."""
     mind_gate: float = setting(0.0, least=0)
     """Goals farther than so many steps from whom they concern are not asked about; 0: all are."""
     mind_room: float = setting(0.5, above=0, most=1)

@@ -63,8 +63,9 @@ def frequencies(rollout: Rollout, action: ActionSpec) -> Array:
     return jnp.where(counted[..., None], jnp.concatenate(taken, axis=-1), 0.0).sum((0, 1, 2))
 
 
-def goal_measures(rollout: Rollout, label_TWNO: Array) -> dict[str, Array]:
-    """Of those who reached something; being after nothing is the last of all aims and counts as a wrong guess."""
+def goal_measures(rollout: Rollout, label_TWNO: Array, *, listed: bool) -> dict[str, Array]:
+    """Of those who reached something; being after nothing is the last of all aims and counts as a wrong guess. Goals
+    that are not listed stand beside the commonest one, since none of them is nearer than another."""
     others: Any = rollout.others
     log_b, open_ = rollout.thought.log_b_NOG, others.open[..., :-1]
     seen, none = others.acting & rollout.present_TWN[..., None], open_.shape[-1]
@@ -72,10 +73,14 @@ def goal_measures(rollout: Rollout, label_TWNO: Array) -> dict[str, Array]:
     counted = seen & (open_.sum(-1) > 1) & reached
     truth = jax.nn.one_hot(label_TWNO, none + 1)
     nearest = jnp.argmin(jnp.where(open_, others.steps[..., :-1], jnp.inf), axis=-1)
+    plain = {"goal_nearest": masked_mean(1.0 * (nearest == label_TWNO), counted)}
+    if not listed:
+        often_G = jnp.where(counted[..., None], truth, 0.0).sum((0, 1, 2, 3))
+        plain = {"goal_commonest": often_G.max() / jnp.maximum(often_G.sum(), 1.0)}
     median, never = steps_to_be_sure((jnp.exp(log_b) * truth).sum(-1) >= SURE, counted, label_TWNO, rollout.start_TW)
     return {
         "goal_top1": masked_mean(1.0 * (jnp.argmax(log_b, axis=-1) == label_TWNO), counted),
-        "goal_nearest": masked_mean(1.0 * (nearest == label_TWNO), counted),
+        **plain,
         "goal_nll": -masked_mean((log_b * truth).sum(-1), counted),
         "goal_brier": masked_mean(((jnp.exp(log_b) - truth) ** 2).sum(-1), counted),
         "goal_known": masked_mean(1.0 * (label_TWNO >= 0), seen),

@@ -4,6 +4,7 @@ Before a choice it asks, for every goal that one of the others may be after, wha
 weighs the answers. Afterwards what was done moves the belief, by the same answers: each model is asked once a step.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -31,8 +32,10 @@ from sparring.opponent_models.beliefs import (
     with_aimless,
 )
 from sparring.opponent_models.config import MindConfig
-from sparring.opponent_models.sample import Sample, aims
+from sparring.opponent_models.learned import GOAL, Coded, Guessed, finder_of, later
+from sparring.opponent_models.sample import Sample, aims, rows_of
 from sparring.opponent_models.spatial import Pointer, Track
+from sparring.play.rollout import Rollout
 from sparring.play.witness import Situation, Thought, Witnessed
 
 LEAST = 1e-30
@@ -53,6 +56,8 @@ class BeliefMind(Mind):
     """None: all open goals of a kind alike."""
     pointer: Pointer | None
     """What infers goals in place of Bayes' rule; None: nothing."""
+    finder: Coded | Guessed | None
+    """What finds goals that the game does not list; None: nothing."""
     actions: Any
     """An ActionModel; of each other seat one, stacked, where they are apart."""
     action: ActionSpec = eqx.field(static=True)
@@ -61,6 +66,7 @@ class BeliefMind(Mind):
     about: int = eqx.field(static=True)
     """Z."""
     others: int = eqx.field(static=True)
+    features: int = eqx.field(static=True)
     said: int = eqx.field(static=True)
     """M: how many numbers the policy is told."""
     config: MindConfig = eqx.field(static=True)
@@ -68,8 +74,7 @@ class BeliefMind(Mind):
     @classmethod
     def make(cls, seed: Seed, spec: GameSpec, about: int, config: MindConfig) -> "BeliefMind":
         """`about`: Z, how many numbers tell one aim from another."""
-        others, listed = spec.seats - 1, config.mind_goals == "listed"
-        kinds = kinds_of(spec.goals if listed else ())
+        others, kinds = spec.seats - 1, kinds_of(goal_names(spec, config))
 
         def model(own: Seed, count: int) -> ActionModel:
             return ActionModel.make(
@@ -80,16 +85,18 @@ class BeliefMind(Mind):
         models = [model(seed / "actions" / number, 1) for number in range(others)] if apart else []
         return cls(
             prior=Prior.make(seed / "prior", about, config.mind_size)
-            if listed and config.mind == "belief" and config.mind_prior == "learned"
+            if len(kinds) > 1 and config.mind == "belief" and config.mind_prior == "learned"
             else None,
             pointer=Pointer.make(seed / "pointer", about, config.mind_recall, config.mind_size)
             if config.mind == "spatial"
             else None,
+            finder=finder_of(seed / "goals", spec.features, config),
             actions=jax.tree.map(lambda *x: jnp.stack(x), *models) if apart else model(seed / "actions", others),
             action=spec.action,
             kinds=kinds,
             about=about,
             others=others,
+            features=spec.features,
             said=others * told_size(config, len(kinds), about, spec.action.entries),
             config=config,
         )
@@ -98,7 +105,8 @@ class BeliefMind(Mind):
         shape, goals = (*batch, self.others), len(self.kinds)
         counts = jnp.zeros((*shape, max(self.kinds) + 1))
         track = jnp.zeros((*batch, self.recall, self.others, goals, self.about)) if self.recall else ()
-        return Beliefs(jnp.zeros((*shape, goals)), jnp.zeros(shape, bool), counts, jnp.zeros(shape, bool), track)
+        found = self.finder.blank(batch, self.others, self.features) if self.finder is not None else ()
+        return Beliefs(jnp.zeros((*shape, goals)), jnp.zeros(shape, bool), counts, jnp.zeros(shape, bool), track, found)
 
     @property
     def recall(self) -> int:
@@ -107,7 +115,11 @@ class BeliefMind(Mind):
 
     def attend(self, situation: Situation, beliefs: Beliefs) -> tuple[Thought, Pending]:
         """What is believed and expected before all choose; leaves [W, N, ...]."""
-        situation = aims(situation, listed=self.listed)
+        if self.finder is None:
+            situation = aims(situation, listed=self.listed)
+        else:
+            beliefs = beliefs._replace(found=self.finder.noticed(situation, beliefs.found))
+            situation = self.finder.aims(situation, beliefs.found)
         if self.config.mind_discount:
             beliefs = with_aimless(beliefs, situation.start, self.kinds, self.config.mind_discount)
         open_NOG, lean_NOK = situation.open, leaning(beliefs.count_NOK)
@@ -133,18 +145,39 @@ class BeliefMind(Mind):
         beliefs, situation = pending.beliefs, pending.situation
         likely_NOG = log_likelihood(self.action, pending.log_p_NOGA, seen.discrete[..., None, :])
         log_b_NOG, impossible_NO = after(beliefs.log_b_NOG, likely_NOG, situation.acting, situation.open)
-        reached_NO, count_NOK = jnp.zeros_like(situation.acting), beliefs.count_NOK
-        if self.listed:
-            reached_NO = seen.reached.any(-1)
+        reached_NO, count_NOK, found = jnp.zeros_like(situation.acting), beliefs.count_NOK, beliefs.found
+        reached_NOG = seen.reached
+        if self.finder is not None:
+            reached_NOG, found = self.finder.reached(seen, situation, found)
+        if self.named:
+            reached_NO = reached_NOG.any(-1)
             if self.config.mind_discount:
-                count_NOK = remembered(count_NOK, seen.reached, self.kinds[:-1], self.config.mind_discount)
+                count_NOK = remembered(count_NOK, reached_NOG, self.kinds[:-1], self.config.mind_discount)
         if self.pointer is not None:
             impossible_NO = jnp.zeros_like(impossible_NO)
-        return Beliefs(log_b_NOG, situation.acting & ~reached_NO, count_NOK, impossible_NO, beliefs.track_NKOGZ)
+        known_NO = situation.acting & ~reached_NO
+        return Beliefs(log_b_NOG, known_NO, count_NOK, impossible_NO, beliefs.track_NKOGZ, found)
 
     @property
     def listed(self) -> bool:
         return self.config.mind_goals == "listed"
+
+    @property
+    def named(self) -> bool:
+        """Whether there is more than one thing to be after."""
+        return len(self.kinds) > 1
+
+    @property
+    def looks_over(self) -> bool:
+        return isinstance(self.finder, Coded)
+
+    def lived(self, rollout: Rollout) -> tuple[Rollout, Sample]:
+        """A rollout in which the others come with their aims, and its rows."""
+        if self.finder is None:
+            rollout, more = rollout._replace(others=aims(rollout.others, listed=self.listed)), {}
+        else:
+            rollout, more = self.finder.lived(rollout)
+        return rollout, rows_of(rollout, self.action, self.recall, **more)
 
     def prior_of(self, situation: Situation, lean_NOK: Array) -> Array:
         if self.prior is None:
@@ -171,7 +204,7 @@ class BeliefMind(Mind):
         """said_NM: of each other that is still there how likely each goal is, what they look like on average, and what
         it will do."""
         parts, tells, here_NO1 = [], self.config.mind_tells, situation.acting[..., None]
-        if tells in ("both", "goals") and self.listed:
+        if tells in ("both", "goals") and self.config.mind_goals != "none":
             b_NOG = jnp.exp(log_b_NOG)
             parts += [b_NOG, expected(b_NOG, situation.about)]
         if tells in ("both", "actions"):
@@ -183,8 +216,11 @@ class BeliefMind(Mind):
             return jnp.roll(said_NM, 1, axis=0)
         return jnp.zeros_like(said_NM) if self.config.mind_control == "zero" else said_NM
 
-    def loss(self, sample: Sample) -> tuple[Array, dict[str, Array]]:
-        """Of rows, [R, ...]: of all models together, and of each by name."""
+    def loss(self, sample: Sample, key: Array, updates: Array) -> tuple[Array, dict[str, Array]]:
+        """Of rows, [R, ...]: of all models together, and of each by name; after so many gradient steps."""
+        sought = {}
+        if self.finder is not None:
+            sample, sought = self.finder.taught(sample, key, updates)
         if self.config.mind_models == "apart":
             parts = jax.vmap(lambda model, o: model.loss(of_other(sample, o))[0])(self.actions, jnp.arange(self.others))
             losses = {"actions": parts.mean()}
@@ -194,14 +230,12 @@ class BeliefMind(Mind):
             losses["prior"] = self.prior.loss(sample, self.kinds)
         if self.pointer is not None:
             losses["spatial"] = self.pointer.loss(Track(sample.track_KOGZ, sample.open_OG, sample.label_O))[0]
+        losses |= sought
         return sum(losses.values(), jnp.zeros(())), losses
 
-
-def later(track_NKOGZ: Array, about_NOGZ: Array, start_N: Array) -> Array:
-    """The last steps with the present one; where a game begins it stands for all of them."""
-    now_N1OGZ = about_NOGZ[..., None, :, :, :]
-    moved_NKOGZ = jnp.concatenate([track_NKOGZ[..., 1:, :, :, :], now_N1OGZ], axis=-4)
-    return jnp.where(start_N[..., None, None, None, None], now_N1OGZ, moved_NKOGZ)
+    def settled(self, sample: Sample, key: Array) -> "BeliefMind":
+        """What a gradient step on these rows leaves."""
+        return self if self.finder is None else replace(self, finder=self.finder.settled(sample, key))
 
 
 def expected(b_OG: Array, x_OGZ: Array) -> Array:
@@ -212,7 +246,7 @@ def expected(b_OG: Array, x_OGZ: Array) -> Array:
 
 def of_other(sample: Sample, other: Array) -> Sample:
     """The rows as far as a model of actions needs them of one of the others."""
-    whole = ("features_F", "useful", "track_KOGZ")
+    whole = ("features_F", "useful", "track_KOGZ", "ending_OX", "passage")
     return sample._replace(
         **{name: jnp.take(x, other[None], axis=1) for name, x in sample._asdict().items() if name not in whole}
     )
@@ -221,22 +255,33 @@ def of_other(sample: Sample, other: Array) -> Sample:
 def told_size(config: MindConfig, goals: int, about: int, entries: int) -> int:
     """Numbers that are told of each other."""
     tells = config.mind_tells
-    of_goals = (goals + about) * (tells in ("both", "goals") and config.mind_goals == "listed")
+    of_goals = (goals + about) * (tells in ("both", "goals") and config.mind_goals != "none")
     return of_goals + entries * (tells in ("both", "actions"))
 
 
 def about_size(game: Game, config: MindConfig) -> int:
     """Z: the numbers by which the game tells goals apart, and one for being after none."""
-    if config.mind_goals != "listed":
+    if config.mind_goals == "none":
         return 1
+    if config.mind_goals != "listed":
+        return 1 + GOAL
     return 1 + jax.eval_shape(lambda key: game.goals(game.start(key)), jax.random.key(0)).about_SGZ.shape[-1]
+
+
+def goal_names(spec: GameSpec, config: MindConfig) -> tuple[str, ...]:
+    """What they may be after, those of one name being of one kind."""
+    if config.mind_goals in ("none", "subgoal"):
+        return ()
+    return spec.goals if config.mind_goals == "listed" else tuple(f"code_{c}" for c in range(config.mind_codes))
 
 
 def watched_size(game: Game, config: MindConfig) -> int:
     """Numbers that a rollout keeps of what one seat saw of the others in a step, and thought of it."""
-    goals, about = len(game.spec.goals) + 1, about_size(game, config)
-    told = told_size(config, goals, about, game.spec.action.entries)
-    return (game.spec.seats - 1) * (goals * (about + 5) + 2 * game.spec.action.entries + told + 8)
+    spec, about = game.spec, about_size(game, config)
+    goals = 1 + max(len(spec.goals), len(goal_names(spec, config)))
+    told = told_size(config, goals, about, spec.action.entries)
+    views = 2 * spec.features + 2 if config.mind_goals not in ("listed", "none") else 0
+    return (spec.seats - 1) * (goals * (about + 5) + 2 * spec.action.entries + told + 8 + views)
 
 
 def with_mind(actor: Actor, seed: Seed, game: Game, config: MindConfig) -> Actor:

@@ -11,6 +11,7 @@ from jax import Array, lax
 
 from sparring.core.spec import ActionSpec
 from sparring.nets.distributions import split_heads
+from sparring.opponent_models.omg import Passage
 from sparring.opponent_models.spatial import recent
 from sparring.play.rollout import Rollout
 
@@ -34,6 +35,10 @@ class Sample(NamedTuple):
     """The seat was there to see it, and one of the others had a choice whose goal is known."""
     track_KOGZ: Array | tuple = ()
     """What goals looked like in the last steps, the newest last, where a model looks at that."""
+    ending_OX: Array | tuple = ()
+    """What the piece of play ends in that each of the others was in, where goals are learned from that."""
+    passage: Passage | tuple = ()
+    """What led to the step and what came of it, where goals are learned from that."""
 
 
 def hindsight(reached_TWNOG: Array, open_TWNOG: Array, start_TW: Array) -> Array:
@@ -76,10 +81,10 @@ def aims(seen: Any, *, listed: bool) -> Any:
     return found if reached is None else found._replace(reached=with_last(reached, False))
 
 
-def rows_of(rollout: Rollout, action: ActionSpec, recall: int = 0) -> Sample:
+def rows_of(rollout: Rollout, action: ActionSpec, recall: int = 0, **more: Any) -> Sample:
     """All steps of a rollout, whose others come with their aims, as rows, T W N in a line. Where they can have but one
     aim it is known, else it turns out. `recall`: steps of what goals looked like; those before the rollout are not
-    known, and its first one stands for them."""
+    known, and its first one stands for them. `more`: what else rows are to hold."""
     seen: Any = rollout.others
     label_TWNO = jnp.zeros(seen.acting.shape, jnp.int32)
     if seen.open.shape[-1] > 1:
@@ -89,7 +94,7 @@ def rows_of(rollout: Rollout, action: ActionSpec, recall: int = 0) -> Sample:
         rollout.features_TWNF, seen.discrete, seen.legal, seen.acting, seen.open, seen.steps, seen.about,
         rollout.thought.leaning_NOK, label_TWNO, rollout.present_TWN & known_TWNO.any(-1),
         recent(seen.about, jnp.broadcast_to(rollout.start_TW[..., None], rollout.present_TWN.shape), recall)
-        if recall else (),
+        if recall else (), **more,
     )  # fmt: skip
     return jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), sample)
 

@@ -1,7 +1,7 @@
 """Goals that no game has named: learned from how pieces of play end.
 
 A game is cut after every step that paid, and at its end. What a piece leads to is told in one of three ways: the state
-at its end (embedding), the mean of its states (segment), or the end with when it comes and what it pays (combined). A
+at its end (ending), the mean of its states (segment), or the end with how long it took and what it pays (combined). A
 few codes, learned like a vector quantiser's, stand for what occurs: they are goals like those that a game lists, each
 with the numbers of its code, so that beliefs and models of actions take them as they are. Letters: T steps, R rows, F
 features of a state, X numbers of an ending, C codes, Z numbers of a code.
@@ -15,9 +15,10 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from sparring.core.seeding import Seed
-from sparring.nets.blocks import Dense
+from sparring.learn.losses import masked_mean
+from sparring.nets.blocks import Dense, filled
 
-Learned = Literal["embedding", "segment", "combined"]
+Learned = Literal["ending", "segment", "combined"]
 STEPS = 0.1
 """Scale of a number of steps."""
 COMMITMENT = 0.25
@@ -49,18 +50,22 @@ def pieces(reward_T: Array, start_T: Array, ended_T: Array) -> Piece:
 
 def endings(features_TF: Array, reward_T: Array, piece: Piece, kind: Learned) -> Array:
     """ending_TX of the piece that each step lies in."""
-    last_TF = _at(features_TF, piece.ends_T)
-    if kind == "embedding":
-        return last_TF
+    length_T, mean_TF = piece.ends_T - piece.begins_T + 1, features_TF
     if kind == "segment":
         total_TF = jnp.cumsum(features_TF, axis=0)
         before_TF = _at(total_TF, piece.begins_T) - _at(features_TF, piece.begins_T)
-        length_T = piece.ends_T - piece.begins_T + 1
-        return (_at(total_TF, piece.ends_T) - before_TF) / length_T[..., None]
-    number_T = jnp.arange(len(reward_T)).reshape(-1, *[1] * (reward_T.ndim - 1))
-    left_T1 = STEPS * (piece.ends_T - number_T)[..., None]
-    paid_T1 = _at(reward_T[..., None], piece.ends_T)
-    return jnp.concatenate([last_TF, left_T1, paid_T1], axis=-1)
+        mean_TF = (_at(total_TF, piece.ends_T) - before_TF) / length_T[..., None]
+    paid_T = _at(reward_T[..., None], piece.ends_T)[..., 0]
+    return ending_of(kind, _at(features_TF, piece.ends_T), mean_TF, length_T, paid_T)
+
+
+def ending_of(kind: Learned, last_F: Array, mean_F: Array, length: Array, paid: Array) -> Array:
+    """What a piece leads to, the same at all of its steps: a goal that is the same until it is reached."""
+    if kind == "segment":
+        return mean_F
+    if kind == "ending":
+        return last_F
+    return jnp.concatenate([last_F, STEPS * length[..., None], paid[..., None]], axis=-1)
 
 
 class Codes(eqx.Module):
@@ -80,7 +85,7 @@ class Codes(eqx.Module):
             Dense.make(seed / "hidden", size, width, 1.0),
             Dense.make(seed / "decoder", width, ending, 1.0),
             Dense.make(seed / "codes", codes, width, 1.0).weight_IO,
-            jnp.full(codes, 1.0 / codes),
+            filled(1.0 / codes, codes),
         )
 
     def embedded(self, ending_X: Array) -> Array:
@@ -90,26 +95,33 @@ class Codes(eqx.Module):
         """The number of the nearest code."""
         return jnp.argmin(apart(self.embedded(ending_X), self.codes_CZ), axis=-1)
 
-    def loss(self, ending_RX: Array) -> tuple[Array, dict[str, Array]]:
-        """Endings are rebuilt from their codes, codes drawn to what they stand for, embeddings to their codes."""
+    def loss(self, ending_RX: Array, known_R: Array | bool = True) -> tuple[Array, dict[str, Array]]:
+        """Endings are rebuilt from their codes, codes drawn to what they stand for, embeddings to their codes; of rows
+        whose ending is known."""
+        known_R = jnp.broadcast_to(known_R, ending_RX.shape[:1])
         embedded_RZ = self.embedded(ending_RX)
         label_R = jnp.argmin(apart(embedded_RZ, self.codes_CZ), axis=-1)
         code_RZ = self.codes_CZ[label_R]
         through_RZ = embedded_RZ + lax.stop_gradient(code_RZ - embedded_RZ)
-        rebuilt = ((self.decoder(through_RZ) - ending_RX) ** 2).sum(-1).mean()
-        drawn = ((lax.stop_gradient(embedded_RZ) - code_RZ) ** 2).sum(-1).mean()
-        commitment = ((embedded_RZ - lax.stop_gradient(code_RZ)) ** 2).sum(-1).mean()
-        share_C = (label_R[:, None] == jnp.arange(len(self.codes_CZ))).mean(0)
-        in_use = (share_C > 0).sum()
+        rebuilt = masked_mean(((self.decoder(through_RZ) - ending_RX) ** 2).sum(-1), known_R)
+        drawn = masked_mean(((lax.stop_gradient(embedded_RZ) - code_RZ) ** 2).sum(-1), known_R)
+        commitment = masked_mean(((embedded_RZ - lax.stop_gradient(code_RZ)) ** 2).sum(-1), known_R)
+        in_use = (self.shares(label_R, known_R) > 0).sum()
         return rebuilt + drawn + COMMITMENT * commitment, {"codes": rebuilt, "codes_in_use": 1.0 * in_use}
 
-    def revived(self, ending_RX: Array, key: Array) -> "Codes":
+    def shares(self, label_R: Array, known_R: Array) -> Array:
+        found_RC = (label_R[:, None] == jnp.arange(len(self.codes_CZ))) & known_R[:, None]
+        return found_RC.sum(0) / jnp.maximum(known_R.sum(), 1)
+
+    def revived(self, ending_RX: Array, key: Array, known_R: Array | bool = True) -> "Codes":
         """With the counts of one batch more; a code that hardly anything falls to moves to where an ending is."""
-        embedded_RZ = self.embedded(ending_RX)
-        share_C = (self.label(ending_RX)[:, None] == jnp.arange(len(self.codes_CZ))).mean(0)
-        used_C = FORGETTING * self.used_C + (1.0 - FORGETTING) * share_C
-        idle_C = used_C < 0.1 / len(used_C)
-        fresh_CZ = embedded_RZ[jax.random.randint(key, used_C.shape, 0, len(embedded_RZ))]
+        known_R = jnp.broadcast_to(known_R, ending_RX.shape[:1])
+        some, embedded_RZ = known_R.any(), self.embedded(ending_RX)
+        share_C = self.shares(self.label(ending_RX), known_R)
+        used_C = jnp.where(some, FORGETTING * self.used_C + (1.0 - FORGETTING) * share_C, self.used_C)
+        idle_C = some & (used_C < 0.1 / len(used_C))
+        among_known = jnp.where(known_R, 0.0, -jnp.inf)
+        fresh_CZ = embedded_RZ[jax.random.categorical(key, among_known, shape=used_C.shape)]
         codes_CZ = jnp.where(idle_C[:, None], fresh_CZ, self.codes_CZ)
         used_C = jnp.where(idle_C, 1.0 / len(used_C), used_C)
         return eqx.tree_at(lambda m: (m.codes_CZ, m.used_C), self, (codes_CZ, used_C))

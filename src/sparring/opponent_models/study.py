@@ -17,7 +17,7 @@ from sparring.nets.actor_critic import Actor
 from sparring.opponent_models.config import MindConfig
 from sparring.opponent_models.metrics import action_measures, frequencies, goal_measures, work_measures
 from sparring.opponent_models.mind import BeliefMind
-from sparring.opponent_models.sample import Sample, aims, rows_of
+from sparring.opponent_models.sample import Sample
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout, where_first
 
@@ -54,6 +54,8 @@ def new_study(mind: BeliefMind, features: int, config: MindConfig) -> Study:
         useful=jnp.zeros(config.mind_buffer, bool),
         track_KOGZ=jnp.zeros((config.mind_buffer, mind.recall, mind.others, goals, mind.about)) if mind.recall else (),
     )
+    if mind.finder is not None:
+        buffer = buffer._replace(**mind.finder.kept(config.mind_buffer, mind.others))
     none = jnp.zeros((), jnp.int32)
     frequency_OA = jnp.zeros((mind.others, entries))
     return Study(buffer, none, rule(config).init(eqx.filter(mind, eqx.is_array)), none, frequency_OA)
@@ -66,11 +68,13 @@ def rule(config: MindConfig) -> optax.GradientTransformation:
 def studied(learner: Learner, rollout: Rollout, key: Array, config: MindConfig) -> tuple[Learner, dict[str, Array]]:
     """The learner with a mind that knows this rollout too, and what its mind was worth on it before."""
     mind, study = mind_in(learner), learner.study
-    rollout = rollout._replace(others=aims(rollout.others, listed=mind.listed))
-    sample = rows_of(rollout, mind.action, mind.recall)
+    rollout, sample = mind.lived(rollout)
     found = action_measures(rollout, mind.action, study.frequency_OA) | work_measures(rollout)
-    if mind.listed:
-        found |= goal_measures(rollout, sample.label_O.reshape(rollout.others.acting.shape))
+    if mind.named:
+        label_TWNO = sample.label_O.reshape(rollout.others.acting.shape)
+        found |= goal_measures(rollout, label_TWNO, listed=mind.listed)
+    if mind.finder is not None:
+        found |= mind.finder.measures()
     found |= fusion_measures(learner.model.actor, rollout)
     own = stream(key, "study")
     study = kept(study, sample, stream(own, "rows"))
@@ -114,9 +118,9 @@ def fitted(mind: BeliefMind, study: Study, key: Array, config: MindConfig) -> tu
         mind, state, updates = carry
         place = jax.random.randint(key, (batch,), 0, jnp.maximum(there, 1))
         rows = jax.tree.map(lambda x: x[place], study.buffer)
-        (loss, parts), gradient = jax.value_and_grad(lambda m: m.loss(rows), has_aux=True)(mind)
+        (loss, parts), gradient = jax.value_and_grad(lambda m: m.loss(rows, key, updates), has_aux=True)(mind)
         change, later = rule(config).update(gradient, state, mind)
-        moved = optax.apply_updates(mind, change)
+        moved = optax.apply_updates(mind, change).settled(rows, key)
         sound = (there > 0) & jnp.isfinite(loss) & jnp.isfinite(optax.global_norm(gradient))
         return where_first(sound, (moved, later, updates + 1), carry), parts
 

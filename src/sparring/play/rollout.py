@@ -85,6 +85,9 @@ class Others(NamedTuple):
     about: Array | None = None
     reached: Array | None = None
     """Goals that it reached in the step."""
+    seen: Array | None = None
+    """[..., F]: what it saw before the step, and what it was paid in it; None unless a mind looks at that."""
+    paid: Array | None = None
 
 
 class Choice(NamedTuple):

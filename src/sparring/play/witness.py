@@ -31,6 +31,7 @@ class Situation(NamedTuple):
     open: Array
     steps: Array
     about: Array
+    seen: Any = None
 
 
 class Witnessed(NamedTuple):
@@ -42,6 +43,8 @@ class Witnessed(NamedTuple):
     own: Action
     """What the seat itself did, and what that paid."""
     reward: Array
+    paid: Any = None
+    """What that paid the others, where a mind looks at it."""
 
 
 class Thought(NamedTuple):
@@ -105,7 +108,8 @@ def thinking(game: Game, seating: Seating, players: Players, cursor: Cursor, sig
     """What there is to see of the others before all choose, a Witness, and what minds make of it."""
     if cursor.minds is None:
         return None, [None] * len(players)
-    seen = watched(game, cursor, sight, seating)
+    whole = any(getattr(mind_of(driver.policy), "looks_over", False) for _, driver in players)
+    seen = watched(game, cursor, sight, seating, whole)
     pairs = zip(players, cursor.minds, strict=True)
     return seen, [attended(seating, *player, seen, sight, mind) for player, mind in pairs]
 
@@ -120,20 +124,25 @@ def learned(
         return None, None
     *transition, reward_BWS = happened
     seen = afterwards(seen, game, action, *transition)
+    if seen.others.seen is not None:
+        paid = reward_BWS[:, :, others_SO(game.spec.seats)]
+        seen = seen._replace(others=seen.others._replace(paid=paid))
     pairs = zip(players, thoughts, strict=True)
     return seen, tuple(witnessed(seating, *player, seen, action, reward_BWS, thought) for player, thought in pairs)
 
 
-def watched(game: Game, cursor: Cursor, sight: Sight, seating: Seating) -> Witness:
-    """The others before they choose. What is no usable number, in a world that went wrong, is 0."""
+def watched(game: Game, cursor: Cursor, sight: Sight, seating: Seating, whole: bool = False) -> Witness:
+    """The others before they choose, with what they see if `whole`. What is no usable number, in a world that went
+    wrong, is 0."""
     start_BW, other_SO = cursor.start_BW, others_SO(seating.spec.seats)
     goals = by_block(jax.vmap(game.goals)(cursor.state), seating)
     open_, steps, about = (jnp.nan_to_num(jnp.asarray(x), posinf=0.0, neginf=0.0)[:, :, other_SO] for x in goals)
     seen = sight.observation
     unknown = jnp.zeros((*start_BW.shape, *other_SO.shape, 0))
     others = Others(
-        unknown, unknown, seen.acting_S[:, :, other_SO], seen.legal_SA[:, :, other_SO], open_ > 0, steps, about
-    )
+        unknown, unknown, seen.acting_S[:, :, other_SO], seen.legal_SA[:, :, other_SO], open_ > 0, steps, about,
+        seen=jnp.nan_to_num(seen.features_SF[:, :, other_SO], posinf=0.0, neginf=0.0) if whole else None,
+    )  # fmt: skip
     return Witness(others, jnp.broadcast_to(start_BW[..., None], seen.acting_S.shape))
 
 
@@ -156,7 +165,7 @@ def attended(seating: Seating, group: Group, driver: Driver, witness: Witness, s
     others = jax.tree.map(lambda x: seating.per_seat(x, group), witness.others)
     situation = Situation(
         seating.per_seat(sight.observation.features_SF, group), seating.per_seat(witness.start_BWS, group),
-        others.acting, others.legal, others.open, others.steps, others.about,
+        others.acting, others.legal, others.open, others.steps, others.about, others.seen,
     )  # fmt: skip
     return jax.vmap(lambda model, *seen: model.attend(*seen))(model, situation, mind)
 
@@ -169,7 +178,7 @@ def witnessed(
     if model is None:
         return ()
     others = witness.others
-    seats = (others.discrete, others.continuous, others.reached, action, reward_BWS)
+    seats = (others.discrete, others.continuous, others.reached, action, reward_BWS, others.paid)
     seen = Witnessed(*jax.tree.map(lambda x: seating.per_seat(x, group), seats))
     return jax.vmap(lambda model, *given: model.witness(*given))(model, seen, thought[1])
 

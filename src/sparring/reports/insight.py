@@ -36,6 +36,7 @@ SURENESS = {
     "never_90": "never", "spatial_error": "off by",
 }  # fmt: skip
 FAR = {"top1": "right", "top1_nearest": "the nearest", "nll": "NLL", "spatial_error": "off by"}
+READ = {"told": "what the policy is told", "seen": "what it sees"}
 LEARNED = {
     "spatial_top1": "spatial: a pointer names the goal (supervised)", "probe_goal": "linear probe of OMG's subgoal",
     "probe_state": "linear probe of what is seen", "probe_history": "linear probe of the last states",
@@ -65,6 +66,9 @@ def tables(found: Told) -> dict[str, tuple[list[str], list[list[str]]]]:
         "What they do next": _columns(actions, ACTIONS),
         "What they are after": _columns(goals, GOALS),
         "How sure it is of that": _columns(goals, SURENESS),
+        "The goal that a linear probe reads off": _columns(
+            {shown[name]: one["read"] for name, one in against.items() if "read" in one}, READ
+        ),
         "By steps to the goal": (
             ["co-player", "steps", "how often", *FAR.values()],
             [

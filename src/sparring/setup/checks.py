@@ -157,11 +157,12 @@ def check_mind(spec: GameSpec, config: RunConfig) -> None:
     if mind.mind_goals == "listed" and not spec.goals:
         raise ConfigError(
             f"mind_goals=listed asks which of the game's goals the others are after, and {config.game} lists none. Use "
-            "--mind-goals none: their actions are then foreseen without."
+            "--mind-goals combined, which learns some, or none: actions are then foreseen without."
         )
-    if mind.mind_goals == "none" and mind.mind == "spatial":
+    if mind.mind_goals != "listed" and mind.mind == "spatial":
         raise ConfigError(
-            "mind=spatial infers goals, found mind_goals=none. Use --mind belief, or --mind-goals listed."
+            f"mind=spatial infers goals that lie somewhere, found mind_goals={mind.mind_goals}. Use --mind belief, or "
+            "--mind-goals listed."
         )
     if mind.mind_goals == "none" and mind.mind_tells == "goals":
         raise ConfigError("mind_goals=none knows no goals that mind_tells=goals could tell. Use --mind-tells actions.")

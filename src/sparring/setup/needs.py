@@ -66,8 +66,16 @@ def looks(config: RunConfig) -> bool:
     return config.mind.on and config.mind.mind_goals == "listed"
 
 
+def codes(config: RunConfig) -> bool:
+    return config.mind.on and config.mind.mind_goals in ("ending", "segment", "combined")
+
+
+def foresees(config: RunConfig) -> bool:
+    return config.mind.on and config.mind.mind_goals == "subgoal"
+
+
 def believes(config: RunConfig) -> bool:
-    return looks(config) and config.mind.mind == "belief"
+    return (looks(config) or codes(config)) and config.mind.mind == "belief"
 
 
 def led(config: RunConfig) -> bool:
@@ -109,8 +117,10 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
         "mind_goals mind_tells mind_models mind_features mind_size mind_rate mind_updates mind_batch mind_buffer",
     ),
     ("a mind that looks at goals (mind_goals=listed)", looks, "mind_gate"),
-    ("mind=belief with mind_goals=listed", believes, "mind_prior mind_discount mind_switch"),
-    ("mind=spatial", lambda c: c.mind.mind == "spatial", "mind_recall"),
+    ("mind=belief with goals (mind_goals)", believes, "mind_prior mind_discount mind_switch"),
+    ("mind=spatial or mind_goals=subgoal", lambda c: c.mind.mind == "spatial" or foresees(c), "mind_recall"),
+    ("mind_goals=ending, segment or combined", codes, "mind_codes"),
+    ("mind_goals=subgoal", foresees, "mind_ahead mind_chooses mind_anneal"),
     ("mind_gate", lambda c: looks(c) and c.mind.mind_gate > 0, "mind_room"),
     (
         "a mind that tells something (mind_tells)",

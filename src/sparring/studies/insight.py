@@ -20,6 +20,7 @@ from sparring.studies.tables import CONTROLS, Seen, play, returns_by_game, table
 from sparring.training.own_evaluation import players_of_seed
 
 Told = dict[str, Any]
+READ = ("told", "seen")
 ENOUGH = 0.3
 """Share of the skill that a co-player's own rule has, from which on it is foreseen."""
 
@@ -83,6 +84,9 @@ def of_one(built: Built, played: Mapping[str, Sequence[Seen]], blocks: list[int]
     found: Told = {"actions": insight.action_measures(own, spec.action.heads)}
     if built.config.mind.mind_goals == "listed" and spec.goals:
         found["goals"] = insight.goal_measures(own, np.asarray(kinds_of(spec.goals)[:-1]))
+    if spec.goals:
+        parts = [read_off(seen, block) for seen in played["own"] for block in blocks]
+        found["read"] = {name: insight.mean(x := np.array([one[name] for one in parts]), ~np.isnan(x)) for name in READ}
     per_world = {control: [world_means(seen, blocks) for seen in rows] for control, rows in played.items()}
     found["return"] = {control: bounds(np.concatenate(rows)) for control, rows in per_world.items()}
     # Controls begin with the same starts and the same chance: differences world by world spread less.
@@ -94,6 +98,26 @@ def of_one(built: Built, played: Mapping[str, Sequence[Seen]], blocks: list[int]
         control: game_by_game([returns_by_game(seen, blocks, games) for seen in played[control]])
         for control in ("own", "forgetful")
     }
+    return found
+
+
+def read_off(seen: Seen, block: int) -> dict[str, float]:
+    """How often the goal that the game lists and each co-player reaches next is read, by a linear probe that was fitted
+    in half of the worlds, off what the learner is told in the others, and off what it sees."""
+    one = watched(seen, [block], told=False)
+    label = insight.hindsight(one.reached_G, one.start)
+    there = np.take_along_axis(one.open_G, np.maximum(label, 0)[..., None], -1)[..., 0]
+    known = (label >= 0) & one.counts & there & (one.open_G.sum(-1) > 1)
+    train = np.broadcast_to(np.arange(label.shape[1]) % 2 == 0, label.shape[:2])
+    rows = {"told": seen.said, "seen": seen.features}
+    found: dict[str, float] = {}
+    for name, values in rows.items():
+        x = np.asarray(values)[:, block]
+        probes = [
+            insight.linear_probe(x[known_o], label_o[known_o], train[known_o])
+            for known_o, label_o in zip(np.moveaxis(known, 2, 0), np.moveaxis(label, 2, 0), strict=True)
+        ]
+        found[name] = float(np.mean(probes))
     return found
 
 

@@ -47,6 +47,8 @@ class Seen(NamedTuple):
     reward: Array
     ended: Array
     features: Array
+    said: Array
+    """What the policy was told by its own mind."""
 
 
 @dataclass(frozen=True)
@@ -188,17 +190,20 @@ def forgotten(seating: Seating, group: Group, mind: Any, start_BW: Array) -> Any
 def told(
     seating: Seating, group: Group, driver: Driver, thought: Any, wanted_BWSG: Array, control: Array
 ) -> Array | None:
-    """What the policies of a group are told under this control."""
+    """What the policies of a group are told under this control. Of goals that the game does not list nobody knows the
+    truth: there the oracle says what the mind thinks."""
     if thought is None:
         return None
-    own, pending = said(thought), thought[1]
+    own, pending, mind = said(thought), thought[1], mind_of(driver.policy)
     assert own is not None
     wanted = seating.per_seat(others_of(wanted_BWSG), group)
     wanted = jnp.concatenate([wanted, ~wanted.any(-1, keepdims=True)], axis=-1)
-    wanted = (wanted if wanted.shape == pending.situation.open.shape else True) & pending.situation.open
-    true = jnp.log(jnp.maximum(wanted / jnp.maximum(wanted.sum(-1, keepdims=True), 1), 1e-9))
+    true = thought[0].log_b_NOG
+    if mind.listed:
+        wanted = wanted & pending.situation.open
+        true = jnp.log(jnp.maximum(wanted / jnp.maximum(wanted.sum(-1, keepdims=True), 1), 1e-9))
     log_p = jax.nn.logsumexp(true[..., None] + pending.log_p_NOGA, axis=-2)
-    oracle = jax.vmap(lambda mind, *x: mind.tell(*x))(mind_of(driver.policy), pending.situation, true, log_p)
+    oracle = jax.vmap(lambda mind, *x: mind.tell(*x))(mind, pending.situation, true, log_p)
     other = {"oracle": oracle, "shuffled": jnp.roll(own, 1, axis=1), "zero": jnp.zeros_like(own)}
     return jnp.select([control == CONTROLS.index(name) for name in other], list(other.values()), own)
 
@@ -231,7 +236,7 @@ def _of_home(table: Tables, players: list, thoughts: list, seen: Any, sight: Any
     return Seen(
         jax.tree.map(home, seen.others), thought("log_b_NOG"), thought("log_p_NOA"), home(others_of(rule)),
         home(others_of(wanted_BWSG)), start_BW, home(observation.present_S), home(step.reward_S), ended_BW,
-        home(observation.features_SF),
+        home(observation.features_SF), thought("said_NM"),
     )  # fmt: skip
 
 
