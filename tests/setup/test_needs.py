@@ -49,6 +49,7 @@ BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"mind": "belief"}, " ".join(name for name in NEEDS if name.startswith("mind_"))),
     ({"mind": "spatial"}, "mind_recall"),
     ({"mind": "belief", "mind_gate": 2.0}, "mind_room"),
+    ({"mind": "belief", "mind_replies": True}, "influence"),
     ({"past_kl": 0.1}, "past_policies past_temperature"),
     ({"std": "fixed"}, "fixed_std"),
     ({"shadow_tau": 0.5}, "shadow_every"),
@@ -189,7 +190,7 @@ def test_coefficients_that_the_plain_program_never_reads_say_what_they_need(monk
         compile_program(built.plan), built.game, state, built.rosters, built.standing, knobs, seeds_R, jnp.asarray(0)
     )
     idle = set(COEFFICIENTS) - read - set(NEUTRAL) - set(INHERITED.values())
-    assert idle == {name for name in COEFFICIENTS if name in NEEDS} - {"clip"}
+    assert idle == {name for name in COEFFICIENTS if name in NEEDS} - {"clip"} - set(NEUTRAL)
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -43,6 +43,7 @@ BASES = {
     "dilemma": {"game": "matrix:prisoners_dilemma"},
     "shared": {"game": "particles:tag", "shared_reward": 0.5},
     "hyper": {"game": "particles:spread", "hyper": "residual", "hyper_size": 4},
+    "minded": {"game": "particles:spread", "mind": "belief", "mind_size": 4, "mind_replies": True},
 }
 """What an option is added to, where it needs company."""
 OPTIONS = {
@@ -95,7 +96,7 @@ BESIDE = {"value_loss": {"huber_delta": 0.01}, "memory": {"memory_size": 8, "seq
 SAME_WEIGHTS = ("recompute_old", "calm_critic", "shadow_half_life", "shadow_tau")
 """On, they change no weight while all is well: play and learning agree, the critic is calm, the shadow only follows."""
 COMPANY = {"shared_reward": "dilemma", "anchor": "shadowed", "anchor_price": "shadowed", "imitation": "beaten"}
-COMPANY["smooth"] = "hyper"
+COMPANY |= {"smooth": "hyper", "influence": "minded"}
 """Coefficients that need another one to mean anything."""
 TABLES = {
     field.name: place.name

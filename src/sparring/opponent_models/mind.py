@@ -31,6 +31,7 @@ from sparring.opponent_models.beliefs import (
     with_aimless,
 )
 from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.replies import ReplyModel
 from sparring.opponent_models.sample import Sample, aims
 from sparring.opponent_models.spatial import Pointer, Track
 from sparring.play.witness import Situation, Thought, Witnessed
@@ -55,6 +56,8 @@ class BeliefMind(Mind):
     """What infers goals in place of Bayes' rule; None: nothing."""
     actions: Any
     """An ActionModel; of each other seat one, stacked, where they are apart."""
+    replies: ReplyModel | None
+    """What the others do next, given what everybody does now; None: nothing foresees that."""
     action: ActionSpec = eqx.field(static=True)
     kinds: tuple[int, ...] = eqx.field(static=True)
     """The kind of each goal."""
@@ -86,6 +89,9 @@ class BeliefMind(Mind):
             if config.mind == "spatial"
             else None,
             actions=jax.tree.map(lambda *x: jnp.stack(x), *models) if apart else model(seed / "actions", others),
+            replies=ReplyModel.make(seed / "replies", spec.features, others, spec.action, config.mind_size)
+            if config.mind_replies
+            else None,
             action=spec.action,
             kinds=kinds,
             about=about,
@@ -194,6 +200,8 @@ class BeliefMind(Mind):
             losses["prior"] = self.prior.loss(sample, self.kinds)
         if self.pointer is not None:
             losses["spatial"] = self.pointer.loss(Track(sample.track_KOGZ, sample.open_OG, sample.label_O))[0]
+        if self.replies is not None:
+            losses["replies"] = self.replies.loss(sample)
         return sum(losses.values(), jnp.zeros(())), losses
 
 
@@ -212,7 +220,7 @@ def expected(b_OG: Array, x_OGZ: Array) -> Array:
 
 def of_other(sample: Sample, other: Array) -> Sample:
     """The rows as far as a model of actions needs them of one of the others."""
-    whole = ("features_F", "useful", "track_KOGZ")
+    whole = ("features_F", "useful", "track_KOGZ", "replies")
     return sample._replace(
         **{name: jnp.take(x, other[None], axis=1) for name, x in sample._asdict().items() if name not in whole}
     )

@@ -15,6 +15,17 @@ from sparring.opponent_models.spatial import recent
 from sparring.play.rollout import Rollout
 
 
+class Replies(NamedTuple):
+    """What a row says of the step after it."""
+
+    own_D: Array
+    """What the seat itself did now."""
+    next_OD: Array
+    """What each of the others did in the next step of the same game."""
+    known_O: Array
+    """There was such a step, and a choice in it."""
+
+
 class Sample(NamedTuple):
     """Leaves [R, ...], or without R of one row."""
 
@@ -34,6 +45,8 @@ class Sample(NamedTuple):
     """The seat was there to see it, and one of the others had a choice whose goal is known."""
     track_KOGZ: Array | tuple = ()
     """What goals looked like in the last steps, the newest last, where a model looks at that."""
+    replies: Replies | tuple = ()
+    """Where what the others do next is modelled."""
 
 
 def hindsight(reached_TWNOG: Array, open_TWNOG: Array, start_TW: Array) -> Array:
@@ -76,7 +89,7 @@ def aims(seen: Any, *, listed: bool) -> Any:
     return found if reached is None else found._replace(reached=with_last(reached, False))
 
 
-def rows_of(rollout: Rollout, action: ActionSpec, recall: int = 0) -> Sample:
+def rows_of(rollout: Rollout, action: ActionSpec, recall: int = 0, *, replies: bool = False) -> Sample:
     """All steps of a rollout, whose others come with their aims, as rows, T W N in a line. Where they can have but one
     aim it is known, else it turns out. `recall`: steps of what goals looked like; those before the rollout are not
     known, and its first one stands for them."""
@@ -89,9 +102,20 @@ def rows_of(rollout: Rollout, action: ActionSpec, recall: int = 0) -> Sample:
         rollout.features_TWNF, seen.discrete, seen.legal, seen.acting, seen.open, seen.steps, seen.about,
         rollout.thought.leaning_NOK, label_TWNO, rollout.present_TWN & known_TWNO.any(-1),
         recent(seen.about, jnp.broadcast_to(rollout.start_TW[..., None], rollout.present_TWN.shape), recall)
-        if recall else (),
+        if recall else (), replies_in(rollout, action) if replies else (),
     )  # fmt: skip
     return jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), sample)
+
+
+def replies_in(rollout: Rollout, action: ActionSpec) -> Replies:
+    """What came after each step, leaves [T, W, N, ...]; after the last one it is not known."""
+    seen: Any = rollout.others
+
+    def later(x: Array) -> Array:
+        return jnp.concatenate([x[1:], jnp.zeros_like(x[:1])])
+
+    known = later(seen.acting & chosen_freely(action, seen.legal)) & ~rollout.ended_TWN[..., None]
+    return Replies(rollout.action.discrete_SD, later(seen.discrete), known)
 
 
 def chosen_freely(action: ActionSpec, legal_A: Array) -> Array:

@@ -161,6 +161,8 @@ class Rollout(NamedTuple):
     outside, the numbers of their infos. None where a game counts nothing, or there are no modules of one's own."""
     thought: Any = None
     """What the learner's mind thought before each step (play/witness.Thought); None where it has none."""
+    influence_TWN: Array | None = None
+    """How much each own action moves the others, where that is paid for."""
 
 
 class Film(NamedTuple):

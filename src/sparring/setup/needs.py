@@ -106,8 +106,10 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
     (
         "a mind, such as mind=belief",
         lambda c: c.mind.on,
-        "mind_goals mind_tells mind_models mind_features mind_size mind_rate mind_updates mind_batch mind_buffer",
+        "mind_goals mind_tells mind_models mind_features mind_size mind_rate mind_updates mind_batch mind_buffer "
+        "mind_replies",
     ),
+    ("a mind with mind_replies", lambda c: c.mind.on and c.mind.mind_replies, "influence"),
     ("a mind that looks at goals (mind_goals=listed)", looks, "mind_gate"),
     ("mind=belief with mind_goals=listed", believes, "mind_prior mind_discount mind_switch"),
     ("mind=spatial", lambda c: c.mind.mind == "spatial", "mind_recall"),
