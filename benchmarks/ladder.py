@@ -40,6 +40,8 @@ RUNGS: dict[str, dict[str, Any]] = {
     "prosocial": ARMS["prosocial"],
     "selfish": ARMS["selfish"],
     "influence": ARMS["influence"],
+    "memory of a game": ARMS["memory"],
+    "memory of five games": ARMS["meta"],
 }
 """The first is what all others are measured against."""
 RESPONSE = "trained response"

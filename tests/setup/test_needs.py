@@ -37,7 +37,7 @@ HINTS = {
 }
 BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"opponent": "flee"}, "side"),
-    ({"memory": "gru"}, "memory_size sequence"),
+    ({"memory": "gru"}, "memory_size memory_games sequence"),
     (
         {"hyper": "residual"},
         "hyper_layers hyper_id hyper_sees hyper_size hyper_gate hyper_critic hyper_history hyper_recalls",

@@ -85,6 +85,7 @@ OPTIONS = {
     "layer_norm": ("plain", True),
     "convolutions": ("grid", [2]),
     "memory": ("plain", "lstm"),
+    "memory_games": ("gru", 2),
     "trunk": ("plain", "shared"),
     "critic": ("plain", "central"),
     "normalise": ("plain", True),
@@ -206,7 +207,8 @@ def test_every_setting_is_either_tried_here_or_a_traced_number():
 
 RUN: dict[str, dict] = {
     "discrete": {
-        "critic_epochs": 2, "memory": "lstm", "sequence": 4, "burn_in": 2, "recompute_old": True, "loss": "clip_kl",
+        "critic_epochs": 2, "memory": "lstm", "memory_games": 2,
+        "sequence": 4, "burn_in": 2, "recompute_old": True, "loss": "clip_kl",
         "kl_min": 1e-12, "advantage": "vtrace", "critic_target": "monte_carlo", "recompute": "epoch",
         "normalise_advantage": "minibatch", "value_noise": 0.5, "reward_scale": True, "reward_clip": 2.0,
         "value_loss": "huber", "value_clip": 0.2, "value_norm": "popart", "temperature": 2.0, "epsilon": 0.2,

@@ -49,13 +49,15 @@ class Sample(NamedTuple):
     """Where what the others do next is modelled."""
 
 
-def hindsight(reached_TWNOG: Array, open_TWNOG: Array, start_TW: Array) -> Array:
+def hindsight(reached_TWNOG: Array, open_TWNOG: Array, start_TW: Array, over_W: Array | None = None) -> Array:
     """label_TWNO: the goal that each other seat reaches next within the same game, as long as it was there to be
     reached; the last one, of those after nothing, where it reaches none to the end; -1 where the rollout ends before.
 
-    What is reached late is not known near the end of a rollout: there labels lean to what is near.
+    What is reached late is not known near the end of a rollout: there labels lean to what is near. `over_W`: worlds
+    whose game ends with the rollout. Where all games do, nothing else tells that somebody was after nothing.
     """
-    ends_TW = jnp.concatenate([start_TW[1:], jnp.zeros_like(start_TW[:1])])
+    last_1W = jnp.zeros_like(start_TW[:1]) if over_W is None else over_W[None]
+    ends_TW = jnp.concatenate([start_TW[1:], last_1W])
     goals = jnp.arange(reached_TWNOG.shape[-1], dtype=jnp.int32)
     none = goals[-1]
 
@@ -96,7 +98,7 @@ def rows_of(rollout: Rollout, action: ActionSpec, recall: int = 0, *, replies: b
     seen: Any = rollout.others
     label_TWNO = jnp.zeros(seen.acting.shape, jnp.int32)
     if seen.open.shape[-1] > 1:
-        label_TWNO = hindsight(seen.reached, seen.open, rollout.start_TW)
+        label_TWNO = hindsight(seen.reached, seen.open, rollout.start_TW, rollout.finished_TW[-1])
     known_TWNO = (label_TWNO >= 0) & seen.acting & chosen_freely(action, seen.legal)
     sample = Sample(
         rollout.features_TWNF, seen.discrete, seen.legal, seen.acting, seen.open, seen.steps, seen.about,

@@ -21,6 +21,8 @@ ARMS: dict[str, dict[str, Any]] = {
         "mind": "belief", "mind_goals": "none", "mind_tells": "nothing", "mind_replies": True,
         "influence": "0 -> 0.1",
     },
+    "memory": {"memory": "gru", "sequence": 40},
+    "meta": {"memory": "gru", "sequence": 40, "memory_games": 5},
 }  # fmt: skip
 """What each arm of a comparison sets beside what all have, whatever the game."""
 
@@ -53,6 +55,11 @@ def hunters_selfish() -> RunConfig:
 def hunters_influence() -> RunConfig:
     """`hunters`, who are paid as well for moving what the others do next (Jaques et al. 2019)."""
     return _hunters("influence")
+
+
+def hunters_meta() -> RunConfig:
+    """`hunters` with a memory that lasts over five games with the same co-players, to adapt from one to the next."""
+    return _hunters("meta")
 
 
 def hunters_actions() -> RunConfig:

@@ -40,6 +40,7 @@ def check_learner(config: RunConfig, spec: GameSpec) -> None:
     check_learning(config.ppo, config.net)
     check_generated(config)
     check_choices(spec, config)
+    check_lasting(config)
     check_mind(spec, config)
     check_rows(config)
 
@@ -141,6 +142,15 @@ def check_choices(spec: GameSpec, config: RunConfig) -> None:
         raise ConfigError(
             "advantage=expected scales all choices by one number, found "
             f"normalise_advantage={config.ppo.normalise_advantage}. Use batch or none."
+        )
+
+
+def check_lasting(config: RunConfig) -> None:
+    """Memory that outlasts a game is of co-players that do so too."""
+    if config.net.memory_games > 1 and config.changing:
+        raise ConfigError(
+            f"memory_games={config.net.memory_games} remembers earlier games, and here co-players change between them. "
+            "Leave shares of shadow, history and bots out (--self-play naive), or name one --opponent."
         )
 
 

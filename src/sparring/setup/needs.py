@@ -88,7 +88,7 @@ MIXTURE = "a share of shadow, history or bots, and no league of roles (mains or 
 TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
     ("an opponent", lambda c: bool(c.seats.opponent), "side"),
     # Networks and learning.
-    ("memory=gru or memory=lstm", lambda c: c.net.memory != "none", "memory_size"),
+    ("memory=gru or memory=lstm", lambda c: c.net.memory != "none", "memory_size memory_games"),
     ("memory=gru or memory=lstm (or hyper=recurrent)", lambda c: c.net.by_sequences, "sequence"),
     ("hyper=residual, hyper=recurrent or hyper=full", hyper, "hyper_layers hyper_id hyper_sees hyper_size hyper_gate"),
     ("hyper=residual, hyper=recurrent or hyper=full", hyper, "hyper_critic hyper_rate hyper_max_grad_norm"),
