@@ -107,12 +107,13 @@ def column(values: Any, *, goals: int = 0) -> np.ndarray:
 
 def test_labels_by_hindsight():
     """Goal 1 is reached in step 1, nothing in the rest of the game, which ends with step 3; in the next one goal 0 in
-    step 5, though it was there in that step alone; of the last steps nothing is known."""
+    step 5, though it was there in that step alone; of the last steps nothing is known, unless that game ends too."""
     reached, open_, start = np.zeros((8, 3), bool), np.ones((8, 3), bool), np.zeros((8, 1), bool)
     reached[1, 1] = reached[5, 0] = start[0] = start[4] = True
     open_[4, 0] = False
-    label = quick(hindsight)(column(reached, goals=3), column(open_, goals=3), start)
-    np.testing.assert_array_equal(label[:, 0, 0, 0], [1, 1, 2, 2, -1, 0, -1, -1])
+    seen, label = (column(reached, goals=3), column(open_, goals=3), start), quick(hindsight)
+    np.testing.assert_array_equal(label(*seen)[:, 0, 0, 0], [1, 1, 2, 2, -1, 0, -1, -1])
+    np.testing.assert_array_equal(label(*seen, np.array([True]))[:, 0, 0, 0], [1, 1, 2, 2, -1, 0, 2, 2])
 
 
 def test_to_be_after_nothing_is_the_last_of_all_aims():

@@ -37,7 +37,7 @@ HINTS = {
 }
 BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"opponent": "flee"}, "side"),
-    ({"memory": "gru"}, "memory_size sequence"),
+    ({"memory": "gru"}, "memory_size memory_games sequence"),
     (
         {"hyper": "residual"},
         "hyper_layers hyper_id hyper_sees hyper_size hyper_gate hyper_critic hyper_history hyper_recalls",
@@ -51,6 +51,7 @@ BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"mind": "belief", "mind_gate": 2.0}, "mind_room"),
     ({"mind": "belief", "mind_goals": "ending"}, "mind_codes"),
     ({"mind": "belief", "mind_goals": "subgoal"}, "mind_ahead mind_chooses mind_anneal"),
+    ({"mind": "belief", "mind_replies": True}, "influence"),
     ({"past_kl": 0.1}, "past_policies past_temperature"),
     ({"std": "fixed"}, "fixed_std"),
     ({"shadow_tau": 0.5}, "shadow_every"),
@@ -191,7 +192,7 @@ def test_coefficients_that_the_plain_program_never_reads_say_what_they_need(monk
         compile_program(built.plan), built.game, state, built.rosters, built.standing, knobs, seeds_R, jnp.asarray(0)
     )
     idle = set(COEFFICIENTS) - read - set(NEUTRAL) - set(INHERITED.values())
-    assert idle == {name for name in COEFFICIENTS if name in NEEDS} - {"clip"}
+    assert idle == {name for name in COEFFICIENTS if name in NEEDS} - {"clip"} - set(NEUTRAL)
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -43,6 +43,7 @@ BASES = {
     "dilemma": {"game": "matrix:prisoners_dilemma"},
     "shared": {"game": "particles:tag", "shared_reward": 0.5},
     "hyper": {"game": "particles:spread", "hyper": "residual", "hyper_size": 4},
+    "minded": {"game": "particles:spread", "mind": "belief", "mind_size": 4, "mind_replies": True},
 }
 """What an option is added to, where it needs company."""
 OPTIONS = {
@@ -84,6 +85,7 @@ OPTIONS = {
     "layer_norm": ("plain", True),
     "convolutions": ("grid", [2]),
     "memory": ("plain", "lstm"),
+    "memory_games": ("gru", 2),
     "trunk": ("plain", "shared"),
     "critic": ("plain", "central"),
     "normalise": ("plain", True),
@@ -95,7 +97,7 @@ BESIDE = {"value_loss": {"huber_delta": 0.01}, "memory": {"memory_size": 8, "seq
 SAME_WEIGHTS = ("recompute_old", "calm_critic", "shadow_half_life", "shadow_tau")
 """On, they change no weight while all is well: play and learning agree, the critic is calm, the shadow only follows."""
 COMPANY = {"shared_reward": "dilemma", "anchor": "shadowed", "anchor_price": "shadowed", "imitation": "beaten"}
-COMPANY["smooth"] = "hyper"
+COMPANY |= {"smooth": "hyper", "influence": "minded"}
 """Coefficients that need another one to mean anything."""
 TABLES = {
     field.name: place.name
@@ -205,7 +207,8 @@ def test_every_setting_is_either_tried_here_or_a_traced_number():
 
 RUN: dict[str, dict] = {
     "discrete": {
-        "critic_epochs": 2, "memory": "lstm", "sequence": 4, "burn_in": 2, "recompute_old": True, "loss": "clip_kl",
+        "critic_epochs": 2, "memory": "lstm", "memory_games": 2,
+        "sequence": 4, "burn_in": 2, "recompute_old": True, "loss": "clip_kl",
         "kl_min": 1e-12, "advantage": "vtrace", "critic_target": "monte_carlo", "recompute": "epoch",
         "normalise_advantage": "minibatch", "value_noise": 0.5, "reward_scale": True, "reward_clip": 2.0,
         "value_loss": "huber", "value_clip": 0.2, "value_norm": "popart", "temperature": 2.0, "epsilon": 0.2,

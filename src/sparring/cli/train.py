@@ -298,6 +298,8 @@ def chosen_self_play(arguments: Train, config: RunConfig, given: Collection[str]
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in said)
         return "", f"as the flags say ({flags}), without a preset; --self-play names one"
     spec = spec_of(config)
+    if config.mind.on:
+        return "", "the learners meet each other, since minds remember co-players from game to game"
     if name := preset_for(spec, config):
         if PRESET in dict(spec.suits):
             return name, "what suits this game"

@@ -113,7 +113,8 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
     batch = Batch(
         features=rollout.features_TWNF, legal=rollout.legal_TWNA, views=rollout.views_TWVG, action=rollout.action,
         log_prob=rollout.log_prob_TWN, distribution=rollout.distribution, value=rollout.value_TWN, advantage=unknown,
-        target=unknown, present=rollout.present_TWN, acting=rollout.acting_TWN, start=rollout.start_TW,
+        target=unknown, present=rollout.present_TWN, acting=rollout.acting_TWN,
+        start=rollout.start_TW if rollout.blank_TW is None else rollout.blank_TW,
         warm=None, hold=None, memory=(), imitate=rollout.imitate_TWN, others=rollout.others,
         choice=None if rollout.worth is None else rollout.worth.choice,
         counts=rollout.counts_TWNJ, said=None if rollout.thought is None else rollout.thought.said_NM,

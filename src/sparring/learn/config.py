@@ -101,6 +101,9 @@ class PPOConfig:
     """Share of a common mean in a seat's reward, in [0, 1]: 0 its own alone, 1 the mean of those in shared_with."""
     shared_with: Literal["all", "side"] = "all"
     """With whom rewards are shared: all seats of the game, or those of the own side."""
+    influence: Schedule = setting(schedule(0.0), least=0)
+    """Reward for each unit by which an own action moves what the others are expected to do next (nats, summed over
+    them); 0: none. It is in no return that is reported."""
     reward_scale: bool = False
     """Divide rewards by the running deviation of discounted returns."""
     reward_clip: Schedule = setting(schedule(0.0), least=0)
@@ -186,6 +189,7 @@ NEUTRAL = {
     "advantage_noise": schedule(0.0),
     "value_noise": schedule(0.0),
     "shared_reward": schedule(0.0),
+    "influence": schedule(0.0),
     "reward_clip": schedule(0.0),
     "value_clip": schedule(0.0),
     "epsilon": schedule(0.0),

@@ -21,7 +21,7 @@ from sparring.learn.losses import explained_variance, masked_mean, or_none, stan
 from sparring.learn.module import begun, ended
 from sparring.learn.reward_scale import scaled
 from sparring.learn.shadow import followed, past_opinions, recalled
-from sparring.learn.shaping import shaped, shared
+from sparring.learn.shaping import influential, shaped, shared
 from sparring.learn.value_scale import rescaled
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout, where_first
@@ -95,6 +95,7 @@ def update(
     """
     played = learner.model.actor
     rollout = shared(rollout, knobs.shared_reward)
+    rollout = influential(rollout, knobs.influence)
     rollout = shaped(rollout, weight_J, knobs.discount, cut_ends=config.time_limit == "end")
     learner, rollout = begun(learner, rollout, key)
     learner, rollout = with_rewards(learner, rollout, knobs, config)

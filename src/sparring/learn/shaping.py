@@ -1,4 +1,5 @@
-"""What a learner is paid in place of its own reward: a share of a common one, and terms with weights of their own."""
+"""What a learner is paid in place of its own reward: a share of a common one, what it is worth to move the others, and
+terms with weights of their own."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -22,6 +23,13 @@ def shared(rollout: Rollout, weight: Array) -> Rollout:
     if rollout.common_TWN is None:
         return rollout
     return rollout._replace(reward_TWN=(1 - weight) * rollout.reward_TWN + weight * rollout.common_TWN)
+
+
+def influential(rollout: Rollout, weight: Array) -> Rollout:
+    """Rewards with a share for moving the others (Jaques et al. 2019)."""
+    if rollout.influence_TWN is None:
+        return rollout
+    return rollout._replace(reward_TWN=rollout.reward_TWN + weight * rollout.influence_TWN)
 
 
 def shaped(rollout: Rollout, weight_J: Array | None, discount: Array, *, cut_ends: bool = False) -> Rollout:

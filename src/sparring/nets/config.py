@@ -7,7 +7,7 @@ from typing import Literal
 from sparring.core.code import Code
 from sparring.core.errors import ConfigError
 from sparring.core.fields import setting
-from sparring.core.sizes import LARGEST
+from sparring.core.sizes import LARGEST, MANY
 
 Activation = Literal["tanh", "relu", "gelu", "silu"]
 LOG_STD_RANGE = (-5.0, 2.0)
@@ -33,6 +33,9 @@ class NetConfig:
     """Recurrent cell after the hidden layers. Use one where a single observation does not tell enough."""
     memory_size: int = setting(64, least=1, most=LARGEST)
     """Width of the recurrent cell, at least 1."""
+    memory_games: int = setting(1, least=1, most=MANY)
+    """Games in a row over which that memory lasts before it is blank again, to learn from earlier games with the same
+    co-players how to play the next one."""
     trunk: Literal["separate", "shared"] = "separate"
     """Layers and memory for the critic alone, or those of the actor for both; shared needs a local critic."""
     critic: Literal["local", "central"] = "local"

@@ -85,6 +85,8 @@ class Trunk(eqx.Module):
     """None in a simba body and in one that is code, which have their own."""
     width: int = eqx.field(static=True)
     """Number of hidden features."""
+    games: int = eqx.field(static=True, default=1)
+    """Over which its memory lasts."""
 
     @classmethod
     def make(
@@ -117,6 +119,7 @@ class Trunk(eqx.Module):
             cell_norm=LayerNorm.make(width) if config.layer_norm and cell is not None else None,
             activation=config.activation if config.body == "mlp" else None,
             width=width,
+            games=config.memory_games if cell is not None else 1,
         )
 
     def initial(self, *batch: int) -> Memory:

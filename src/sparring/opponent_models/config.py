@@ -51,6 +51,9 @@ class MindConfig:
     """One model of actions that is told whose they are, or one for each of the others."""
     mind_features: bool = True
     """Show the model of actions what the learner itself sees, beside what the goal looks like from the other."""
+    mind_replies: bool = False
+    """Also model what each of the others does next, given what everybody did now: it tells how much own actions move
+    them, which `influence` pays for."""
     mind_size: int = setting(32, least=2, most=LARGEST)
     """Width of the hidden layers of the models, and of what FiLM makes of what they say."""
     mind_rate: float = setting(1e-3, above=0)

@@ -33,7 +33,8 @@ from sparring.opponent_models.beliefs import (
 )
 from sparring.opponent_models.config import MindConfig
 from sparring.opponent_models.learned import GOAL, Coded, Guessed, finder_of, later
-from sparring.opponent_models.sample import Sample, aims, rows_of
+from sparring.opponent_models.replies import ReplyModel
+from sparring.opponent_models.sample import Sample, aims, replies_in, rows_of
 from sparring.opponent_models.spatial import Pointer, Track
 from sparring.play.rollout import Rollout
 from sparring.play.witness import Situation, Thought, Witnessed
@@ -60,6 +61,8 @@ class BeliefMind(Mind):
     """What finds goals that the game does not list; None: nothing."""
     actions: Any
     """An ActionModel; of each other seat one, stacked, where they are apart."""
+    replies: ReplyModel | None
+    """What the others do next, given what everybody does now; None: nothing foresees that."""
     action: ActionSpec = eqx.field(static=True)
     kinds: tuple[int, ...] = eqx.field(static=True)
     """The kind of each goal."""
@@ -92,6 +95,9 @@ class BeliefMind(Mind):
             else None,
             finder=finder_of(seed / "goals", spec.features, config),
             actions=jax.tree.map(lambda *x: jnp.stack(x), *models) if apart else model(seed / "actions", others),
+            replies=ReplyModel.make(seed / "replies", spec.features, others, spec.action, config.mind_size)
+            if config.mind_replies
+            else None,
             action=spec.action,
             kinds=kinds,
             about=about,
@@ -177,6 +183,8 @@ class BeliefMind(Mind):
             rollout, more = rollout._replace(others=aims(rollout.others, listed=self.listed)), {}
         else:
             rollout, more = self.finder.lived(rollout)
+        if self.replies is not None:
+            more["replies"] = replies_in(rollout, self.action)
         return rollout, rows_of(rollout, self.action, self.recall, **more)
 
     def prior_of(self, situation: Situation, lean_NOK: Array) -> Array:
@@ -231,6 +239,8 @@ class BeliefMind(Mind):
         if self.pointer is not None:
             losses["spatial"] = self.pointer.loss(Track(sample.track_KOGZ, sample.open_OG, sample.label_O))[0]
         losses |= sought
+        if self.replies is not None:
+            losses["replies"] = self.replies.loss(sample)
         return sum(losses.values(), jnp.zeros(())), losses
 
     def settled(self, sample: Sample, key: Array) -> "BeliefMind":
@@ -246,7 +256,7 @@ def expected(b_OG: Array, x_OGZ: Array) -> Array:
 
 def of_other(sample: Sample, other: Array) -> Sample:
     """The rows as far as a model of actions needs them of one of the others."""
-    whole = ("features_F", "useful", "track_KOGZ", "ending_OX", "passage")
+    whole = ("features_F", "useful", "track_KOGZ", "ending_OX", "passage", "replies")
     return sample._replace(
         **{name: jnp.take(x, other[None], axis=1) for name, x in sample._asdict().items() if name not in whole}
     )

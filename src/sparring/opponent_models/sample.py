@@ -16,6 +16,17 @@ from sparring.opponent_models.spatial import recent
 from sparring.play.rollout import Rollout
 
 
+class Replies(NamedTuple):
+    """What a row says of the step after it."""
+
+    own_D: Array
+    """What the seat itself did now."""
+    next_OD: Array
+    """What each of the others did in the next step of the same game."""
+    known_O: Array
+    """There was such a step, and a choice in it."""
+
+
 class Sample(NamedTuple):
     """Leaves [R, ...], or without R of one row."""
 
@@ -39,15 +50,19 @@ class Sample(NamedTuple):
     """What the piece of play ends in that each of the others was in, where goals are learned from that."""
     passage: Passage | tuple = ()
     """What led to the step and what came of it, where goals are learned from that."""
+    replies: Replies | tuple = ()
+    """Where what the others do next is modelled."""
 
 
-def hindsight(reached_TWNOG: Array, open_TWNOG: Array, start_TW: Array) -> Array:
+def hindsight(reached_TWNOG: Array, open_TWNOG: Array, start_TW: Array, over_W: Array | None = None) -> Array:
     """label_TWNO: the goal that each other seat reaches next within the same game, as long as it was there to be
     reached; the last one, of those after nothing, where it reaches none to the end; -1 where the rollout ends before.
 
-    What is reached late is not known near the end of a rollout: there labels lean to what is near.
+    What is reached late is not known near the end of a rollout: there labels lean to what is near. `over_W`: worlds
+    whose game ends with the rollout. Where all games do, nothing else tells that somebody was after nothing.
     """
-    ends_TW = jnp.concatenate([start_TW[1:], jnp.zeros_like(start_TW[:1])])
+    last_1W = jnp.zeros_like(start_TW[:1]) if over_W is None else over_W[None]
+    ends_TW = jnp.concatenate([start_TW[1:], last_1W])
     goals = jnp.arange(reached_TWNOG.shape[-1], dtype=jnp.int32)
     none = goals[-1]
 
@@ -88,7 +103,7 @@ def rows_of(rollout: Rollout, action: ActionSpec, recall: int = 0, **more: Any) 
     seen: Any = rollout.others
     label_TWNO = jnp.zeros(seen.acting.shape, jnp.int32)
     if seen.open.shape[-1] > 1:
-        label_TWNO = hindsight(seen.reached, seen.open, rollout.start_TW)
+        label_TWNO = hindsight(seen.reached, seen.open, rollout.start_TW, rollout.finished_TW[-1])
     known_TWNO = (label_TWNO >= 0) & seen.acting & chosen_freely(action, seen.legal)
     sample = Sample(
         rollout.features_TWNF, seen.discrete, seen.legal, seen.acting, seen.open, seen.steps, seen.about,
@@ -97,6 +112,17 @@ def rows_of(rollout: Rollout, action: ActionSpec, recall: int = 0, **more: Any) 
         if recall else (), **more,
     )  # fmt: skip
     return jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), sample)
+
+
+def replies_in(rollout: Rollout, action: ActionSpec) -> Replies:
+    """What came after each step, leaves [T, W, N, ...]; after the last one it is not known."""
+    seen: Any = rollout.others
+
+    def later(x: Array) -> Array:
+        return jnp.concatenate([x[1:], jnp.zeros_like(x[:1])])
+
+    known = later(seen.acting & chosen_freely(action, seen.legal)) & ~rollout.ended_TWN[..., None]
+    return Replies(rollout.action.discrete_SD, later(seen.discrete), known)
 
 
 def chosen_freely(action: ActionSpec, legal_A: Array) -> Array:

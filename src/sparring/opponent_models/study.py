@@ -17,7 +17,8 @@ from sparring.nets.actor_critic import Actor
 from sparring.opponent_models.config import MindConfig
 from sparring.opponent_models.metrics import action_measures, frequencies, goal_measures, work_measures
 from sparring.opponent_models.mind import BeliefMind
-from sparring.opponent_models.sample import Sample
+from sparring.opponent_models.replies import influence, reply_measures
+from sparring.opponent_models.sample import Replies, Sample
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout, where_first
 
@@ -53,12 +54,19 @@ def new_study(mind: BeliefMind, features: int, config: MindConfig) -> Study:
         label_O=jnp.zeros(shape, jnp.int32),
         useful=jnp.zeros(config.mind_buffer, bool),
         track_KOGZ=jnp.zeros((config.mind_buffer, mind.recall, mind.others, goals, mind.about)) if mind.recall else (),
+        replies=() if mind.replies is None else blank_replies(config.mind_buffer, mind),
     )
     if mind.finder is not None:
         buffer = buffer._replace(**mind.finder.kept(config.mind_buffer, mind.others))
     none = jnp.zeros((), jnp.int32)
     frequency_OA = jnp.zeros((mind.others, entries))
     return Study(buffer, none, rule(config).init(eqx.filter(mind, eqx.is_array)), none, frequency_OA)
+
+
+def blank_replies(rows: int, mind: BeliefMind) -> Replies:
+    heads = len(mind.action.heads)
+    own, others = (jnp.zeros((rows, *shape), jnp.int32) for shape in ((heads,), (mind.others, heads)))
+    return Replies(own, others, jnp.zeros((rows, mind.others), bool))
 
 
 def rule(config: MindConfig) -> optax.GradientTransformation:
@@ -75,6 +83,8 @@ def studied(learner: Learner, rollout: Rollout, key: Array, config: MindConfig) 
         found |= goal_measures(rollout, label_TWNO, listed=mind.listed)
     if mind.finder is not None:
         found |= mind.finder.measures()
+    if mind.replies is not None:
+        found |= reply_measures(mind.replies, rollout, study.frequency_OA)
     found |= fusion_measures(learner.model.actor, rollout)
     own = stream(key, "study")
     study = kept(study, sample, stream(own, "rows"))
@@ -84,6 +94,14 @@ def studied(learner: Learner, rollout: Rollout, key: Array, config: MindConfig) 
     found |= {f"loss/{name}": x for name, x in losses.items()}
     found |= {"rows": jnp.minimum(study.rows, config.mind_buffer), "updates": study.updates}
     return learner._replace(model=model, study=study), found
+
+
+def own_influence(learner: Learner, rollout: Rollout) -> Array | None:
+    """How much each own action moves the others, by the model that has not learned from this rollout yet. None for a
+    learner without one, beside others that are paid for theirs."""
+    mind = learner.model.actor.mind
+    model = None if mind is None else mind_in(learner).replies
+    return None if model is None else influence(model, rollout)
 
 
 def mind_in(learner: Learner) -> BeliefMind:

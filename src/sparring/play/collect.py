@@ -18,10 +18,12 @@ from sparring.play.chance import action_noise, game_chance, lots, stream
 from sparring.play.choices import deciding_choice, told_to, what_others_did
 from sparring.play.decide import (
     Sight,
+    blank_from,
     blank_memory,
     by_block,
     decide,
     judge,
+    lasting,
     look,
     refresh,
     reminded,
@@ -86,6 +88,7 @@ def begin(
         sums_BWSJ=jnp.zeros((*shape, game.spec.seats, columns)) if shaping else None,
         replayed_BW=jnp.zeros(shape, bool) if replaying else None,
         minds=first_minds(seating, drivers),
+        played_BW=jnp.zeros(shape, jnp.int32) if any(lasting(driver.policy) > 1 for driver in drivers) else None,
     )
 
 
@@ -218,7 +221,7 @@ def play_step(
     game, seating, drivers = stage.game, stage.seating, stage.drivers
     players = list(zip(seating.groups, drivers, strict=True))
     memory = [
-        refresh(seating, *player, cursor.start_BW, old, lot_PW)
+        refresh(seating, *player, blank_from(player[1], cursor.start_BW, cursor.played_BW), old, lot_PW)
         for player, old, lot_PW in zip(players, cursor.memory, drawn, strict=True)
     ]
     sight = look(game, seating, drivers, cursor.state)
@@ -257,6 +260,7 @@ def play_step(
     transition = (cursor.state, played, state, step.reward_S)
     seen, minds = learned(game, seating, players, seen, thoughts, action, transition)
     asked = asked_for(stage, sight, step, action, seen)
+    asked["played_BW"] = cursor.played_BW
     happened = Happened(cursor.start_BW, sight, step, paid, fault_BW, blind_BW, choice=choice, **asked)
     turns = tuple(
         turn(seating, *players[i], decisions[i], (values[i][0], later_value), drives[i], happened, kept_of(thoughts[i]))
@@ -268,7 +272,7 @@ def play_step(
         step.cause_K, cursor.fresh_BW, sums, cursor.replayed_BW, fault_TBW=fault_BW,
         count_TBWSJ=step.count_SJ,
     )  # fmt: skip
-    return restart(state, memory, games, stage.bank, used_V, minds), (turns, games, played)
+    return restart(state, memory, games, stage.bank, used_V, (minds, cursor.played_BW)), (turns, games, played)
 
 
 def asked_for(stage: Stage, sight: Sight, step: Step, action: Action, seen: Witness | None) -> dict[str, Any]:
@@ -323,12 +327,11 @@ def shaping_of(stage: Stage, before: State, after: State, step: Step) -> Shaping
     return Shaping(jnp.asarray(reward), potential, jnp.where(done, 0.0, later))
 
 
-def restart(
-    state: State, memory: tuple, games: Games, bank: Bank, used_V: Array, minds: tuple | None
-) -> tuple[Cursor, Array]:
-    """Worlds whose game ended or went wrong begin again from the start bank; the others go on."""
+def restart(state: State, memory: tuple, games: Games, bank: Bank, used_V: Array, lasts: tuple) -> tuple[Cursor, Array]:
+    """Worlds whose game ended or went wrong begin again from the start bank; the others go on. `lasts`: what outlasts a
+    game, minds and the number of games that have ended."""
     ended_BW = games.ended_TBW
-    ended_V = ended_BW.reshape(-1)
+    ended_V, (minds, played_BW) = ended_BW.reshape(-1), lasts
     start = draw(bank, used_V)
     again = None
     if games.replayed_TBW is not None and start.replayed is not None:
@@ -343,5 +346,6 @@ def restart(
         sums_BWSJ=None if games.sums_TBWSJ is None else jnp.where(ended_BW[..., None, None], 0.0, games.sums_TBWSJ),
         replayed_BW=again,
         minds=minds,
+        played_BW=None if played_BW is None else played_BW + ended_BW,
     )
     return cursor, used_V + ended_V

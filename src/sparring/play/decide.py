@@ -90,10 +90,23 @@ def judge(
 
 
 def refresh(
-    seating: Seating, group: Group, driver: Driver, start_BW: Array, memory: tuple, lot_PW: Array | None = None
+    seating: Seating, group: Group, driver: Driver, blank_BW: Array, memory: tuple, lot_PW: Array | None = None
 ) -> tuple:
-    """Memories of policy and critic, blank where a game begins; a mixture has drawn its policy for it."""
-    return where_first(seating.per_world(start_BW, group), blank_memory(seating, group, driver, lot_PW), memory)
+    """Memories of policy and critic, blank where they are to be; a mixture has then drawn its policy."""
+    return where_first(seating.per_world(blank_BW, group), blank_memory(seating, group, driver, lot_PW), memory)
+
+
+def blank_from(driver: Driver, start_BW: Array, played_BW: Array | None) -> Array:
+    """Where the memory of a policy is blank: where a game begins or, if it lasts over several, the first of them."""
+    games = lasting(driver.policy)
+    return start_BW if games == 1 or played_BW is None else start_BW & (played_BW % games == 0)
+
+
+def lasting(policy: Any) -> int:
+    """Games over which the memory of an actor lasts, which may be wrapped into what explores."""
+    while policy is not None and not hasattr(policy, "trunk"):
+        policy = getattr(policy, "policy", None)
+    return 1 if policy is None else policy.trunk.games
 
 
 def blank_memory(seating: Seating, group: Group, driver: Driver, lot_PW: Array | None = None) -> tuple:

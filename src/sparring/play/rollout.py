@@ -55,6 +55,8 @@ class Cursor(NamedTuple):
     """Where defeats are replayed: games that began before an earlier defeat, and count for no payoff."""
     minds: tuple | None = None
     """Where policies have minds: for each group what these hold, leaves [P, W', N, ...]."""
+    played_BW: Array | None = None
+    """Where memory lasts over several games: how many each world has seen end."""
 
 
 class Shaping(NamedTuple):
@@ -164,6 +166,12 @@ class Rollout(NamedTuple):
     outside, the numbers of their infos. None where a game counts nothing, or there are no modules of one's own."""
     thought: Any = None
     """What the learner's mind thought before each step (play/witness.Thought); None where it has none."""
+    influence_TWN: Array | None = None
+    """How much each own action moves the others, where that is paid for."""
+    blank_TW: Array | None = None
+    """Where the memory was blank before the step; None where it is wherever a game begins."""
+    finished_TW: Any = None
+    """Where the game ended for everybody; None unless the learner has a mind."""
 
 
 class Film(NamedTuple):

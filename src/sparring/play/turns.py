@@ -9,7 +9,7 @@ from jax import Array
 
 from sparring.core.records import Action, Step
 from sparring.nets.distributions import Distribution
-from sparring.play.decide import Decision, Sight, critic_views
+from sparring.play.decide import Decision, Sight, blank_from, critic_views, lasting
 from sparring.play.faults import left_out
 from sparring.play.rollout import Choice, Driver, Others, Rollout, Shaping, Worth, where_first
 from sparring.play.seating import Group, Seating
@@ -48,6 +48,10 @@ class Turn(NamedTuple):
     counts: Array | None = None
     thought: Any = None
     """What the group's mind thought before it."""
+    blank: Array | None = None
+    """Where the memory was blank before it, if that is not wherever a game begins."""
+    finished: Array | None = None
+    """Where it ended the game, if a mind wants to know."""
 
 
 class Happened(NamedTuple):
@@ -73,6 +77,8 @@ class Happened(NamedTuple):
     """What decides the step for each seat; None where no critic judges choices."""
     count_BWSJ: Array | tuple | None = None
     """What the game has counted of each seat so far, where that is asked for."""
+    played_BW: Array | None = None
+    """Games that each world had seen end, where a memory outlasts them."""
 
 
 def turn(
@@ -122,6 +128,8 @@ def turn(
         worth=worth,
         counts=None if happened.count_BWSJ is None else seats(jnp.asarray(happened.count_BWSJ)),
         thought=thought,
+        blank=world(blank_from(driver, happened.start_BW, happened.played_BW)) if lasting(driver.policy) > 1 else None,
+        finished=None if thought is None else world(step.over | step.cut),
     )
 
 
@@ -155,4 +163,6 @@ def to_rollout(turns: Turn, memory: tuple, side_PWK: Array) -> Rollout:
         worth=turns.worth,
         counts_TWNJ=turns.counts,
         thought=turns.thought,
+        blank_TW=turns.blank,
+        finished_TW=turns.finished,
     )

@@ -22,10 +22,16 @@ from sparring.recipes.minds import (
     hunters,
     hunters_actions,
     hunters_goals,
+    hunters_influence,
+    hunters_mappo,
+    hunters_meta,
     hunters_minds,
     hunters_near,
     hunters_one_mind,
     hunters_one_plain,
+    hunters_prosocial,
+    hunters_selfish,
+    hunters_shared_policy,
     hunters_spatial,
     hunters_taught,
 )
@@ -163,7 +169,9 @@ RECIPES: dict[str, Callable[[], RunConfig]] = {
     make.__name__: make
     for make in (
         chase, debug, demo, dogfight, dogfight_gpu, fast_2s3z, fast_3m, fast_5m_vs_6m, fast_corridor, hunt,
-        hunters, hunters_actions, hunters_goals, hunters_minds, hunters_near, hunters_one_mind, hunters_one_plain,
+        hunters, hunters_actions, hunters_goals, hunters_influence, hunters_mappo, hunters_meta, hunters_minds,
+        hunters_near,
+        hunters_one_mind, hunters_one_plain, hunters_prosocial, hunters_selfish, hunters_shared_policy,
         hunters_spatial, hunters_taught,
         hyper_align_spread, hyper_mappo_3m, hyper_mappo_corridor, hyper_mappo_spread, hyper_net_spread,
         hyper_smooth_spread, mappo_3m, mappo_corridor, mappo_spread, smac_3m, smac_corridor, spread, tag,

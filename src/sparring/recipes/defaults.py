@@ -21,8 +21,9 @@ def default_config(game: str, *, options: tuple[str, ...] = (), **settings: Any)
     config = RunConfig(game=game, options=options)
     registry.admit(game)
     spec = spec_of(config)
-    name = settings.pop(PRESET, None) or preset_for(spec, config)
+    said = settings.pop(PRESET, None)
     config = with_settings(suited(config, spec), settings, where="default_config")
+    name = said or preset_for(spec, config)
     config = opposed(config, spec, name) if name else config
     return with_settings(config, settings, where="default_config")
 
@@ -44,7 +45,10 @@ def opposed(config: RunConfig, spec: GameSpec, name: str) -> RunConfig:
 
 def preset_for(spec: GameSpec, config: RunConfig) -> str:
     """Who opposes where nobody says: what suits the game or its kind, or the default where two sides are alike; else
-    nothing."""
+    nothing. Minds need co-players that stay, and who says that seats learn apart, or names a bot, has said who
+    opposes."""
+    if config.mind.on or config.seats.opponent or config.seats.share == "seat":
+        return ""
     own = dict(suits_of(spec)).get(PRESET)
     if own is not None:
         return str(own)

@@ -40,6 +40,7 @@ def check_learner(config: RunConfig, spec: GameSpec) -> None:
     check_learning(config.ppo, config.net)
     check_generated(config)
     check_choices(spec, config)
+    check_lasting(config)
     check_mind(spec, config)
     check_rows(config)
 
@@ -144,15 +145,27 @@ def check_choices(spec: GameSpec, config: RunConfig) -> None:
         )
 
 
+def check_lasting(config: RunConfig) -> None:
+    """Memory that outlasts a game is of co-players that do so too."""
+    if config.net.memory_games > 1 and config.changing:
+        raise ConfigError(
+            f"memory_games={config.net.memory_games} remembers earlier games, and here co-players change between them. "
+            "Leave shares of shadow, history and bots out (--self-play naive), or name one --opponent."
+        )
+
+
 def check_mind(spec: GameSpec, config: RunConfig) -> None:
     """What a mind needs to have something to watch, and to know whom it watches."""
     mind = config.mind
     if not mind.on:
         return
-    if spec.seats < 2 or not spec.action.heads or spec.action.dimensions:
+    if spec.seats < 2:
+        raise ConfigError(f"mind={mind.mind} models other seats, and {config.game} has one. Use --mind none.")
+    if not spec.action.heads or spec.action.dimensions:
         raise ConfigError(
-            f"mind={mind.mind} foresees choices of other seats among discrete actions; {config.game} has {spec.seats} "
-            f"seats, {len(spec.action.heads)} heads and {spec.action.dimensions} dimensions. Use --mind none."
+            f"mind={mind.mind} foresees choices of other seats among discrete actions; in {config.game} each chooses "
+            f"{len(spec.action.heads)} of those and {spec.action.dimensions} numbers. Use discrete actions where the "
+            "game has an option for them (particles: leave continuous=true out), or --mind none."
         )
     if mind.mind_goals == "listed" and not spec.goals:
         raise ConfigError(
@@ -171,10 +184,15 @@ def check_mind(spec: GameSpec, config: RunConfig) -> None:
             "mind_gate asks one model about what is near to any of the others, found mind_models=apart. Use shared, or "
             "set mind_gate to 0."
         )
+    if mind.mind_replies and len(spec.action.heads) != 1:
+        raise ConfigError(
+            f"mind_replies weighs every own choice, and in {config.game} a choice has {len(spec.action.heads)} parts. "
+            "Leave it out."
+        )
     if config.changing:
         raise ConfigError(
             f"mind={mind.mind} remembers what the others did in earlier games, and here they change from game to game. "
-            "Leave shares of shadow, history and bots out (--self-play latest), or name one --opponent."
+            "Leave shares of shadow, history and bots out (--self-play naive), or name one --opponent."
         )
 
 

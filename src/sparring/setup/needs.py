@@ -96,7 +96,7 @@ MIXTURE = "a share of shadow, history or bots, and no league of roles (mains or 
 TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
     ("an opponent", lambda c: bool(c.seats.opponent), "side"),
     # Networks and learning.
-    ("memory=gru or memory=lstm", lambda c: c.net.memory != "none", "memory_size"),
+    ("memory=gru or memory=lstm", lambda c: c.net.memory != "none", "memory_size memory_games"),
     ("memory=gru or memory=lstm (or hyper=recurrent)", lambda c: c.net.by_sequences, "sequence"),
     ("hyper=residual, hyper=recurrent or hyper=full", hyper, "hyper_layers hyper_id hyper_sees hyper_size hyper_gate"),
     ("hyper=residual, hyper=recurrent or hyper=full", hyper, "hyper_critic hyper_rate hyper_max_grad_norm"),
@@ -114,8 +114,10 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
     (
         "a mind, such as mind=belief",
         lambda c: c.mind.on,
-        "mind_goals mind_tells mind_models mind_features mind_size mind_rate mind_updates mind_batch mind_buffer",
+        "mind_goals mind_tells mind_models mind_features mind_size mind_rate mind_updates mind_batch mind_buffer "
+        "mind_replies",
     ),
+    ("a mind with mind_replies", lambda c: c.mind.on and c.mind.mind_replies, "influence"),
     ("a mind that looks at goals (mind_goals=listed)", looks, "mind_gate"),
     ("mind=belief with goals (mind_goals)", believes, "mind_prior mind_discount mind_switch"),
     ("mind=spatial or mind_goals=subgoal", lambda c: c.mind.mind == "spatial" or foresees(c), "mind_recall"),

@@ -18,7 +18,7 @@ from sparring.learn.ppo import UpdateStats, update
 from sparring.learn.price import dues_SS, own_price
 from sparring.learn.shaping import sharers_SS
 from sparring.opponent_models.config import MindConfig
-from sparring.opponent_models.study import studied
+from sparring.opponent_models.study import own_influence, studied
 from sparring.play.chance import stream
 from sparring.play.collect import collect
 from sparring.play.defeats import Archive, before_defeat, remembered, replay_results
@@ -202,6 +202,8 @@ def teach(
     seen = rollout = as_trained(plan, rollout, ppo)
     if rollout.others is not None and not ppo.modules:  # rows of the epochs need not carry what only a mind looks at
         seen = rollout._replace(others=None)
+    if ppo.on("influence"):
+        seen = seen._replace(influence_TWN=own_influence(learner, rollout))
     learner, stats, suspect = update(learner, seen, key, knobs_of(knobs_H, parts), ppo, *shaping_J)
     if waits is not None:
         learner, stats = where_first(waits, before, learner), stats._replace(waits=1.0 * waits)

@@ -1,0 +1,193 @@
+"""What each module of a mind is worth: the rungs of a ladder, and beside it what the literature has, all else being
+alike; many seeds as one program, at equal steps and at equal time.
+
+    python benchmarks/ladder.py                                      # trains every rung, prints the table
+    python benchmarks/ladder.py --arms plain full --steps 1e6 --seeds 5
+    python benchmarks/ladder.py --game particles:spread --arms plain full --out runs/ladder-spread
+    python benchmarks/ladder.py --steps 0                            # the table of what is there
+
+A rung is data: a name, and what it sets beside what all have. What was trained before is not trained again. Time is
+that of processor cores, so that others on the machine do not count; the first iteration, which compiles, counts as a
+usual one.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparring.evaluation.match import prepare_match
+from sparring.play.scripted import Scripted
+from sparring.recipes.defaults import default_config
+from sparring.recipes.minds import ARMS
+from sparring.statistics.intervals import mean_interval
+from sparring.statistics.paired import paired
+from sparring.store.run_dir import RunDir
+from sparring.training.own_evaluation import players_of_seed, skeleton_players
+from sparring.training.runs import start, trained_state
+
+RUNGS: dict[str, dict[str, Any]] = {
+    "plain": ARMS["plain"],
+    "full": ARMS["minds"],
+    "no goal model": ARMS["actions"],
+    "no action model": {**ARMS["spatial"], "mind_tells": "goals"},
+    "shared policy": ARMS["shared_policy"],
+    "mappo": ARMS["mappo"],
+    "prosocial": ARMS["prosocial"],
+    "selfish": ARMS["selfish"],
+    "influence": ARMS["influence"],
+    "memory of a game": ARMS["memory"],
+    "memory of five games": ARMS["meta"],
+}
+"""The first is what all others are measured against."""
+RESPONSE = "trained response"
+"""One learner among bots that do not learn: what can be earned there."""
+LAST = 0.2
+"""Share of training that is judged."""
+Row = dict[str, Any]
+
+
+def train(name: str, arguments: argparse.Namespace) -> Row:
+    """A row of figures: of each iteration the return of each seed, and core seconds up to its end."""
+    common: dict[str, Any] = {"share": "seat", "seeds": arguments.seeds, "worlds": arguments.worlds, "eval_games": 0}
+    alone = {"share": "auto", "opponent": arguments.against, "side": 0}
+    own = alone if name == RESPONSE else RUNGS[name]
+    said = {key: number_or_text(value) for key, _, value in (text.partition("=") for text in arguments.set)}
+    config = default_config(arguments.game, **{**common, "total_steps": int(arguments.steps), **own, **said})
+    folder, seconds = Path(arguments.out) / name.replace(" ", "_"), [time.process_time()]
+    start(config, folder, force=True, on_iteration=lambda _: seconds.append(time.process_time()))
+    run = RunDir.open(folder)
+    lines = run.metrics()
+    row = {"arm": name, **common_to_all(arguments), "return": returns(lines), "mind": late_means(lines)}
+    return {**row, "seconds": np.diff(seconds).tolist(), "against": among(run, arguments.against, arguments.games)}
+
+
+def common_to_all(arguments: argparse.Namespace) -> Row:
+    names = ("game", "steps", "seeds", "worlds", "set")
+    return {name: getattr(arguments, name) for name in names}
+
+
+def number_or_text(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def returns(lines: Sequence[Mapping[str, Any]]) -> list[list[float]]:
+    """return_RI: of each seed and iteration the mean over seats; not a number where no game ended."""
+    own = [line for line in lines if line["kind"] == "train"]
+    seeds = sorted({line["seed"] for line in own})
+
+    def mean(line: Mapping[str, Any]) -> float:
+        names = [name for name in line if name.startswith("return/") and " vs " not in name]
+        found = [line[name] for name in names if line[name] is not None]
+        return float(np.mean(found)) if found else float("nan")
+
+    return [[mean(line) for line in own if line["seed"] == seed] for seed in seeds]
+
+
+def late_means(lines: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """What minds measured in the last part of training, over learners and seeds."""
+    own = [line for line in lines if line["kind"] == "train"]
+    late = [line for line in own if line["iteration"] >= (1 - LAST) * own[-1]["iteration"]]
+    names = {name.split("/mind/")[1] for line in late for name in line if "/mind/" in name and "/loss/" not in name}
+    values = {
+        short: [line[name] for line in late for name in line if name.endswith(f"/mind/{short}")] for short in names
+    }
+    known = {short: [value for value in found if value is not None] for short, found in sorted(values.items())}
+    return {short: float(np.mean(found)) for short, found in known.items() if found}
+
+
+def among(run: RunDir, bot: str, games: int) -> list[float]:
+    """For each seed what a learner earns where the bot drives all other sides, over learners; empty where it cannot."""
+    built, state = trained_state(run)
+    spec, sides, learner_of = built.game.spec, built.plan.seating.seats_of_side, built.lineup.player_of_side()
+    if bot not in built.game.bots().names or spec.sides < 2 or len(sides) != spec.sides:
+        return []
+    lineups = [tuple(learner_of[k] if k == home else bot for k in range(len(sides))) for home in learner_of]
+    scripted = {bot: Scripted.make(built.game, bot)}
+    match = prepare_match(
+        built.game, lineups, {**skeleton_players(built), **scripted}, games=games, seats_of_side=sides
+    )
+    found = []
+    for r in range(built.config.seeds):
+        played = match({**players_of_seed(built, state, r), **scripted}, seed=r)
+        pairs = zip(learner_of, played, strict=True)
+        found.append(float(np.mean([games.return_GS[:, list(sides[home])].mean() for home, games in pairs])))
+    return found
+
+
+def late(row: Row, iterations: int) -> np.ndarray:
+    """Of each seed the mean return in the last part of the first so many iterations."""
+    return_RI = np.asarray(row["return"], float)[:, :iterations]
+    return np.nanmean(return_RI[:, int((1 - LAST) * iterations) :], axis=1)
+
+
+def clock(row: Row) -> np.ndarray:
+    """Core seconds up to the end of each iteration."""
+    seconds = np.asarray(row["seconds"], float)
+    seconds[0] = min(seconds[0], float(np.median(seconds)))
+    return seconds.cumsum()
+
+
+def table(rows: Sequence[Row], against: str) -> str:
+    """Figures with 95 % intervals over seeds. Differences are paired by seed, by exchanging signs."""
+    base, fastest = rows[0], min(clock(row)[-1] for row in rows if row["arm"] != RESPONSE)
+    head = ("arm", "return", f"more than {base['arm']}", "p", "return at equal time", f"among {against}", "ms")
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in rows:
+        count = len(row["return"][0])
+        own, within = late(row, count), max(int((clock(row) <= fastest * (1 + 1e-9)).sum()), 1)
+        more, p = "", ""
+        if row is not base and row["arm"] != RESPONSE and len(own) > 1:
+            gap = paired(late(base, len(base["return"][0])), own)
+            more, p = shown(gap.difference), f"{gap.p_value:.3f}"
+        equal = "" if row["arm"] == RESPONSE else shown(mean_interval(late(row, within)))
+        others = shown(mean_interval(row["against"])) if row["against"] else ""
+        ms = f"{1e3 * np.median(row['seconds']) / len(own):.0f}"
+        lines.append("| " + " | ".join([row["arm"], shown(mean_interval(own)), more, p, equal, others, ms]) + " |")
+    return "\n".join(lines)
+
+
+def shown(one: Any) -> str:
+    return f"{one.mean:.2f} [{one.low:.2f}, {one.high:.2f}]" if np.isfinite(one.low) else f"{one.mean:.2f}"
+
+
+def command(arguments: argparse.Namespace) -> None:
+    results = Path(arguments.out) / "ladder.jsonl"
+    rows = [json.loads(line) for line in results.read_text().splitlines()] if results.is_file() else []
+    known = {row["arm"]: row for row in rows}
+    wanted = common_to_all(arguments)
+    if arguments.steps and any({name: row[name] for name in wanted} != wanted for row in rows):
+        raise SystemExit(f"{results} holds arms with other steps, seeds, worlds or settings. Name another --out.")
+    for name in arguments.arms if arguments.steps else ():
+        if name not in known:
+            known[name] = train(name, arguments)
+            with results.open("a") as file:
+                file.write(json.dumps(known[name]) + "\n")
+            print(f"{name}: {late(known[name], len(known[name]['return'][0])).mean():.2f}", flush=True)
+    there = [known[name] for name in (*RUNGS, RESPONSE) if name in known]
+    if not there:
+        raise SystemExit(f"Nothing was trained in {arguments.out}. Leave --steps out, or name another --out.")
+    print(table(there, arguments.against))
+    for row in there:
+        print(f"{row['arm']}: " + ", ".join(f"{name} {value:.2f}" for name, value in row["mind"].items()))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arms", nargs="+", default=[*RUNGS, RESPONSE], choices=[*RUNGS, RESPONSE])
+    parser.add_argument("--game", default="stag_hunt")
+    parser.add_argument("--steps", type=float, default=2e6, help="of each arm; 0: train nothing, print the table")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--worlds", type=int, default=128)
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of all arms")
+    parser.add_argument("--against", default="nearest_hare", help="the bot at whose tables learners are judged as well")
+    parser.add_argument("--games", type=int, default=64, help="of each learner there")
+    parser.add_argument("--out", default="runs/ladder")
+    command(parser.parse_args())
