@@ -33,6 +33,8 @@ from sparring.opponent_models.beliefs import (
 from sparring.opponent_models.config import MindConfig
 from sparring.opponent_models.sample import Sample, aims
 from sparring.opponent_models.spatial import Pointer, Track
+from sparring.opponent_models.view import View
+from sparring.opponent_models.world import Worlds
 from sparring.play.witness import Situation, Thought, Witnessed
 
 LEAST = 1e-30
@@ -64,6 +66,8 @@ class BeliefMind(Mind):
     said: int = eqx.field(static=True)
     """M: how many numbers the policy is told."""
     config: MindConfig = eqx.field(static=True)
+    world: Worlds | None = None
+    """What comes next; None where that is not learned."""
 
     @classmethod
     def make(cls, seed: Seed, spec: GameSpec, about: int, config: MindConfig) -> "BeliefMind":
@@ -92,6 +96,9 @@ class BeliefMind(Mind):
             others=others,
             said=others * told_size(config, len(kinds), about, spec.action.entries),
             config=config,
+            world=world_of(seed / "world", View(spec.action, spec.features, others, len(kinds) - 1, about - 1), config)
+            if config.learns_world
+            else None,
         )
 
     def initial(self, *batch: int) -> Beliefs:
@@ -99,6 +106,15 @@ class BeliefMind(Mind):
         counts = jnp.zeros((*shape, max(self.kinds) + 1))
         track = jnp.zeros((*batch, self.recall, self.others, goals, self.about)) if self.recall else ()
         return Beliefs(jnp.zeros((*shape, goals)), jnp.zeros(shape, bool), counts, jnp.zeros(shape, bool), track)
+
+    def with_world(self, world: Worlds | None) -> "BeliefMind":
+        if self.world is None and world is None:
+            return self
+        return eqx.tree_at(lambda mind: mind.world, self, world, is_leaf=lambda node: node is None)
+
+    def view(self, features: int) -> View:
+        """What it knows in a moment, where a seat sees so many features."""
+        return View(self.action, features, self.others, len(self.kinds) - 1, self.about - 1)
 
     @property
     def recall(self) -> int:
@@ -197,6 +213,12 @@ class BeliefMind(Mind):
         return sum(losses.values(), jnp.zeros(())), losses
 
 
+def world_of(seed: Seed, view: View, config: MindConfig) -> Worlds:
+    return Worlds.make(
+        seed, view.numbers, view.others, view.action, config.imagine_members, config.imagine_size, view.flags
+    )
+
+
 def later(track_NKOGZ: Array, about_NOGZ: Array, start_N: Array) -> Array:
     """The last steps with the present one; where a game begins it stands for all of them."""
     now_N1OGZ = about_NOGZ[..., None, :, :, :]
@@ -237,6 +259,12 @@ def watched_size(game: Game, config: MindConfig) -> int:
     goals, about = len(game.spec.goals) + 1, about_size(game, config)
     told = told_size(config, goals, about, game.spec.action.entries)
     return (game.spec.seats - 1) * (goals * (about + 5) + 2 * game.spec.action.entries + told + 8)
+
+
+def mind_in(learner: Any) -> BeliefMind:
+    mind = learner.model.actor.mind
+    assert isinstance(mind, BeliefMind)
+    return mind
 
 
 def with_mind(actor: Actor, seed: Seed, game: Game, config: MindConfig) -> Actor:

@@ -115,6 +115,18 @@ class Worth(NamedTuple):
         return entry(self.q_TWNA, self.choice.taken)
 
 
+class Branch(NamedTuple):
+    """Where play stood before every few steps of a rollout, so that one can go on from there in another way; leaves
+    [T / every, W, ...]."""
+
+    minds: Any
+    """What the minds of its seats held, [..., N, ...]."""
+    seat: Array
+    """[N]: which seats of the game they are."""
+    state: Any = None
+    """Of the whole world; None where nobody asks for it."""
+
+
 class Rollout(NamedTuple):
     """One learner's experience. W are the worlds of its lanes; stacked learners have L after T.
 
@@ -161,6 +173,8 @@ class Rollout(NamedTuple):
     outside, the numbers of their infos. None where a game counts nothing, or there are no modules of one's own."""
     thought: Any = None
     """What the learner's mind thought before each step (play/witness.Thought); None where it has none."""
+    branch: Branch | None = None
+    """None where nothing is imagined."""
 
 
 class Film(NamedTuple):

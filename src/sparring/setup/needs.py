@@ -106,7 +106,14 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
     (
         "a mind, such as mind=belief",
         lambda c: c.mind.on,
-        "mind_goals mind_tells mind_models mind_features mind_size mind_rate mind_updates mind_batch mind_buffer",
+        "mind_goals mind_tells mind_models mind_features mind_size mind_rate mind_updates mind_batch mind_buffer "
+        "imagine",
+    ),
+    ("imagine=learned or imagine=oracle", lambda c: c.mind.imagines, "imagine_length imagine_share"),
+    (
+        "imagine=learned",
+        lambda c: c.mind.learns_world,
+        "imagine_gate imagine_members imagine_size imagine_rate imagine_updates",
     ),
     ("a mind that looks at goals (mind_goals=listed)", looks, "mind_gate"),
     ("mind=belief with mind_goals=listed", believes, "mind_prior mind_discount mind_switch"),
