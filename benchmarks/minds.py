@@ -32,9 +32,11 @@ ARMS: dict[str, dict[str, Any]] = {
     "short": {"mind": "belief", "mind_discount": 0.0},
     "shuffled": {"mind": "belief", "mind_control": "shuffled"},
     "zero": {"mind": "belief", "mind_control": "zero"},
+    "imagining": {"mind": "belief", "imagine": "learned"},
+    "oracle": {"mind": "belief", "imagine": "oracle"},
 }
 STRANGERS = ("nearest_hare", "nearest_stag", "prosocial", "random")
-MEASURES = ("skill", "goal_top1", "goal_nearest", "steps_to_90", "never_90", "asked", "fused")
+MEASURES = ("skill", "goal_top1", "goal_nearest", "steps_to_90", "never_90", "asked", "fused", "imagined/open")
 LAST = 0.2
 """Share of training that is judged."""
 
@@ -84,7 +86,7 @@ def table(arguments: argparse.Namespace) -> None:
     rows = [json.loads(line) for line in (Path(arguments.out) / "minds.jsonl").read_text().splitlines()]
     print(
         f"{'arm':14}{'against':14}{'return of the learners':>30}{'ms':>8}"
-        + "".join(f"{name.removeprefix('goal_')[:9]:>10}" for name in MEASURES)
+        + "".join(f"{name.removeprefix('goal_').removeprefix('imagined/')[:9]:>10}" for name in MEASURES)
     )
     for row in rows:
         mine = dict(list(row["return"].items())[: 1 if row["opponent"] else None])  # one learner has the first seat

@@ -90,11 +90,9 @@ class Oracle(NamedTuple):
     def step(self, moment: Moment, own_D: Array, others_OD: Array, chance: Any) -> tuple[Moment, Came]:
         state, seat_JN = moment.state
         branches = seat_JN.shape
-        one_by_one = jax.tree.map(
-            lambda x: x.reshape(-1, *x.shape[2:]), (state, seat_JN, own_D, others_OD, chance)
-        )  # worlds in a line: some games compute those on the last axis
-        (after, seen), came = jax.vmap(self.of_one)(*one_by_one)
-        (after, seen), came = jax.tree.map(lambda x: x.reshape(*branches, *x.shape[1:]), ((after, seen), came))
+        given = (state, seat_JN, own_D, others_OD, chance)  # in a line: some games compute worlds on the last axis
+        found = jax.vmap(self.of_one)(*jax.tree.map(lambda x: x.reshape(seat_JN.size, *x.shape[2:]), given))
+        (after, seen), came = jax.tree.map(lambda x: x.reshape(*branches, *x.shape[1:]), found)
         return Moment(*seen, state=(after, seat_JN)), came
 
     def of_one(
