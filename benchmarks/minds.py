@@ -34,6 +34,8 @@ ARMS: dict[str, dict[str, Any]] = {
     "short": {"mind": "belief", "mind_discount": 0.0},
     "shuffled": {"mind": "belief", "mind_control": "shuffled"},
     "zero": {"mind": "belief", "mind_control": "zero"},
+    "imagining": {"mind": "belief", "imagine": "learned"},
+    "oracle": {"mind": "belief", "imagine": "oracle"},
 }
 GOALS: dict[str, dict[str, Any]] = {
     "none": {"mind": "belief", "mind_goals": "none"},
@@ -46,7 +48,7 @@ GOALS: dict[str, dict[str, Any]] = {
 }
 """Kinds of goals: none, those that the game lists by Bayes' rule or by a network, and learned ones."""
 STRANGERS = ("nearest_hare", "nearest_stag", "prosocial", "random")
-MEASURES = ("skill", "goal_top1", "goal_nearest", "steps_to_90", "never_90", "asked", "fused")
+MEASURES = ("skill", "goal_top1", "goal_nearest", "steps_to_90", "never_90", "asked", "fused", "imagined/open")
 LAST = 0.2
 """Share of training that is judged."""
 
@@ -123,7 +125,7 @@ def table(arguments: argparse.Namespace) -> None:
     rows = rows_in(arguments)
     print(
         f"{'arm':14}{'against':14}{'return of the learners':>30}{'ms':>8}"
-        + "".join(f"{name.removeprefix('goal_')[:9]:>10}" for name in MEASURES)
+        + "".join(f"{name.removeprefix('goal_').removeprefix('imagined/')[:9]:>10}" for name in MEASURES)
     )
     for row in rows:
         told = [last_mean(row["mind"], name) for name in MEASURES]

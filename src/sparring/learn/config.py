@@ -109,6 +109,10 @@ class PPOConfig:
     reward_clip: Schedule = setting(schedule(0.0), least=0)
     """Clip rewards (after scaling) to plus and minus this; 0: not."""
 
+    # Imagination (mind.imagine).
+    imagine_length: Schedule = setting(schedule("1 -> 5"), least=1, most=32)
+    """Steps that are imagined from a moment of the rollout on, rounded to whole ones."""
+
     # Critic.
     value_weight: Schedule = setting(schedule(0.5), least=0)
     """Weight of the critic's loss."""

@@ -14,6 +14,7 @@ from sparring.learn.batch import Batch, Cut, Evaluation, evaluated
 from sparring.learn.config import PPOConfig
 from sparring.learn.estimate import Estimate, estimate, with_values
 from sparring.learn.groups import GROUPS, group_norms, labels, optimiser
+from sparring.learn.imagined import Dreams, with_dreams
 from sparring.learn.learner import Learner, behaviour, trainable
 from sparring.learn.losses import standardise
 from sparring.learn.objective import Losses, critic_objective, objective
@@ -45,22 +46,22 @@ class Progress(NamedTuple):
 
 def run_epochs(
     learner: Learner, rollout: Rollout, batch: Batch, cut: Cut, first: Estimate, key: Array, knobs: Any,
-    config: PPOConfig,
+    config: PPOConfig, dreams: Dreams | None = None,
 ) -> tuple[Progress, Taken]:  # fmt: skip
     """Epochs of shuffled minibatches, then those of the critic alone. After the KL passes its target the actor and
-    its critic stay as they are."""
+    its critic stay as they are. `dreams`: rows that were imagined, some of them beside those of each minibatch."""
 
-    def epoch(progress: Progress, order_IM: Array) -> tuple[Progress, Taken]:
+    def epoch(progress: Progress, orders: tuple[Array, ...]) -> tuple[Progress, Taken]:
         found = first
         if config.advantage == "vtrace" or config.recompute == "epoch":
             found = renewed(progress.learner, rollout, batch, cut, key, knobs, config)
         rows = with_estimate(progress.learner, batch, cut, found)
-        return lax.scan(lambda p, order_M: minibatch(p, rows, found, order_M, knobs, config, key), progress, order_IM)
+        return lax.scan(lambda p, own: minibatch(p, rows, found, own, knobs, config, key, dreams), progress, orders)
 
     order_EIM = shuffled(key, config.epochs, batch, config)
     none = jnp.zeros((), bool)
     begun = of_each(Progress(learner, none, jnp.zeros((), jnp.int32), order_EIM[0, 0]))
-    progress, taken = lax.scan(epoch, begun, order_EIM)
+    progress, taken = lax.scan(epoch, begun, (order_EIM,) if dreams is None else (order_EIM, dreams.order_EIM))
     if config.critic_epochs:
         # The targets are those of the first epoch: a critic that chased its own newer values would have no fixed aim.
         rows = with_estimate(learner, batch, cut, first)
@@ -92,10 +93,12 @@ def renewed(
 
 
 def minibatch(
-    progress: Progress, rows: Batch, found: Estimate, order_M: Array, knobs: Any, config: PPOConfig, key: Array
-) -> tuple[Progress, Taken]:
-    """One gradient step, unless the KL has stopped the iteration or something is not finite."""
-    learner = progress.learner
+    progress: Progress, rows: Batch, found: Estimate, orders: tuple[Array, ...], knobs: Any, config: PPOConfig,
+    key: Array, dreams: Dreams | None = None,
+) -> tuple[Progress, Taken]:  # fmt: skip
+    """One gradient step, unless the KL has stopped the iteration or something is not finite. What it tells is of the
+    rows that were played."""
+    learner, order_M = progress.learner, orders[0]
     part = jax.tree.map(lambda x: x[order_M], rows)
     advantage = (found.mean, found.std, found.flat)
     if config.normalise_advantage == "minibatch":
@@ -105,7 +108,8 @@ def minibatch(
     loss_of = jax.value_and_grad(objective, has_aux=True)
     own = () if learner.model.modules is None else (jax.random.fold_in(stream(key, "modules"), learner.updates),)
     (loss, losses), gradient = loss_of(trained, untrained, part, knobs, learner.kl_weight, config, *own)
-    stepped, sound = gradient_step(learner, loss, gradient, knobs, config)
+    step = gradient if dreams is None else with_dreams(gradient, learner, dreams, orders[1], knobs, config)
+    stepped, sound = gradient_step(learner, loss, step, knobs, config)
     # The KL is that of the weights before this step: the minibatch that finds it too large takes none itself.
     stopped = progress.stopped | ((knobs.target_kl > 0) & (losses.approx_kl > knobs.target_kl))
     norms = {"grad_norm": optax.global_norm(gradient)}

@@ -16,6 +16,7 @@ from sparring.learn.feature_scale import with_statistics
 from sparring.learn.groups import at_rollout
 from sparring.learn.health import dead_units, feature_rank, hidden_sample
 from sparring.learn.hyper_measures import hyper_measures
+from sparring.learn.imagined import Imagined, dreams_of
 from sparring.learn.learner import Learner, behaviour
 from sparring.learn.losses import explained_variance, masked_mean, or_none, standardise
 from sparring.learn.module import begun, ended
@@ -87,11 +88,12 @@ class UpdateStats(NamedTuple):
 
 
 def update(
-    learner: Learner, rollout: Rollout, key: Array, knobs: Any, config: PPOConfig, weight_J: Array | None = None
-) -> tuple[Learner, UpdateStats, Batch]:
+    learner: Learner, rollout: Rollout, key: Array, knobs: Any, config: PPOConfig, weight_J: Array | None = None,
+    imagined: Imagined | None = None,
+) -> tuple[Learner, UpdateStats, Batch]:  # fmt: skip
     """One iteration of learning from one rollout. The batch is the first minibatch that was not finite, or else any.
 
-    weight_J: weights of the game's shaping terms, where shaping is on.
+    weight_J: weights of the game's shaping terms, where shaping is on. imagined: short branches beside the rollout.
     """
     played = learner.model.actor
     rollout = shared(rollout, knobs.shared_reward)
@@ -107,13 +109,12 @@ def update(
     seen = rollout
     if config.value_norm != "none":
         learner, seen, batch = with_value_scale(learner, rollout, batch, first, knobs, config)
-    if learner.shadow is not None and config.on("anchor"):
-        batch = batch._replace(anchor=opinions(behaviour(learner.shadow, knobs, config), batch, config.minibatches))
-    if learner.past is not None:
-        batch = batch._replace(past=past_opinions(learner, batch, knobs, config))
-    if config.recompute_old:
-        batch = batch._replace(log_prob=evaluation(learner, batch, knobs, config).log_prob)
-    progress, taken = run_epochs(learner, seen, batch, cut, first, key, knobs, config)
+    batch = with_opinions(learner, batch, knobs, config)
+    dreams, dreamt = None, {}
+    if imagined is not None:
+        dreams, dreamt = dreams_of(learner, (rollout, first), imagined, key, knobs, config)
+        dreams = dreams._replace(batch=with_opinions(learner, dreams.batch, knobs, config))
+    progress, taken = run_epochs(learner, seen, batch, cut, first, key, knobs, config, dreams)
     learner, adapted = adapt(progress.learner, rollout, first, taken, knobs)
     learner, own = ended(learner, rollout, taken.losses.own, key)
     suspect = jax.tree.map(lambda x: x[progress.suspect_M], with_estimate(learner, batch, cut, first))
@@ -123,10 +124,21 @@ def update(
         value_spread=standardise(batch.value, batch.present).std,
         dead_units=dead_units(hidden_RH, seen_R), feature_rank=feature_rank(hidden_RH, seen_R), own=own,
         hyper=hyper_measures(learner, suspect, taken.norms["hyper"], knobs, config) if "hyper" in taken.norms else (),
-        mind={"gradient": taken.norms["mind"].mean()} if "mind" in taken.norms else (),
+        mind={"gradient": taken.norms["mind"].mean(), **dreamt} if "mind" in taken.norms else dreamt or (),
     )  # fmt: skip
     learner = learner._replace(model=with_statistics(learner.model, rollout))
     return followed(recalled(learner, played), knobs, config), stats, suspect
+
+
+def with_opinions(learner: Learner, batch: Batch, knobs: Any, config: PPOConfig) -> Batch:
+    """Rows with what the policies say of them that the learner is held to."""
+    if learner.shadow is not None and config.on("anchor"):
+        batch = batch._replace(anchor=opinions(behaviour(learner.shadow, knobs, config), batch, config.minibatches))
+    if learner.past is not None:
+        batch = batch._replace(past=past_opinions(learner, batch, knobs, config))
+    if config.recompute_old:
+        batch = batch._replace(log_prob=evaluation(learner, batch, knobs, config).log_prob)
+    return batch
 
 
 def with_rewards(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConfig) -> tuple[Learner, Rollout]:

@@ -64,7 +64,30 @@ class MindConfig:
     """Rows in each of them: steps of a world as one seat saw them."""
     mind_buffer: int = setting(8192, least=1, most=LARGEST)
     """Rows that are kept to be learned from, the newest; each rollout brings a quarter of that at most."""
+    imagine: Literal["none", "learned", "oracle"] = "none"
+    """Go on from moments of each rollout in imagination and learn from that too: not at all, through a learned model
+    of the world, or through the game itself, which is as good as a model can get."""
+    imagine_share: float = setting(0.3, above=0, most=0.5)
+    """Largest share of imagined rows in an update, in (0, 0.5]: how many branches begin follows from it."""
+    imagine_gate: float = setting(1.0, least=0, most=1)
+    """Imagine only while the model errs less than this share of what a guess errs, on rows it has not learned from."""
+    imagine_members: int = setting(3, least=1, most=64)
+    """Models of the world that are learned side by side; where they disagree nobody knows."""
+    imagine_size: int = setting(64, least=2, most=LARGEST)
+    """Width of their hidden layers."""
+    imagine_rate: float = setting(1e-3, above=0)
+    """Their step size."""
+    imagine_updates: int = setting(8, least=1, most=LARGEST)
+    """Their gradient steps after each rollout, on as many rows as those of the mind."""
 
     @property
     def on(self) -> bool:
         return self.mind != "none"
+
+    @property
+    def imagines(self) -> bool:
+        return self.on and self.imagine != "none"
+
+    @property
+    def learns_world(self) -> bool:
+        return self.on and self.imagine == "learned"

@@ -36,6 +36,8 @@ from sparring.opponent_models.learned import GOAL, Coded, Guessed, finder_of, la
 from sparring.opponent_models.replies import ReplyModel
 from sparring.opponent_models.sample import Sample, aims, replies_in, rows_of
 from sparring.opponent_models.spatial import Pointer, Track
+from sparring.opponent_models.view import View
+from sparring.opponent_models.world import Worlds
 from sparring.play.rollout import Rollout
 from sparring.play.witness import Situation, Thought, Witnessed
 
@@ -73,6 +75,8 @@ class BeliefMind(Mind):
     said: int = eqx.field(static=True)
     """M: how many numbers the policy is told."""
     config: MindConfig = eqx.field(static=True)
+    world: Worlds | None = None
+    """What comes next; None where that is not learned."""
 
     @classmethod
     def make(cls, seed: Seed, spec: GameSpec, about: int, config: MindConfig) -> "BeliefMind":
@@ -105,6 +109,9 @@ class BeliefMind(Mind):
             features=spec.features,
             said=others * told_size(config, len(kinds), about, spec.action.entries),
             config=config,
+            world=world_of(seed / "world", View(spec.action, spec.features, others, len(kinds) - 1, about - 1), config)
+            if config.learns_world
+            else None,
         )
 
     def initial(self, *batch: int) -> Beliefs:
@@ -113,6 +120,15 @@ class BeliefMind(Mind):
         track = jnp.zeros((*batch, self.recall, self.others, goals, self.about)) if self.recall else ()
         found = self.finder.blank(batch, self.others, self.features) if self.finder is not None else ()
         return Beliefs(jnp.zeros((*shape, goals)), jnp.zeros(shape, bool), counts, jnp.zeros(shape, bool), track, found)
+
+    def with_world(self, world: Worlds | None) -> "BeliefMind":
+        if self.world is None and world is None:
+            return self
+        return eqx.tree_at(lambda mind: mind.world, self, world, is_leaf=lambda node: node is None)
+
+    def view(self, features: int) -> View:
+        """What it knows in a moment, where a seat sees so many features."""
+        return View(self.action, features, self.others, len(self.kinds) - 1, self.about - 1)
 
     @property
     def recall(self) -> int:
@@ -248,6 +264,12 @@ class BeliefMind(Mind):
         return self if self.finder is None else replace(self, finder=self.finder.settled(sample, key))
 
 
+def world_of(seed: Seed, view: View, config: MindConfig) -> Worlds:
+    return Worlds.make(
+        seed, view.numbers, view.others, view.action, config.imagine_members, config.imagine_size, view.flags
+    )
+
+
 def expected(b_OG: Array, x_OGZ: Array) -> Array:
     """The mean of something over a belief. As a product of matrices: on a CPU that takes a sixth of the time of a sum
     over a middle axis. In full precision, or a GPU would round it to ten bits."""
@@ -292,6 +314,12 @@ def watched_size(game: Game, config: MindConfig) -> int:
     told = told_size(config, goals, about, spec.action.entries)
     views = 2 * spec.features + 2 if config.mind_goals not in ("listed", "none") else 0
     return (spec.seats - 1) * (goals * (about + 5) + 2 * spec.action.entries + told + 8 + views)
+
+
+def mind_in(learner: Any) -> BeliefMind:
+    mind = learner.model.actor.mind
+    assert isinstance(mind, BeliefMind)
+    return mind
 
 
 def with_mind(actor: Actor, seed: Seed, game: Game, config: MindConfig) -> Actor:

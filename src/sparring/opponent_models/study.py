@@ -7,23 +7,21 @@ moves nobody else's. All of its state is in the learner, so it is stacked, copie
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-import optax
-from jax import Array, lax
+from jax import Array
 
 from sparring.learn.learner import Learner
 from sparring.nets.actor_critic import Actor
 from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.fit import drawn, fit, kept, rule
 from sparring.opponent_models.metrics import action_measures, frequencies, goal_measures, work_measures
-from sparring.opponent_models.mind import BeliefMind
+from sparring.opponent_models.mind import BeliefMind, mind_in
 from sparring.opponent_models.replies import influence, reply_measures
 from sparring.opponent_models.sample import Replies, Sample
+from sparring.opponent_models.world_study import WorldStudy, new_world_study
 from sparring.play.chance import stream
-from sparring.play.rollout import Rollout, where_first
+from sparring.play.rollout import Rollout
 
-MOST_GRADIENT = 1.0
-"""Gradients of the models longer than this are scaled down to it."""
 MEMORY = 0.9
 """Share of the counts of actions, against which models are compared, that one rollout leaves."""
 
@@ -37,6 +35,8 @@ class Study(NamedTuple):
     updates: Array
     frequency_OA: Array
     """How often each entry was chosen by each of the others, older rollouts counting less."""
+    world: WorldStudy | None = None
+    """Of the model of the world, where one is learned."""
 
 
 def new_study(mind: BeliefMind, features: int, config: MindConfig) -> Study:
@@ -60,17 +60,14 @@ def new_study(mind: BeliefMind, features: int, config: MindConfig) -> Study:
         buffer = buffer._replace(**mind.finder.kept(config.mind_buffer, mind.others))
     none = jnp.zeros((), jnp.int32)
     frequency_OA = jnp.zeros((mind.others, entries))
-    return Study(buffer, none, rule(config).init(eqx.filter(mind, eqx.is_array)), none, frequency_OA)
+    state = rule(config.mind_rate).init(eqx.filter(mind.with_world(None), eqx.is_array))
+    return Study(buffer, none, state, none, frequency_OA, new_world_study(mind, features, config))
 
 
 def blank_replies(rows: int, mind: BeliefMind) -> Replies:
     heads = len(mind.action.heads)
     own, others = (jnp.zeros((rows, *shape), jnp.int32) for shape in ((heads,), (mind.others, heads)))
     return Replies(own, others, jnp.zeros((rows, mind.others), bool))
-
-
-def rule(config: MindConfig) -> optax.GradientTransformation:
-    return optax.chain(optax.clip_by_global_norm(MOST_GRADIENT), optax.adam(config.mind_rate))
 
 
 def studied(learner: Learner, rollout: Rollout, key: Array, config: MindConfig) -> tuple[Learner, dict[str, Array]]:
@@ -87,7 +84,7 @@ def studied(learner: Learner, rollout: Rollout, key: Array, config: MindConfig) 
         found |= reply_measures(mind.replies, rollout, study.frequency_OA)
     found |= fusion_measures(learner.model.actor, rollout)
     own = stream(key, "study")
-    study = kept(study, sample, stream(own, "rows"))
+    study = kept(study, drawn(study, sample, stream(own, "rows")))
     frequency_OA = MEMORY * study.frequency_OA + frequencies(rollout, mind.action)
     mind, study, losses = fitted(mind, study._replace(frequency_OA=frequency_OA), stream(own, "batches"), config)
     model = eqx.tree_at(lambda m: m.actor.mind, learner.model, mind)
@@ -104,47 +101,13 @@ def own_influence(learner: Learner, rollout: Rollout) -> Array | None:
     return None if model is None else influence(model, rollout)
 
 
-def mind_in(learner: Learner) -> BeliefMind:
-    mind = learner.model.actor.mind
-    assert isinstance(mind, BeliefMind)
-    return mind
-
-
-def kept(study: Study, sample: Sample, key: Array) -> Study:
-    """The study with useful rows of a new rollout, at most a quarter of what it keeps, in the place of the oldest."""
-    size, there = study.buffer.useful.shape[0], sample.useful.shape[0]
-    count = min(max(size // 4, 1), there)
-    order = sample.useful + jax.random.uniform(key, sample.useful.shape)  # useful ones first, each as likely
-    chosen = lax.top_k(order, count)[1]
-    useful = sample.useful[chosen]
-    place = jnp.where(useful, (study.rows + jnp.arange(count)) % size, size)
-    buffer = jax.tree.map(lambda old, new: old.at[place].set(new[chosen], mode="drop"), study.buffer, sample)
-    return study._replace(buffer=buffer, rows=counted(study.rows + useful.sum(), size))
-
-
-def counted(rows: Array, size: int) -> Array:
-    """Without end, though the number has one: what matters is the place in the ring and whether it was filled."""
-    return jnp.where(rows >= 2 * size, rows - size, rows)
-
-
 def fitted(mind: BeliefMind, study: Study, key: Array, config: MindConfig) -> tuple[BeliefMind, Study, dict]:
-    """Gradient steps on rows drawn from what is kept; none while nothing is. One that is not finite changes nothing."""
-    there = jnp.minimum(study.rows, config.mind_buffer)
-    batch = min(config.mind_batch, config.mind_buffer)
-
-    def step(carry: tuple[BeliefMind, Any, Array], key: Array) -> tuple[tuple[BeliefMind, Any, Array], dict]:
-        mind, state, updates = carry
-        place = jax.random.randint(key, (batch,), 0, jnp.maximum(there, 1))
-        rows = jax.tree.map(lambda x: x[place], study.buffer)
-        (loss, parts), gradient = jax.value_and_grad(lambda m: m.loss(rows, key, updates), has_aux=True)(mind)
-        change, later = rule(config).update(gradient, state, mind)
-        moved = optax.apply_updates(mind, change).settled(rows, key)
-        sound = (there > 0) & jnp.isfinite(loss) & jnp.isfinite(optax.global_norm(gradient))
-        return where_first(sound, (moved, later, updates + 1), carry), parts
-
-    begun = (mind, study.optimiser, study.updates)
-    (mind, state, updates), parts = lax.scan(step, begun, jax.random.split(key, config.mind_updates))
-    return mind, study._replace(optimiser=state, updates=updates), {name: x.mean() for name, x in parts.items()}
+    """The mind after gradient steps on what is kept. Its model of the world is fitted on rows of its own."""
+    plain, study, losses = fit(
+        mind.with_world(None), study, key, lambda m, rows, key, taken: m.loss(rows, key, taken), BeliefMind.settled,
+        rate=config.mind_rate, updates=config.mind_updates, batch=config.mind_batch,
+    )  # fmt: skip
+    return plain.with_world(mind.world), study, losses
 
 
 def fusion_measures(actor: Actor, rollout: Rollout) -> dict[str, Array]:

@@ -1,10 +1,9 @@
-"""What comes next: an ensemble that learned it, or the game itself behind the same face.
+"""What comes next, by an ensemble that learned it.
 
 One step, from what a seat sees and what everybody does to what it sees then, what it is paid, whether that was its last
 step, and what is legal. Members differ in how they began and in which rows they learn from: where they disagree nobody
-knows. Whether they are good enough to be believed is decided on rows that they have not seen (`open_gate`). The game as
-its own model is the upper bound of what any other could give. Letters: R rows, F features, A legal entries, D heads of
-an action, O the other seats, E members.
+knows. Whether they are good enough to be believed is decided on rows that they have not seen (`open_gate`). Letters: R
+rows, F features, A legal entries and whatever else is yes or no, D heads of an action, O the other seats, E members.
 """
 
 from typing import NamedTuple
@@ -14,15 +13,16 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from sparring.core.records import Action
 from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec
-from sparring.games.game import Chance, Game, State
 from sparring.learn.losses import masked_mean
 from sparring.nets.blocks import Dense
 
 KEPT = 0.8
 """Share of the rows that each member learns from."""
+LEAST = {"features": 1e-4, "reward": 1e-4, "ended": 1e-2, "legal": 1e-2}
+"""What a guess is taken to err at least: where nothing varies there is nothing to foresee, and whoever errs by no more
+is as good."""
 
 
 class Transition(NamedTuple):
@@ -60,13 +60,13 @@ class Member(eqx.Module):
     allows: Dense
 
     @classmethod
-    def make(cls, seed: Seed, features: int, others: int, action: ActionSpec, size: int) -> "Member":
+    def make(cls, seed: Seed, features: int, flags: int, others: int, action: ActionSpec, size: int) -> "Member":
         inputs = features + (others + 1) * action.entries
         small = 0.01
         return cls(
             Dense.make(seed / "first", inputs, size), Dense.make(seed / "second", size, size),
             Dense.make(seed / "change", size, features, small), Dense.make(seed / "pays", size, 1, small),
-            Dense.make(seed / "ends", size, 1, small), Dense.make(seed / "allows", size, action.entries, small),
+            Dense.make(seed / "ends", size, 1, small), Dense.make(seed / "allows", size, flags, small),
         )  # fmt: skip
 
     def __call__(self, features_F: Array, done_A: Array) -> tuple[Foreseen, Array, Array]:
@@ -86,9 +86,17 @@ class Worlds(eqx.Module):
     action: ActionSpec = eqx.field(static=True)
 
     @classmethod
-    def make(cls, seed: Seed, features: int, others: int, action: ActionSpec, members: int, size: int) -> "Worlds":
-        made = [Member.make(seed / number, features, others, action, size) for number in range(members)]
+    def make(
+        cls, seed: Seed, features: int, others: int, action: ActionSpec, members: int, size: int, flags: int = 0
+    ) -> "Worlds":
+        """`flags`: how many things are yes or no, if they are more than the legal entries."""
+        flags = flags or action.entries
+        made = [Member.make(seed / number, features, flags, others, action, size) for number in range(members)]
         return cls(jax.tree.map(lambda *x: jnp.stack(x), *made), action)
+
+    @property
+    def members(self) -> int:
+        return self.member_E.pays.bias_O.shape[0]
 
     def each(self, transition: Transition) -> tuple[Foreseen, Array, Array]:
         done_A = everybody(transition, self.action)
@@ -113,29 +121,33 @@ class Worlds(eqx.Module):
         }
         return sum(parts.values(), jnp.zeros(())), parts
 
-    def judged(self, transition: Transition) -> dict[str, Array]:
+    def judged(self, transition: Transition, useful_R: Array | None = None) -> dict[str, Array]:
         """On rows that were not learned from: each error as a share of what a guess without a model errs. Of features
         that they stay as they are, of the reward that it is the mean, of the end and of legal entries how often it is
         so at all. 0 is perfect; 1 and more is no better than the guess."""
         found, _ = self.foreseen(transition)
-        goes_on = ~transition.ended
+        counts = jnp.ones(transition.ended.shape, bool) if useful_R is None else useful_R
+        goes_on = counts & ~transition.ended
+        mean, rate = masked_mean(transition.reward, counts), masked_mean(1.0 * transition.ended, counts)
         moved = ((transition.next_features_F - transition.features_F) ** 2).mean(-1)
         error = ((transition.next_features_F - found.features_F) ** 2).mean(-1)
         rate_A = jnp.where(goes_on[:, None], transition.next_legal_A, 0.0).sum(0) / jnp.maximum(goes_on.sum(), 1)
         shares = {
             "features": (masked_mean(error, goes_on), masked_mean(moved, goes_on)),
-            "reward": (((transition.reward - found.reward) ** 2).mean(), transition.reward.var()),
+            "reward": (
+                masked_mean((transition.reward - found.reward) ** 2, counts),
+                masked_mean((transition.reward - mean) ** 2, counts),
+            ),
             "ended": (
-                _surprise(found.ended, transition.ended).mean(),
-                _surprise(transition.ended.mean(), transition.ended).mean(),
+                masked_mean(_surprise(found.ended, transition.ended), counts),
+                masked_mean(_surprise(rate, transition.ended), counts),
             ),
             "legal": (
                 masked_mean(_surprise(found.legal_A, transition.next_legal_A).mean(-1), goes_on),
                 masked_mean(_surprise(rate_A, transition.next_legal_A).mean(-1), goes_on),
             ),
         }
-        # Where nothing varies there is nothing to foresee: whoever errs by no more than rounding is as good.
-        return {name: error / jnp.maximum(base, 1e-4) for name, (error, base) in shares.items()}
+        return {name: error / jnp.maximum(base, LEAST[name]) for name, (error, base) in shares.items()}
 
 
 def open_gate(judged: dict[str, Array], most: float = 1.0) -> Array:
@@ -149,19 +161,6 @@ def everybody(transition: Transition, action: ActionSpec) -> Array:
     bits = [jax.nn.one_hot(done_ND[..., d], size) for d, size in enumerate(action.heads)]
     done_NA = jnp.concatenate(bits, axis=-1)
     return done_NA.reshape(*done_NA.shape[:-2], -1)
-
-
-class Oracle(NamedTuple):
-    """The game as a model of itself: it needs the state, and what chance will bring."""
-
-    game: Game
-
-    def foreseen(self, state: State, action: Action, chance: Chance) -> tuple[State, Foreseen]:
-        """The state after, and what every seat will see of it, leaves [S, ...]."""
-        after, step = self.game.step(state, action, chance)
-        seen = self.game.observe(after)
-        ended_S = step.left_S | step.over
-        return after, Foreseen(seen.features_SF, step.reward_S, 1.0 * ended_S, 1.0 * seen.legal_SA)
 
 
 def _missed(logits: Array, truth: Array) -> Array:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -42,8 +42,8 @@ from sparring.play.faults import (
 )
 from sparring.play.mixed import Mixture
 from sparring.play.relay import drive, driving, shifted
-from sparring.play.rollout import Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
-from sparring.play.seating import Seating
+from sparring.play.rollout import Branch, Cursor, Driver, Film, Games, Pairing, Rollout, Shaping, where_first
+from sparring.play.seating import Group, Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
 from sparring.play.turns import Happened, Turn, to_rollout, turn
 from sparring.play.witness import Witness, first_minds, kept_of, learned, said, thinking
@@ -109,12 +109,14 @@ def collect(
     imitating: bool = False,
     sharers_SS: np.ndarray | None = None,
     for_modules: bool = False,
+    branching: Literal["", "minds", "states"] = "",
 ) -> tuple[tuple[Rollout, ...], Cursor, Games]:
     """Play `steps` steps. Returns a rollout for each learning group (leaves [T, L, W, ...]), the cursor, the games.
 
     `sequence` is the length of the stretches on which recurrent policies train; it divides `steps`.
     With `explore` off every player takes its most likely action. Where players change, `pairing` says who plays.
-    With an archive, a share of games starts before earlier defeats, and the games come with a film.
+    With an archive, a share of games starts before earlier defeats, and the games come with a film. `branching`: what
+    is kept before each stretch, so that one can go on from there: what minds held, or the states of worlds as well.
     """
     sequence = sequence or steps
     drivers = [settled(seating, *pair) for pair in zip(seating.groups, drivers, strict=True)]
@@ -131,13 +133,14 @@ def collect(
     one_step = partial(watched_step, stage)
 
     def play_sequence(carry: Watched, random: Any) -> tuple[Watched, Any]:
-        memory, state = carry[0].memory, carry[0].state if archive is not None else ()
+        memory, state = carry[0].memory, carry[0].state if archive is not None or branching == "states" else ()
+        memory = (memory, carry[0].minds if branching else ())
         carry, (turns, games, played) = lax.scan(one_step, carry, random, length=sequence)
         return carry, (memory, state, turns, games, played if archive is not None else ())
 
     nothing = no_exhibit(game.spec, cursor.state, jax.tree.map(lambda x: x[0, 0], random.chance))
     carry = of_each((cursor, jnp.zeros(worlds, jnp.int32), nothing))
-    (cursor, used_V, exhibit), (memory, states, *found) = lax.scan(
+    (cursor, used_V, exhibit), ((memory, minds), states, *found) = lax.scan(
         play_sequence, carry, random, length=steps // sequence
     )
     turns, games, played, chance = jax.tree.map(lambda x: x.reshape(steps, *x.shape[2:]), (*found, random.chance))
@@ -146,9 +149,26 @@ def collect(
         for turn, i in zip(turns, seating.learning, strict=True)
     )
     games = games._replace(faults=found_in(games.fault_TBW, games.length_TBW, game.spec, used_V, bank.state, exhibit))
+    if branching:
+        kept = states if branching == "states" else None
+        rollouts = tuple(
+            r._replace(branch=branches(seating, seating.groups[i], minds[i], kept, steps // sequence))
+            for r, i in zip(rollouts, seating.learning, strict=True)
+        )
     if archive is not None:
         games = games._replace(film=Film(states, played, chance))
     return rollouts, cursor, games
+
+
+def branches(seating: Seating, group: Group, minds: Any, states: Any, count: int) -> Branch:
+    """Where a learning group can go on from, leaves [count, L, W, ...]."""
+    seat_BWS = np.broadcast_to(np.arange(seating.spec.seats), (seating.blocks, seating.worlds, seating.spec.seats))
+    seat = seating.per_seat(jnp.asarray(seat_BWS), group)
+    if states is not None:
+        states = jax.vmap(lambda state: jax.tree.map(lambda x: seating.per_world(x, group), by_block(state, seating)))(
+            states
+        )
+    return Branch(minds, jnp.broadcast_to(seat, (count, *seat.shape)), states)
 
 
 class Luck(NamedTuple):

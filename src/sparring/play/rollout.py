@@ -120,6 +120,18 @@ class Worth(NamedTuple):
         return entry(self.q_TWNA, self.choice.taken)
 
 
+class Branch(NamedTuple):
+    """Where play stood before every few steps of a rollout, so that one can go on from there in another way; leaves
+    [T / every, W, ...]."""
+
+    minds: Any
+    """What the minds of its seats held, [..., N, ...]."""
+    seat: Array
+    """[N]: which seats of the game they are."""
+    state: Any = None
+    """Of the whole world; None where nobody asks for it."""
+
+
 class Rollout(NamedTuple):
     """One learner's experience. W are the worlds of its lanes; stacked learners have L after T.
 
@@ -172,6 +184,8 @@ class Rollout(NamedTuple):
     """Where the memory was blank before the step; None where it is wherever a game begins."""
     finished_TW: Any = None
     """Where the game ended for everybody; None unless the learner has a mind."""
+    branch: Branch | None = None
+    """None where nothing is imagined."""
 
 
 class Film(NamedTuple):

@@ -18,8 +18,8 @@ from sparring.learn.learner import Learner, new_learner
 from sparring.learn.module import modules_of
 from sparring.nets.actor_critic import ActorCritic
 from sparring.nets.config import NetConfig
-from sparring.opponent_models.mind import with_mind
-from sparring.opponent_models.study import mind_in, new_study
+from sparring.opponent_models.mind import mind_in, with_mind
+from sparring.opponent_models.study import new_study
 from sparring.play.chance import stream
 from sparring.play.collect import begin
 from sparring.play.defeats import empty_archive

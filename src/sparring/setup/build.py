@@ -33,6 +33,7 @@ from sparring.play.seating import Seating
 from sparring.setup.checks import check, nearest_divisor
 from sparring.setup.config import RunConfig, has_bots, weakens
 from sparring.setup.evaluations import with_evaluations
+from sparring.setup.imagining import apart, check_branches
 from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
 from sparring.setup.own_code import with_own_parts
@@ -170,6 +171,8 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     keep = kept_every(list(configs.values()))
     if config.defeats.defeat_share and not config.recurrent:  # states before defeats are kept as often
         keep = next(steps for steps in range(FILMED, 0, -1) if config.play.steps % steps == 0)
+    if any(one.mind.imagines for one in configs.values()) and not any(one.recurrent for one in configs.values()):
+        keep = apart(config.play.steps)
     settings = tuple(tuple(configs[name].ppo for name in names) for names in lineup.learners)
     ppo = every_sequence(config, every_term(config.ppo, settings))
     firsts = [configs[names[0]] for names in lineup.learners]
@@ -183,6 +186,7 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config, lineup.seating)
     check_minibatches(firsts, lineup.seating)
+    check_branches(firsts, lineup.seating, keep)
     check_seats(firsts, lineup.seating)
     check_blocks(game, config)
     check_meetings(game.spec, config)
@@ -313,8 +317,10 @@ def shaping_weights(spec: GameSpec, texts: tuple[str, ...]) -> dict[str, Schedul
 
 def every_term(common: PPOConfig, settings: tuple[tuple[PPOConfig, ...], ...]) -> PPOConfig:
     """The common settings, with every term switched on that any learner uses: all learners share one program."""
-    used = {name: getattr(ppo, name) for name in NEUTRAL for group in settings for ppo in group if ppo.on(name)}
-    return replace(common, **used)
+    every = [ppo for group in settings for ppo in group]
+    used = {name: getattr(ppo, name) for name in NEUTRAL for ppo in every if ppo.on(name)}
+    lengths = [ppo.imagine_length for ppo in every]
+    return replace(common, **used, imagine_length=max(lengths, key=lambda length: max(length.start, length.end)))
 
 
 def check_actions(game: Game, name: str, ppo: PPOConfig, net: NetConfig) -> None:

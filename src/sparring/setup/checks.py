@@ -14,6 +14,7 @@ from sparring.league.roles import check_roles
 from sparring.learn.config import COEFFICIENTS, NEUTRAL, PPOConfig, coefficient
 from sparring.nets.config import NetConfig, check_net
 from sparring.setup.config import RunConfig, WorkersConfig
+from sparring.setup.imagining import check_imagination
 from sparring.setup.needs import check_needs, check_win_rates
 
 NONE = Schedule.parse(0.0)
@@ -42,6 +43,7 @@ def check_learner(config: RunConfig, spec: GameSpec) -> None:
     check_choices(spec, config)
     check_lasting(config)
     check_mind(spec, config)
+    check_imagination(spec, config)
     check_rows(config)
 
 

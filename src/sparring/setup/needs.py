@@ -115,7 +115,13 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
         "a mind, such as mind=belief",
         lambda c: c.mind.on,
         "mind_goals mind_tells mind_models mind_features mind_size mind_rate mind_updates mind_batch mind_buffer "
-        "mind_replies",
+        "mind_replies imagine",
+    ),
+    ("imagine=learned or imagine=oracle", lambda c: c.mind.imagines, "imagine_length imagine_share"),
+    (
+        "imagine=learned",
+        lambda c: c.mind.learns_world,
+        "imagine_gate imagine_members imagine_size imagine_rate imagine_updates",
     ),
     ("a mind with mind_replies", lambda c: c.mind.on and c.mind.mind_replies, "influence"),
     ("a mind that looks at goals (mind_goals=listed)", looks, "mind_gate"),

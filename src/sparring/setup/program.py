@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,6 +18,7 @@ from sparring.learn.ppo import UpdateStats, update
 from sparring.learn.price import dues_SS, own_price
 from sparring.learn.shaping import sharers_SS
 from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.imagine import imagined
 from sparring.opponent_models.study import own_influence, studied
 from sparring.play.chance import stream
 from sparring.play.collect import collect
@@ -140,7 +141,7 @@ def iterate(
         ) -> tuple[Learner, UpdateStats, Batch]:
             own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
             waits = rule[0] != LEARNED if rule else None
-            return teach(plan, learner, rollout, knobs_H, own, group, waits)
+            return teach(plan, learner, rollout, knobs_H, own, group, waits, game)
 
         rule = () if orders.rule is None else (orders.rule[group],)
         axes = (0, 1, 0, *(0 for _ in rule))  # rollouts are time-major: learners come second
@@ -178,7 +179,7 @@ def play(
         pairing=orders.pairing, shaping=plan.shaping, archive=state.archive,
         replay_share=0.0 if orders.replay_share is None else orders.replay_share, imitating=imitating,
         sharers_SS=sharers_SS(game.spec, plan.ppo.shared_with) if plan.ppo.on("shared_reward") else None,
-        for_modules=any(kind.ppo.modules for kind in plan.kinds),
+        for_modules=any(kind.ppo.modules for kind in plan.kinds), branching=branching(plan),
     )  # fmt: skip
     if orders.rule is not None:  # the policy that learns has no part in what bots remember
         rollouts = tuple(r._replace(memory=(r.memory[0][0], r.memory[1])) for r in rollouts)
@@ -189,27 +190,38 @@ def play(
     return learners, rollouts, cursor, games
 
 
+def branching(plan: Plan) -> Literal["", "minds", "states"]:
+    """What rollouts keep so that somebody can go on from them in imagination."""
+    if not any(kind.mind.imagines for kind in plan.kinds):
+        return ""
+    return "states" if any(kind.mind.on and kind.mind.imagine == "oracle" for kind in plan.kinds) else "minds"
+
+
 def teach(
     plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array, key: Array, group: int = 0,
-    waits: Array | None = None,
+    waits: Array | None = None, game: Game | None = None,
 ) -> tuple[Learner, UpdateStats, Batch]:  # fmt: skip
     """What one learner of a learning group makes of what it lived; then its mind, where it has one. A learner that
-    waits, since a bot played in its place, stays as it was: only its mind learns from what it saw."""
-    before = learner
+    waits, since a bot played in its place, stays as it was: only its mind learns from what it saw. The game is for
+    those who imagine."""
     ppo, mind = plan.kinds[group]
     parts = len(ppo.losses) + len(ppo.modules)
     shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
-    seen = rollout = as_trained(plan, rollout, ppo)
+    rollout, knobs, extra, dreamt = as_trained(plan, rollout, ppo), knobs_of(knobs_H, parts), None, {}
+    if mind.imagines:
+        assert game is not None
+        learner, extra, dreamt = imagined(learner, player(learner, knobs, ppo), rollout, game, key, knobs, ppo, mind)
+    before, seen = learner, rollout._replace(branch=None)
     if rollout.others is not None and not ppo.modules:  # rows of the epochs need not carry what only a mind looks at
-        seen = rollout._replace(others=None)
+        seen = seen._replace(others=None)
     if ppo.on("influence"):
         seen = seen._replace(influence_TWN=own_influence(learner, rollout))
-    learner, stats, suspect = update(learner, seen, key, knobs_of(knobs_H, parts), ppo, *shaping_J)
+    learner, stats, suspect = update(learner, seen, key, knobs, ppo, *shaping_J, imagined=extra)
     if waits is not None:
         learner, stats = where_first(waits, before, learner), stats._replace(waits=1.0 * waits)
     if mind.on:
         learner, found = studied(learner, rollout, key, mind)
-        stats = stats._replace(mind={**dict(stats.mind), **found})
+        stats = stats._replace(mind={**dict(stats.mind), **dreamt, **found})
     return learner, stats, suspect
 
 
@@ -267,8 +279,7 @@ def seat_players(
     for group in plan.seating.groups:
         if group.learns:
             (ppo, _), learner, knobs_LH = next(live)
-            actor: Any = learner.shadow if ppo.behaviour == "shadow" else learner.model.actor
-            policy = behaviour(actor, knobs_of(knobs_LH.T), ppo)
+            policy: Any = player(learner, knobs_of(knobs_LH.T), ppo)
             if orders.rule is not None:
                 row_P = next(rules)
                 policy = Switching(policy, take(rosters[RULES], jnp.maximum(row_P, 0)), row_P != LEARNED)
@@ -279,6 +290,12 @@ def seat_players(
             policy = own_family(plan, learners, pool, rows_P) if roster is None else take(roster, rows_P)
             drivers.append(Driver(policy, None, ids_P, temperature_P, epsilon_P))
     return drivers
+
+
+def player(learner: Learner, knobs: Any, ppo: PPOConfig) -> Any:
+    """The policy that plays for a learner."""
+    actor: Any = learner.shadow if ppo.behaviour == "shadow" else learner.model.actor
+    return behaviour(actor, knobs, ppo)
 
 
 def under_rules(rosters: dict[str, Any], game: Game) -> dict[str, Any]:

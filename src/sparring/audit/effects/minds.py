@@ -17,8 +17,8 @@ from sparring.learn.config import knobs_of
 from sparring.learn.learner import Learner, behaviour
 from sparring.learn.losses import masked_mean
 from sparring.learn.ppo import cut_of
+from sparring.opponent_models.mind import mind_in
 from sparring.opponent_models.sample import Sample, aims, rows_of
-from sparring.opponent_models.study import mind_in
 from sparring.play.rollout import Rollout
 from sparring.setup import program
 from sparring.setup.build import Built

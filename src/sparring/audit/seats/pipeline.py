@@ -87,11 +87,11 @@ class Pipeline:
     @cached_property
     def _teach(self) -> list[Any]:
         """For each learning group."""
-        plan = self.built.plan
+        plan, game = self.built.plan, self.game
 
         def of_group(group: int) -> Any:
             def teach(learner: Learner, rollout: Rollout, knobs_H: Any, key: Any) -> tuple[Learner, UpdateStats]:
-                return program.teach(plan, learner, rollout, knobs_H, key, group)[:2]
+                return program.teach(plan, learner, rollout, knobs_H, key, group, game=game)[:2]
 
             return quick_jit(jax.vmap(teach, in_axes=(0, 1, 0, 0)))
 
