@@ -20,10 +20,18 @@ class Told(NamedTuple):
 
     memory: Any
     said_NM: Array
+    ahead: Any = ()
+    """The world as it is and what is believed of it, for a policy that looks ahead (play/witness.Ahead)."""
 
 
 class Mind(eqx.Module):
     """The parent of minds; their weights are fitted apart from the policy's."""
+
+
+class Searcher(eqx.Module):
+    """The parent of policies that look ahead before they choose: `policy` is the one that they improve on."""
+
+    policy: eqx.AbstractVar[Any]
 
 
 class Fusion(eqx.Module):
@@ -69,6 +77,13 @@ def telling(memory: Any, said_NM: Array | None) -> Any:
 
 def untold(memory: Any) -> Any:
     return memory.memory if isinstance(memory, Told) else memory
+
+
+def searches(policy: Any) -> bool:
+    """Whether a policy, or one inside it, looks ahead."""
+    while policy is not None and not isinstance(policy, Searcher):
+        policy = getattr(policy, "policy", None)
+    return policy is not None
 
 
 def has_mind(policy: Any) -> bool:
