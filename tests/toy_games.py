@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from sparring.core.records import Action, Observation, Step
+from sparring.core.records import Action, Goals, Observation, Step
 from sparring.core.spec import ActionSpec, Central, Feature, GameSpec
 from sparring.games.game import Chance, Game
 
@@ -232,3 +232,64 @@ def odd_one_out() -> OddOneOut:
         score="outcome",
     )
     return OddOneOut(spec)
+
+
+class AppointmentRules(NamedTuple):
+    safe: Array
+    """What staying at home pays at once."""
+    cut: Array
+    """Whether the end is a time limit that bootstraps."""
+    gone: Array
+    """Whether nobody can be after the first place any more."""
+
+
+class AppointmentState(NamedTuple):
+    clock: Array
+    chosen: Array
+    """The place that seat 0 went to."""
+
+
+class Appointment(Game):
+    """Two steps. In the first, seat 0 goes to place 0 or 1, or stays at home (2), which pays `safe` at once; in the
+    second it earns 1 if seat 1 then goes where it is. A fourth choice would pay 10, and is illegal. The goals are the
+    two places."""
+
+    spec: GameSpec = eqx.field(static=True)
+    rules: AppointmentRules
+
+    def start(self, key: Array) -> AppointmentState:
+        del key
+        return AppointmentState(jnp.zeros((), jnp.int32), jnp.full((), 3, jnp.int32))
+
+    def observe(self, state: AppointmentState) -> Observation:
+        clock_S1 = jnp.broadcast_to(state.clock.astype(float), (2, 1))
+        everyone = jnp.ones(2, bool)
+        return Observation(clock_S1, jnp.broadcast_to(jnp.arange(4) < 3, (2, 4)), everyone, everyone)
+
+    def goals(self, state: AppointmentState) -> Goals:
+        del state
+        open_SG = jnp.broadcast_to((jnp.arange(2) > 0) | (self.rules.gone == 0), (2, 2))
+        return Goals(open_SG, jnp.ones((2, 2)), jnp.broadcast_to(jnp.eye(2), (2, 2, 2)))
+
+    def reached(self, before: AppointmentState, action: Action, after: AppointmentState) -> Array:
+        del before, after
+        return action.discrete_SD == jnp.arange(2)
+
+    def step(self, state: AppointmentState, action: Action, chance: Chance) -> tuple[AppointmentState, Step]:
+        del chance
+        own, other = action.discrete_SD[:, 0]
+        first = state.clock == 0
+        at_once = jnp.where(own == 2, self.rules.safe, 0.0) + jnp.where(own == 3, 10.0, 0.0)
+        reward = jnp.where(first, at_once, 1.0 * (state.chosen == other))
+        after = AppointmentState(state.clock + 1, jnp.where(first, own, state.chosen))
+        ends, none_S = after.clock >= 2, jnp.zeros(2)
+        cut = ends & (self.rules.cut > 0)
+        return after, Step(jnp.stack([reward, 0.0 * reward]), none_S > 0, ends & ~cut, cut, none_S)
+
+
+def appointment(safe: float = 0.6, *, cut: bool = False, gone: bool = False) -> Appointment:
+    spec = GameSpec(
+        seats=2, side_of_seat=(0, 1), action=ActionSpec(heads=(4,)), layout=(Feature("clock", (1,)),),
+        central=Central("seat", 2), longest=2, shortest=2, goals=("place 0", "place 1"),
+    )  # fmt: skip
+    return Appointment(spec, AppointmentRules(*(jnp.asarray(float(x)) for x in (safe, cut, gone))))

@@ -12,6 +12,7 @@ from sparring.cli.machine import MachineConfig, prepare
 from sparring.cli.notes import note, note_damage
 from sparring.cli.own_code import CodeConfig, admit
 from sparring.core.errors import ConfigError
+from sparring.opponent_models.config import PlanningConfig
 from sparring.reports.standings import against_table
 from sparring.reports.tables import fitted, score_table, scores_json
 
@@ -32,7 +33,8 @@ class Eval:
     run: RunFolder
     """Folder of the run."""
     against: tuple[str, ...] = ()
-    """Play against these instead: bots, runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors), cards (*.json)."""
+    """Play against these instead: bots, runs (RUN:PLAYER@ITERATION#SEED; with +planner behind it, it looks ahead),
+    packages (*.safetensors), cards (*.json)."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     own: CodeConfig = field(default_factory=CodeConfig)
     games: int = 100
@@ -41,6 +43,8 @@ class Eval:
     """Take the most likely action instead of sampling."""
     seed: int = 1
     """Seed of the games."""
+    planning: PlanningConfig = field(default_factory=PlanningConfig)
+    """For players that look ahead."""
     json: bool = False
     """Print the result as one JSON object."""
 
@@ -95,7 +99,7 @@ def play_against(arguments: Eval, built: "Built", state: "TrainState") -> None:
     from sparring.players.named import entrants
     from sparring.studies.against import against
 
-    opponents = entrants(arguments.against, built.game, built.config.game)
+    opponents = entrants(arguments.against, built.game, built.config.game, arguments.planning)
     for remark in (remark for opponent in opponents.values() for remark in opponent.remarks):
         note(remark)
     scores = against(

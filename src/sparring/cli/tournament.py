@@ -19,6 +19,7 @@ from sparring.cli.notes import note
 from sparring.cli.own_code import CodeConfig, admit
 from sparring.core.errors import ConfigError, RunError
 from sparring.games import registry
+from sparring.opponent_models.config import PlanningConfig
 from sparring.ratings.conventions import conventions
 from sparring.ratings.summary import summarise
 from sparring.reports import cross_play as earnings
@@ -39,8 +40,8 @@ class Tournament:
     """Let players of one game meet, every pair from both sides, and rank them; or see who earns what with whom."""
 
     players: Players = ()
-    """Bots, runs (RUN:PLAYER@ITERATION#SEED), packages (*.safetensors), cards (*.json); RUN@all is all that a run has
-    kept, RUN#all the learners of all its seeds."""
+    """Bots, runs (RUN:PLAYER@ITERATION#SEED; with +planner behind it, it looks ahead), packages (*.safetensors), cards
+    (*.json); RUN@all is all that a run has kept, RUN#all the learners of all its seeds."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     own: CodeConfig = field(default_factory=CodeConfig)
     game: str = ""
@@ -65,6 +66,8 @@ class Tournament:
     """Seed of the games."""
     out: Path | None = None
     """Also write the result to this file: a picture (.png) or a line for each pair (.csv)."""
+    planning: PlanningConfig = field(default_factory=PlanningConfig)
+    """For players that look ahead."""
     json: bool = False
     """Print the result as one JSON object."""
 
@@ -130,7 +133,7 @@ def by_returns(arguments: Tournament, game: "Game", name: str) -> Result:
         raise ConfigError(f"anchor is the zero of ratings, and {name} is judged by returns. Leave it out.")
     if arguments.near is not None and not 0 <= arguments.near < float("inf"):
         raise ConfigError(f"near is a difference of returns and not negative, found {arguments.near}.")
-    players = entrants(arguments.players, game, name)
+    players = entrants(arguments.players, game, name, arguments.planning)
     cross = cross_play(game, policies(players), **how(arguments))
     found = conventions(cross, zero_sum=game.spec.zero_sum, near=arguments.near, seed=arguments.seed)
     tables = [earnings.earnings_table(found)]
@@ -178,7 +181,7 @@ def everybody(arguments: Tournament, game: "Game", name: str) -> "dict[str, Entr
     from sparring.play.scripted import RANDOM, bot_names
     from sparring.players.named import entrants
 
-    players = entrants(arguments.players, game, name)
+    players = entrants(arguments.players, game, name, arguments.planning)
     if arguments.anchor in bot_names(game) and arguments.anchor not in players:
         players |= entrants([arguments.anchor], game, name)
     elif all(player.kind != "bot" for player in players.values()):

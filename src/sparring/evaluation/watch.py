@@ -16,7 +16,6 @@ from sparring.core.spec import GameSpec
 from sparring.evaluation.ending import Ending
 from sparring.evaluation.match import driver_of, family_of
 from sparring.games.game import Game, State
-from sparring.nets.minds import telling
 from sparring.play.chance import game_chance, stream
 from sparring.play.collect import draws, noise
 from sparring.play.decide import blank_memory, decide, look, within_bounds
@@ -24,7 +23,7 @@ from sparring.play.rollout import Cursor, Driver
 from sparring.play.roster import stack
 from sparring.play.seating import Seating, seat
 from sparring.play.starts import fresh_starts
-from sparring.play.witness import first_minds, learned, said, thinking
+from sparring.play.witness import first_minds, learned, recalled, thinking
 
 
 class Watched(NamedTuple):
@@ -136,17 +135,20 @@ def play_out(
     explore: bool,
 ) -> tuple[State, Step]:
     """The states of one world, leaves [T + 1, 1, ...], and its steps. What follows an end is no part of the game."""
-    random = (game_chance(game, stream(key, "chance"), steps, 1), noise(seating, drivers, key, steps, explore))
+    random = (
+        game_chance(game, stream(key, "chance"), steps, 1), noise(seating, drivers, key, steps, explore),
+        draws(seating, drivers, key, steps),
+    )  # fmt: skip
     players = list(zip(seating.groups, drivers, strict=True))
     begins, none = jnp.ones((1, 1), bool), jnp.zeros((1, 1))
     cursor = Cursor(first, memory, begins, none, none, minds=first_minds(seating, drivers))
 
     def one_step(cursor: Cursor, random: Any) -> tuple[Cursor, tuple[State, Step]]:
-        chance, numbers = random
+        chance, numbers, lots = random
         sight = look(game, seating, drivers, cursor.state)
         seen, thoughts = thinking(game, seating, players, cursor, sight)
-        recalled = [telling(kept, said(thought)) for kept, thought in zip(cursor.memory, thoughts, strict=True)]
-        decisions = [decide(seating, *p, sight, m, n) for p, m, n in zip(players, recalled, numbers, strict=True)]
+        known = recalled(seating, players, cursor.memory, thoughts, cursor.state, lots)
+        decisions = [decide(seating, *p, sight, m, n) for p, m, n in zip(players, known, numbers, strict=True)]
         action = Action(*(seating.to_seats(parts) for parts in zip(*(d.action for d in decisions), strict=True)))
         played = jax.tree.map(lambda x: x[0], within_bounds(action, game.spec.action))
         state, step = jax.vmap(game.step)(cursor.state, played, chance)

@@ -20,6 +20,8 @@ class Told(NamedTuple):
 
     memory: Any
     said_NM: Array
+    ahead: Any = ()
+    """The world as it is and what is believed of it, for a policy that looks ahead (play/witness.Ahead)."""
 
 
 class Mind(eqx.Module):
@@ -29,6 +31,12 @@ class Mind(eqx.Module):
     def looks_over(self) -> bool:
         """Whether it is to be shown what the others see and earn."""
         return False
+
+
+class Searcher(eqx.Module):
+    """The parent of policies that look ahead before they choose: `policy` is the one that they improve on."""
+
+    policy: eqx.AbstractVar[Any]
 
 
 class Fusion(eqx.Module):
@@ -74,6 +82,13 @@ def telling(memory: Any, said_NM: Array | None) -> Any:
 
 def untold(memory: Any) -> Any:
     return memory.memory if isinstance(memory, Told) else memory
+
+
+def searches(policy: Any) -> bool:
+    """Whether a policy, or one inside it, looks ahead."""
+    while policy is not None and not isinstance(policy, Searcher):
+        policy = getattr(policy, "policy", None)
+    return policy is not None
 
 
 def has_mind(policy: Any) -> bool:

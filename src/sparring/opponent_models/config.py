@@ -10,6 +10,25 @@ from sparring.core.sizes import LARGEST
 
 @explained
 @dataclass(frozen=True, kw_only=True)
+class PlanningConfig:
+    """How a learner with a mind looks ahead before it chooses, where it is to: in a stage play=planner, or as a player
+    RUN+planner."""
+
+    plan_simulations: int = setting(200, least=1, most=10_000)
+    """Paths that are tried in each tree, as many as in HOP. With one it does what its policy finds likeliest."""
+    plan_goals: int = setting(5, least=1, most=1_000)
+    """Trees: in each the others are after goals drawn from what is believed of them."""
+    plan_depth: int = setting(0, least=0, most=10_000)
+    """Steps that are looked ahead at most; 0: as far as the simulations come."""
+    plan_exploration: float = setting(1.0, above=0, most=1_000)
+    """How much a path is tried because the policy likes it, against what was found: c of PUCT (HOP: 1 in the stag hunt,
+    15 in the snowdrift)."""
+    plan_sharpness: float = setting(2.0, least=0, most=1_000)
+    """How much likelier the better action is chosen: by exp(sharpness x its value, mean over trees)."""
+
+
+@explained
+@dataclass(frozen=True, kw_only=True)
 class MindConfig:
     """All off by default. A mind reads the others at every step, and is fitted after each rollout."""
 

@@ -212,17 +212,21 @@ class BeliefMind(Mind):
     def asked(self, situation: Situation) -> tuple[Array, Array, Array]:
         """log_p_NOGA, for which goals a model was asked, and for which near ones there was no room."""
         seen, every = (situation.features, situation.about, situation.legal), jnp.ones_like(situation.open)
-        if self.config.mind_models == "apart":
-            one = jax.vmap(
-                lambda model, about, legal: model(seen[0], about[..., None, :, :], legal[..., None, :])[..., 0, :, :],
-                in_axes=(0, -3, -2), out_axes=-3,
-            )  # fmt: skip
-            return one(self.actions, situation.about, situation.legal), every, ~every
         if not self.config.mind_gate:
-            return self.actions(*seen), every, ~every
+            return self.answers(*seen), every, ~every
         wanted_NOG = situation.open & situation.acting[..., None] & (situation.steps <= self.config.mind_gate)
         found = near(wanted_NOG, -int(-self.config.mind_room * wanted_NOG.size // 1))
         return self.actions.of_some(*seen, found), found.evaluated, found.passed
+
+    def answers(self, features_NF: Array, about_NOGZ: Array, legal_NOA: Array) -> Array:
+        """log_p_NOGA: what each of the others would do, were it after each of these goals."""
+        if self.config.mind_models == "shared":
+            return self.actions(features_NF, about_NOGZ, legal_NOA)
+        one = jax.vmap(
+            lambda model, about, legal: model(features_NF, about[..., None, :, :], legal[..., None, :])[..., 0, :, :],
+            in_axes=(0, -3, -2), out_axes=-3,
+        )  # fmt: skip
+        return one(self.actions, about_NOGZ, legal_NOA)
 
     def tell(self, situation: Situation, log_b_NOG: Array, log_p_NOA: Array) -> Array:
         """said_NM: of each other that is still there how likely each goal is, what they look like on average, and what

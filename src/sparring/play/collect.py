@@ -12,7 +12,7 @@ from jax import Array, lax
 
 from sparring.core.records import Action, Step
 from sparring.games.game import Game, State
-from sparring.nets.minds import telling
+from sparring.nets.minds import searches
 from sparring.play.branches import of_each, only_when
 from sparring.play.chance import action_noise, game_chance, lots, stream
 from sparring.play.choices import deciding_choice, told_to, what_others_did
@@ -46,7 +46,7 @@ from sparring.play.rollout import Branch, Cursor, Driver, Film, Games, Pairing, 
 from sparring.play.seating import Group, Seating
 from sparring.play.starts import draw, fresh_starts, starts_needed
 from sparring.play.turns import Happened, Turn, to_rollout, turn
-from sparring.play.witness import Witness, first_minds, kept_of, learned, said, thinking
+from sparring.play.witness import Witness, first_minds, kept_of, learned, recalled, thinking
 
 
 @dataclass(frozen=True)
@@ -215,10 +215,12 @@ def noise(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int, e
 
 
 def draws(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int) -> tuple:
-    """For each group of mixtures the numbers that choose among their policies, [T, P, W]; None for all others. They are
-    drawn also where every policy takes its most likely action."""
+    """For each group of mixtures the numbers that choose among their policies, and of policies that look ahead those
+    from which a search begins, [T, P, W]; None for all others. They are drawn also where every policy takes its most
+    likely action."""
     ids = tuple(driver.ids_P for driver in drivers)
-    return lots(seating, stream(key, "lots"), ids, steps, [isinstance(driver.policy, Mixture) for driver in drivers])
+    wanted = [isinstance(driver.policy, Mixture) or searches(driver.policy) for driver in drivers]
+    return lots(seating, stream(key, "lots"), ids, steps, wanted)
 
 
 Watched = tuple[Cursor, Array, Exhibit]
@@ -247,12 +249,12 @@ def play_step(
     sight = look(game, seating, drivers, cursor.state)
     drives = [driving(seating, group, stage.pairing, cursor.fresh_BW) for group in seating.groups]
     seen, thoughts = thinking(game, seating, players, cursor, sight)
-    recalled = [telling(kept, said(thought)) for (kept, _), thought in zip(memory, thoughts, strict=True)]
-    decisions = {i: decide(seating, *players[i], sight, recalled[i], numbers[i]) for i in seating.learning}
+    known = recalled(seating, players, [kept for kept, _ in memory], thoughts, cursor.state, drawn)
+    decisions = {i: decide(seating, *players[i], sight, known[i], numbers[i]) for i in seating.learning}
     driven = [
         (decisions[i].action, decisions[i].memory)
         if i in decisions
-        else drive(seating, *players[i], sight, recalled[i], numbers[i], drives[i])
+        else drive(seating, *players[i], sight, known[i], numbers[i], drives[i])
         for i in range(len(players))
     ]
     action = Action(*(seating.to_seats(parts, drives) for parts in zip(*(a for a, _ in driven), strict=True)))

@@ -114,7 +114,9 @@ def blank_memory(seating: Seating, group: Group, driver: Driver, lot_PW: Array |
     seats = seating.seats_in(group)
     if driver.critic is None:
         memory = driver.policy.initial(*batch, seats)
-        return memory if lot_PW is None else memory._replace(lot_N=jnp.repeat(lot_PW[..., None], seats, -1)), ()
+        if lot_PW is not None and isinstance(driver.policy, Mixture):
+            memory = memory._replace(lot_N=jnp.repeat(lot_PW[..., None], seats, -1))
+        return memory, ()
     shared_view = driver.critic.sees == "central" and seating.spec.central.kind != "seat"
     return driver.policy.initial(*batch, seats), driver.critic.initial(*batch, driver.critic.rows(seats, shared_view))
 

@@ -6,7 +6,7 @@ import equinox as eqx
 from jax import Array
 
 from sparring.nets.distributions import Distribution
-from sparring.nets.minds import telling, untold
+from sparring.nets.minds import Told, untold
 from sparring.play.rollout import where_first
 
 
@@ -23,6 +23,7 @@ class Switching(eqx.Module):
 
     def __call__(self, features_NF: Array, legal_NA: Array, memory: Any) -> tuple[Distribution, tuple[Any, Any]]:
         own, by_rule = untold(memory)
-        learned, own = self.policy(features_NF, legal_NA, telling(own, getattr(memory, "said_NM", None)))
+        kept = memory._replace(memory=own) if isinstance(memory, Told) else own
+        learned, own = self.policy(features_NF, legal_NA, kept)
         scripted, by_rule = self.rule(features_NF, legal_NA, by_rule)
         return where_first(self.ruled, scripted, learned), (own, by_rule)

@@ -12,7 +12,7 @@ from jax import Array
 from sparring.core.records import Action
 from sparring.games.game import Game, State
 from sparring.games.others import others_SO
-from sparring.nets.minds import has_mind
+from sparring.nets.minds import has_mind, searches, telling
 from sparring.play.decide import Sight, by_block
 from sparring.play.rollout import Cursor, Driver, Others
 from sparring.play.seating import Group, Seating
@@ -181,6 +181,36 @@ def witnessed(
     seats = (others.discrete, others.continuous, others.reached, action, reward_BWS, others.paid)
     seen = Witnessed(*jax.tree.map(lambda x: seating.per_seat(x, group), seats))
     return jax.vmap(lambda model, *given: model.witness(*given))(model, seen, thought[1])
+
+
+class Ahead(NamedTuple):
+    """What a policy is shown that looks ahead, of each world: leaves [P, W', ...]."""
+
+    state: State
+    """The world as it is, whatever its seats see of it."""
+    seat_N: Array
+    """The own seats."""
+    log_b_NOG: Array
+    leaning_NOK: Array
+    """As in a Thought."""
+    lot: Array
+    """A number in [0, 1), from which all chance of the search follows."""
+
+
+def recalled(
+    seating: Seating, players: Players, memories: Sequence[Any], thoughts: Thoughts, state: State,
+    lots: Sequence[Array | None],
+) -> list[Any]:  # fmt: skip
+    """Memories of policies with what their minds say; and with the world, for those that look ahead."""
+    found = [telling(kept, said(thought)) for kept, thought in zip(memories, thoughts, strict=True)]
+    for i, ((group, driver), thought, lot_PW) in enumerate(zip(players, thoughts, lots, strict=True)):
+        if thought is not None and searches(driver.policy):
+            here = jax.tree.map(lambda x, own=group: seating.per_world(x, own), by_block(state, seating))
+            seat_PWN = jnp.repeat(jnp.asarray(seating.seats_PXN(group)), seating.worlds, axis=1)
+            found[i] = found[i]._replace(
+                ahead=Ahead(here, seat_PWN, thought[0].log_b_NOG, thought[0].leaning_NOK, lot_PW)
+            )
+    return found
 
 
 def kept_of(thoughts: Any) -> Thought | None:

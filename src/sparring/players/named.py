@@ -6,6 +6,7 @@ runs/a:prey                 one of several learners; runs/a:prey.shadow its shad
 runs/a:deployed             the newest, its shadow or the mixture: what the run's own figures recommend
 runs/a:mixture              what PSRO gives: a past player drawn before each game by its weight
 runs/a@100   runs/a#3       as it was after iteration 100; of seed 3. All go together: runs/a:prey@100#3
+runs/a+planner              the learner, looking ahead before each choice (of those with minds); it goes last
 runs/a@all   runs/a#all     at every kept checkpoint; of every seed
 players/old.safetensors     a player package
 mine.json                   a network from PyTorch: its card, with the weights beside it (from_torch)
@@ -33,9 +34,11 @@ from sparring.games import registry
 from sparring.games.game import Game
 from sparring.games.own_parts import with_bot
 from sparring.nets.minds import has_mind
+from sparring.opponent_models.config import PlanningConfig
 from sparring.opponent_models.mind import with_mind
 from sparring.play.mixed import Mixture
 from sparring.play.scripted import RANDOM, Scripted, bot_names
+from sparring.players.ahead import PLANNER, ahead, parted
 from sparring.players.checkpointed import (
     PLAYERS,
     SHADOW,
@@ -95,20 +98,26 @@ class Source:
         return name + ("" if self.seed is None else f"#{self.seed}")
 
 
-def entrants(texts: Sequence[str], game: Game, game_name: str = "") -> dict[str, Entrant]:
+def entrants(
+    texts: Sequence[str], game: Game, game_name: str = "", planning: PlanningConfig | None = None
+) -> dict[str, Entrant]:
     """The players of these texts by short names, or by the texts themselves where short names would collide."""
     texts = [one for text in texts for one in expanded(text)]
     for text in texts:
         if texts.count(text) > 1:
             raise ConfigError(f"The player {text} is named twice. Leave one out.")
-    found = [entrant(text, game, game_name) for text in texts]
+    found = [entrant(text, game, game_name, planning) for text in texts]
     short = [player.name for player in found]
     names = [name if short.count(name) == 1 else text for name, text in zip(short, texts, strict=True)]
     return dict(zip(names, found, strict=True))
 
 
-def entrant(text: str, game: Game, game_name: str = "") -> Entrant:
-    """The player that a text names, for this game; one that was made for another game is refused."""
+def entrant(text: str, game: Game, game_name: str = "", planning: PlanningConfig | None = None) -> Entrant:
+    """The player that a text names, for this game; one that was made for another game is refused. `planning`: how those
+    look ahead whose names say that they do."""
+    bare, looks = parted(text)
+    if looks:
+        return looking_ahead(entrant(bare, game, game_name), bare, game, planning or PlanningConfig())
     if text in bot_names(game):
         bots = game.bots()
         sides = [k for k in range(game.spec.sides) if text == RANDOM or text in bots.fitting(k)]
@@ -126,7 +135,7 @@ def entrant(text: str, game: Game, game_name: str = "") -> Entrant:
 
 def game_of(texts: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
     """Name and options of the game that the first run or package plays; None where all texts are names of bots."""
-    for text in texts:
+    for text in (parted(text)[0] for text in texts):
         path = Path(text.removesuffix(ALL))
         if path.is_file():
             card = read_card(path)
@@ -144,6 +153,9 @@ def game_of(texts: Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
 def expanded(text: str) -> list[str]:
     """RUN@all: each learner at every kept checkpoint, and the packages in the run's folder `players`: past selves.
     RUN#all: the learner of every seed; RUN@all#all: both, the packages once."""
+    bare, looks = parted(text)
+    if looks:
+        return [one + looks for one in expanded(bare)]
     if text.endswith(ALL_SEEDS):
         found = expanded(text.removesuffix(ALL_SEEDS))
         return [one for text in found for one in ([text] if Path(text).is_file() else of_every_seed(text))]
@@ -167,6 +179,7 @@ def of_every_seed(text: str) -> list[str]:
 
 def folder_of(text: str) -> str:
     """The longest beginning of a text that is a folder, since names of folders may hold the signs : @ and #."""
+    text = parted(text)[0]
     ends = [len(text), *(i for i in reversed(range(1, len(text))) if text[i] in ":@#")]
     return next((text[:end] for end in ends if Path(text[:end]).is_dir()), "")
 
@@ -235,6 +248,17 @@ def from_run(source: Source, game: Game, game_name: str = "") -> Entrant:
     return Entrant(source.label, policy, "run", meta.sides, meta, checkpoint.skipped)
 
 
+def looking_ahead(player: Entrant, text: str, game: Game, planning: PlanningConfig) -> Entrant:
+    """The learner that a text names, made to look ahead."""
+    if player.kind != "run" or player.meta is None or isinstance(player.policy, Mixture):
+        raise ConfigError(f"{player.name} is no learner of a run: only those look ahead. Leave out {PLANNER}.")
+    source = source_of(text, game)
+    run = RunDir.open(source.place)
+    where = checkpoint_of(run, source.iteration), player.meta.player, source.seed
+    policy = ahead(player.policy, where, game, stored_config(run), planning)
+    return replace(player, name=player.name + PLANNER, policy=policy)
+
+
 def mixture_of(run: RunDir, checkpoint: Checkpoint, place: int, spec: GameSpec, config: RunConfig) -> Mixture:
     """PSRO's answer as a player: its past players, all of which are packages, by their weights in the meta-strategy."""
     weights = meta_strategy_of(checkpoint, place)
@@ -277,7 +301,7 @@ def save_entrant(player: Entrant, path: str | Path) -> Path:
     """A package of a player that was found by its name, such as RUN:PLAYER@ITERATION."""
     if player.meta is None:
         raise ConfigError(f"{player.name} is a bot, which is code and needs no package. Name a learner.")
-    if has_mind(player.policy):
+    if has_mind(player.policy):  # of planners too
         raise ConfigError(
             f"{player.name} has a mind, and a package holds a network alone. Name it by its run, as RUN:PLAYER."
         )

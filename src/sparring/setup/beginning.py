@@ -76,7 +76,7 @@ def begin_runs(
         # Every row of the pool holds the untrained learner until a snapshot takes it.
         actor, rows = learners[0].model.actor, beginning.pool
         pool = jax.tree.map(lambda x: jnp.repeat(x[:1], rows, axis=0), actor) if rows else None
-        drivers = seat_players(plan, learners, pool, rosters, orders, knobs)
+        drivers = seat_players(plan, learners, pool, rosters, orders, knobs, game)
         key, replaying = stream(jax.random.key(seed), "first games"), beginning.defeats > 0
         cursor = begin(game, plan.seating, drivers, key, shaping=plan.shaping, replaying=replaying)
         archive = empty_archive(game, beginning.defeats, plan.steps) if replaying else None

@@ -38,9 +38,10 @@ from sparring.setup.line_up import BOTS, LineUp, bots_family, layout_of, line_up
 from sparring.setup.memory import check_memory
 from sparring.setup.own_code import with_own_parts
 from sparring.setup.own_settings import check_learners, configs_of
+from sparring.setup.planners import check_planned_training
 from sparring.setup.program import RULES, Kind, Orders, Plan
 from sparring.setup.rows import taken
-from sparring.setup.stages import check_stages, rule_names, rule_rows
+from sparring.setup.stages import check_stages, plans, rule_names, rule_rows
 
 FILMED = 8
 """Most steps from one state that is kept for defeats to the next."""
@@ -185,6 +186,8 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     check_sharing(game.spec, config.game, ppo)
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config, lineup.seating)
+    for own in configs.values() if plans(parse_stages(config.stages)) else ():
+        check_planned_training(game.spec, own, trains=trains)
     check_minibatches(firsts, lineup.seating)
     check_branches(firsts, lineup.seating, keep)
     check_seats(firsts, lineup.seating)
@@ -193,6 +196,7 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
     live = config.roles.active or (config.changing and not game.spec.exchangeable_sides)
     plan = Plan(
         lineup.seating, ppo, config.play.steps, keep, shaping=bool(config.shaping), live=live, mind=config.mind,
+        planning=config.planning if plans(parse_stages(config.stages)) else None,
         own=tuple(kinds) if len(kinds) > 1 and config.learner else (),
     )  # fmt: skip
     return Built(config, game, lineup, plan, rosters_of(game, config), settings, tuple(one.net for one in firsts))

@@ -13,7 +13,7 @@ from sparring.league.population import PopulationConfig
 from sparring.league.roles import RolesConfig, roles
 from sparring.learn.config import PPOConfig
 from sparring.nets.config import NetConfig
-from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.config import MindConfig, PlanningConfig
 
 AUTO = -1
 """A number that is left to the game and the length of the run."""
@@ -114,6 +114,7 @@ class RunConfig:
     net: NetConfig = field(default_factory=NetConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     mind: MindConfig = field(default_factory=MindConfig)
+    planning: PlanningConfig = field(default_factory=PlanningConfig)
     evaluation: EvalConfig = field(default_factory=EvalConfig)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
 

@@ -16,6 +16,8 @@ from sparring.store.run_dir import RunDir
 
 BY_AGE: tuple[str, ...] = get_args(ByAge)
 AS_DEFAULT = "as --self-play sparring does here"
+PLANNER = "planner"
+"""In a stage, in place of a bot: the learner itself, looking ahead."""
 COUNTS_WINS = ("points/", "won/", "drawn/")
 """Metrics that are there only where games are won."""
 
@@ -134,6 +136,11 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
         "a mind that tells something (mind_tells)",
         lambda c: c.mind.on and c.mind.mind_tells != "nothing",
         "mind_control mind_fusion",
+    ),
+    (
+        "a stage with play=planner",
+        lambda c: any(PLANNER in stage.plays for stage in parse_stages(c.stages)),
+        "plan_simulations plan_goals plan_depth plan_exploration plan_sharpness",
     ),
     ("past_kl", lambda c: c.ppo.on("past_kl"), "past_policies past_temperature"),
     ("body=mlp or convolutions", lambda c: c.net.body == "mlp" or bool(c.net.convolutions), "activation"),

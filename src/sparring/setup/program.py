@@ -17,8 +17,9 @@ from sparring.learn.learner import Learner, behaviour, ready
 from sparring.learn.ppo import UpdateStats, update
 from sparring.learn.price import dues_SS, own_price
 from sparring.learn.shaping import sharers_SS
-from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.config import MindConfig, PlanningConfig
 from sparring.opponent_models.imagine import imagined
+from sparring.opponent_models.planning import Planner
 from sparring.opponent_models.study import own_influence, studied
 from sparring.play.chance import stream
 from sparring.play.collect import collect
@@ -61,11 +62,12 @@ class Orders(NamedTuple):
     """Steps before a defeat from which it is replayed."""
     replay_share: Array | None = None
     rule: tuple[Array, ...] | None = None
-    """Where bots may play in the learners' place: for each learning group the row of RULES, or LEARNED."""
+    """Where bots may play in the learners' place, or learners look ahead: for each learning group the row of RULES,
+    LEARNED or PLANNED."""
 
 
-RULES, LEARNED = "rules", -1
-"""The roster of bots in the learners' place, and the row of none."""
+RULES, LEARNED, PLANNED = "rules", -1, -2
+"""The roster of bots in the learners' place, the row of none, and that of a learner that looks ahead."""
 
 
 def shadow_row(learner: int) -> int:
@@ -110,6 +112,8 @@ class Plan:
     live: bool = False
     """Learners meet each other as they are now, one of them learning."""
     mind: MindConfig = field(default_factory=MindConfig)
+    planning: PlanningConfig | None = None
+    """How learners look ahead; None: in no stage do they."""
     own: tuple[Kind, ...] = ()
     """Where learners are of several kinds: that of each learning group; `ppo` then has every term that any has."""
 
@@ -140,7 +144,7 @@ def iterate(
             learner: Learner, rollout: Any, knobs_H: Array, *rule: Array, group: int = group
         ) -> tuple[Learner, UpdateStats, Batch]:
             own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
-            waits = rule[0] != LEARNED if rule else None
+            waits = rule[0] >= 0 if rule else None
             return teach(plan, learner, rollout, knobs_H, own, group, waits, game)
 
         rule = () if orders.rule is None else (orders.rule[group],)
@@ -172,7 +176,7 @@ def play(
         jax.vmap(lambda learner, knobs_H: ready(learner, key, knobs_of(knobs_H)))(*pair)
         for pair in zip(state.learners, knobs, strict=True)
     )
-    drivers = seat_players(plan, learners, state.pool, under_rules(rosters, game), orders, knobs)
+    drivers = seat_players(plan, learners, state.pool, under_rules(rosters, game), orders, knobs, game)
     imitating = plan.ppo.on("imitation") and state.archive is not None
     rollouts, cursor, games = collect(
         game, plan.seating, drivers, state.cursor, stream(key, "play"), steps=plan.steps, sequence=plan.keep,
@@ -181,7 +185,7 @@ def play(
         sharers_SS=sharers_SS(game.spec, plan.ppo.shared_with) if plan.ppo.on("shared_reward") else None,
         for_modules=any(kind.ppo.modules for kind in plan.kinds), branching=branching(plan),
     )  # fmt: skip
-    if orders.rule is not None:  # the policy that learns has no part in what bots remember
+    if RULES in rosters:  # the policy that learns has no part in what bots remember
         rollouts = tuple(r._replace(memory=(r.memory[0][0], r.memory[1])) for r in rollouts)
     if imitating:
         rollouts = with_winners(rollouts, games, plan.seating, orders)
@@ -272,8 +276,10 @@ def seat_players(
     rosters: dict[str, Any],
     orders: Orders,
     knobs: tuple[Array, ...],
+    game: Game | None = None,
 ) -> list[Driver]:
-    """A driver for each group: its learners as they explore, or the rows of a roster."""
+    """A driver for each group: its learners as they explore, or the rows of a roster. Learners that look ahead do so
+    by the game."""
     live, named = iter(zip(plan.kinds, learners, knobs, strict=True)), iter(zip(*orders[:4], strict=True))
     rules, drivers = iter(orders.rule or ()), []
     for group in plan.seating.groups:
@@ -282,7 +288,10 @@ def seat_players(
             policy: Any = player(learner, knobs_of(knobs_LH.T), ppo)
             if orders.rule is not None:
                 row_P = next(rules)
-                policy = Switching(policy, take(rosters[RULES], jnp.maximum(row_P, 0)), row_P != LEARNED)
+                if plan.planning is not None:
+                    policy = looking_ahead(plan.planning, policy, learner, knobs_LH, game, row_P == PLANNED)
+                if RULES in rosters:
+                    policy = Switching(policy, take(rosters[RULES], jnp.maximum(row_P, 0)), row_P >= 0)
             drivers.append(Driver(policy, learner.model.judge, learner.player))
         else:
             rows_P, ids_P, temperature_P, epsilon_P = next(named)
@@ -296,6 +305,15 @@ def player(learner: Learner, knobs: Any, ppo: PPOConfig) -> Any:
     """The policy that plays for a learner."""
     actor: Any = learner.shadow if ppo.behaviour == "shadow" else learner.model.actor
     return behaviour(actor, knobs, ppo)
+
+
+def looking_ahead(
+    config: PlanningConfig, policy: Any, learner: Learner, knobs_LH: Array, game: Game | None, heard_P: Array
+) -> Planner:
+    """The learners of a group as players that look ahead where they are to: what is played has the probability that is
+    stored, so that they learn from it off-policy."""
+    games = jax.tree.map(lambda x: jnp.broadcast_to(x, (*heard_P.shape, *jnp.shape(x))), game)
+    return Planner.make(policy, learner.model.judge, games, knobs_of(knobs_LH.T).discount, config, heard_P)
 
 
 def under_rules(rosters: dict[str, Any], game: Game) -> dict[str, Any]:

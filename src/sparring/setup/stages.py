@@ -1,4 +1,4 @@
-"""What a stage changes in a run: rules of the game, and who plays in the learners' place."""
+"""What a stage changes in a run: rules of the game, who plays in the learners' place, and whether they look ahead."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,8 @@ from sparring.league.stages import Stage, parse_stages
 from sparring.play.scripted import RANDOM, bot_names
 from sparring.play.seating import Group, Seating
 from sparring.setup.config import RunConfig
-from sparring.setup.program import LEARNED
+from sparring.setup.needs import PLANNER
+from sparring.setup.program import LEARNED, PLANNED
 
 
 def check_stages(game: Game, config: RunConfig, seating: Seating) -> None:
@@ -30,6 +31,8 @@ def check_stages(game: Game, config: RunConfig, seating: Seating) -> None:
             raise ConfigError(f"play= names one bot, or one for each of {game.spec.sides} sides, found {stage.plays}.")
         for side in sides:
             name = player_of(stage, side) or RANDOM
+            if name == PLANNER:
+                continue
             if name not in bot_names(game):
                 raise ConfigError(unknown(f"bot of {config.game}", name, bot_names(game)))
             if name != RANDOM and name not in bots.fitting(side):
@@ -52,7 +55,12 @@ def check_end(config: RunConfig) -> None:
 
 def rule_names(stages: Sequence[Stage]) -> tuple[str, ...]:
     """The bots that ever play in the learners' place."""
-    return tuple(dict.fromkeys(name for stage in stages for name in stage.plays))
+    return tuple(dict.fromkeys(name for stage in stages for name in stage.plays if name != PLANNER))
+
+
+def plans(stages: Sequence[Stage]) -> bool:
+    """Whether learners look ahead in any of them."""
+    return any(PLANNER in stage.plays for stage in stages)
 
 
 def player_of(stage: Stage, side: int) -> str:
@@ -66,15 +74,15 @@ def game_side(seating: Seating, side: int) -> int:
 
 
 def rule_rows(stages: Sequence[Stage], seating: Seating, number: int) -> list[np.ndarray] | None:
-    """For each learning group the row among `rule_names` in the place of each learner, [P]; None where bots never play
-    there."""
-    names, stage = rule_names(stages), stages[number] if stages else None
-    if not names or stage is None:
+    """For each learning group the row among `rule_names` in the place of each learner, or that of one that looks ahead,
+    [P]; None where learners play as they are in every stage."""
+    names = rule_names(stages)
+    if not any(stage.plays for stage in stages):
         return None
 
     def row(group: Group, learner: int) -> int:
-        name = player_of(stage, game_side(seating, group.lanes[learner][0][1]))
-        return names.index(name) if name else LEARNED
+        name = player_of(stages[number], game_side(seating, group.lanes[learner][0][1]))
+        return PLANNED if name == PLANNER else names.index(name) if name else LEARNED
 
     groups = [seating.groups[i] for i in seating.learning]
     return [np.asarray([row(group, p) for p in range(group.players)], np.int32) for group in groups]
