@@ -307,8 +307,8 @@ def test_a_row_is_a_step_and_what_was_seen_after_it_where_that_is_known():
     number = np.arange(steps, dtype=np.float32).reshape(steps, 1, 1)
     none = np.zeros((steps, 1, 1, 1, 0))
     others = Others(
-        np.zeros((steps, 1, 1, 1, 1), np.int32), none, np.ones((steps, 1, 1, 1), bool), np.ones((steps, 1, 1, 1, 2), bool),
-        none > 0, none, none[..., None], none > 0,
+        np.zeros((steps, 1, 1, 1, 1), np.int32), none, np.ones((steps, 1, 1, 1), bool),
+        np.ones((steps, 1, 1, 1, 2), bool), none > 0, none, none[..., None], none > 0,
     )  # fmt: skip
     choice = Action(np.ones((steps, 1, 1, 1), np.int32), none[..., 0, :])
     rollout: Any = Fake(
