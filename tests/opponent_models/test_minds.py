@@ -19,7 +19,8 @@ from sparring.nets.minds import Fusion, Told, telling
 from sparring.opponent_models.config import MindConfig
 from sparring.opponent_models.mind import BeliefMind, watched_size, with_mind
 from sparring.opponent_models.sample import Sample
-from sparring.opponent_models.study import Study, counted, fitted, kept, new_study
+from sparring.opponent_models.fit import counted, drawn, kept
+from sparring.opponent_models.study import Study, fitted, new_study
 from sparring.play.witness import Situation, Witnessed
 from sparring.setup.build import build
 from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig, SeatsConfig
