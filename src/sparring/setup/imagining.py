@@ -30,14 +30,12 @@ REFUSED: tuple[tuple[str, Callable[[RunConfig], bool], str, str], ...] = (
         "they would be shown steps that nobody played",
         "Leave one of the two out.",
     ),
-    ("shared_reward", lambda c: c.ppo.on("shared_reward"), "what others would earn is not foreseen", "Set it to 0."),
     (
         "anchor_price",
         lambda c: c.ppo.on("anchor_price"),
         "what others would owe is not foreseen",
         "Use anchor instead.",
     ),
-    ("shaping", lambda c: bool(c.shaping), "what shaping terms would pay is not foreseen", "Leave it out."),
 )
 """What there cannot be beside it: whether it is there, why not, and what to do."""
 
@@ -50,6 +48,10 @@ def check_imagination(spec: GameSpec, config: RunConfig) -> None:
             raise ConfigError(
                 f"imagine={config.mind.imagine} does not go with {what}: {why}. {instead} Or use --imagine none."
             )
+    if config.mind.imagine == "oracle" and config.ppo.on("influence"):
+        raise ConfigError(
+            "imagine=oracle pays what the game and its terms pay, and influence is none of that. Use --imagine learned."
+        )
     if config.mind.imagine == "oracle" and spec.outside:
         raise ConfigError(
             f"imagine=oracle goes on from states of the game, and {config.game} keeps its worlds in processes of its "
