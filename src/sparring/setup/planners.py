@@ -54,13 +54,10 @@ def obstacles(spec: GameSpec, config: RunConfig, *, trains: bool) -> Iterator[tu
         yield "it needs a critic that values states, without noise", "Train with --advantage gae --value-noise 0."
     if ppo.reward_scale:
         yield "the critic must value what the game pays, and reward_scale changes that", "Train without reward_scale."
-    paid = {"shared_reward 0": ppo.shared_reward, "reward_clip 0": ppo.reward_clip, "anchor_price 0": ppo.anchor_price}
+    names = ("shared_reward", "reward_clip", "anchor_price")
+    paid = [(name, getattr(ppo, name), f"--{name.replace('_', '-')} 0") for name in names]
     terms = (text.partition("=") for text in config.shaping)
-    paid |= {f"shaping {name}=0": Schedule.parse(weight) for name, _, weight in terms}
-    for words, weight in paid.items():
+    paid += [("shaping", Schedule.parse(weight), f"--shaping {name}=0") for name, _, weight in terms]
+    for name, weight, off in paid:
         if weight.at(1.0) or (trains and weight.start):
-            flag, change = words.replace("_", "-"), words.split()[0]
-            yield (
-                f"the critic must value what the game pays, and {change}={weight} changes that",
-                f"Train with --{flag}.",
-            )
+            yield f"the critic must value what the game pays, and {name}={weight} changes that", f"Train with {off}."
