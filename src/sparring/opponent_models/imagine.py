@@ -24,7 +24,7 @@ from sparring.learn.losses import masked_mean
 from sparring.learn.shaping import paid
 from sparring.nets.distributions import Distribution
 from sparring.nets.minds import telling
-from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.config import MindConfig, branches
 from sparring.opponent_models.mind import BeliefMind, mind_in
 from sparring.opponent_models.view import Moment, View, situation_of, transitions
 from sparring.opponent_models.world_study import studied_world
@@ -152,18 +152,6 @@ def as_rollout(turns: Turn, after: Array, fork: Fork, length: Array) -> Rollout:
     )  # fmt: skip
 
 
-def branches(share: float, steps: int, rows: int, moments: int, minibatches: int) -> int:
-    """How many branches of so many steps may begin beside so many real rows: a share of all rows at most, in equal
-    parts for each minibatch. `moments`: at which play can go on in another way."""
-    most = min(int(share / (1 - share) * rows / steps), moments)
-    return most // minibatches * minibatches
-
-
-def longest(ppo: PPOConfig) -> int:
-    """Steps of the longest branch of a run."""
-    return round(max(ppo.imagine_length.start, ppo.imagine_length.end))
-
-
 def imagined(
     learner: Learner, policy: Any, rollout: Rollout, game: Game, key: Array, knobs: Any, ppo: PPOConfig,
     config: MindConfig, weight_J: Array | None = None,
@@ -179,7 +167,7 @@ def imagined(
         world = Learned(mind.world, view)
         rows = transitions(paid(rollout, weight_J, knobs, ppo), view)
         learner, open_, found = studied_world(learner, rows, stream(own, "study"), config)
-    steps, branch = longest(ppo), rollout.branch
+    steps, branch = ppo.longest_branch, rollout.branch
     assert branch is not None
     length = jnp.clip(jnp.round(knobs.imagine_length), 1, steps)
     moments = branch.seat.shape[0] * branch.seat.shape[1]
