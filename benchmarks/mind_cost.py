@@ -34,7 +34,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "imagine": {"mind": "belief", "imagine": "learned", "imagine_length": 5},
     "oracle": {"mind": "belief", "imagine": "oracle", "imagine_length": 5},
     "planner": {
-        "mind": "belief", "shared_reward": 0.0, "shaping": ("near_stag=0",), "plan_simulations": 16, "plan_goals": 2,
+        "mind": "belief",
+        "shared_reward": 0.0,
+        "shaping": ("near_stag=0",),
+        "plan_simulations": 16,
+        "plan_goals": 2,
         "stages": ("play=planner until steps > 1000M", ""),
     },
 }

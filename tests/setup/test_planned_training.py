@@ -154,7 +154,7 @@ def test_a_learner_of_a_run_looks_ahead_where_its_name_says_so(whole):
         ({"ppo": replace(CONFIG.ppo, recompute_old=True)}, "recompute_old puts those of the policy"),
         ({"ppo": replace(CONFIG.ppo, target_kl=Schedule.parse(0.02))}, "Set target_kl to 0"),
         ({"ppo": replace(CONFIG.ppo, reward_scale=True)}, "reward_scale changes that"),
-        ({"shaping": ("near_hare=0.1 -> 0",)}, "shaping=0.1 -> 0 changes that. Train with --shaping near_hare=0"),
+        ({"shaping": ("near_hare=0.1 -> 0",)}, "by shaping near_hare=0.1 -> 0. Train with --shaping near_hare=0"),
         ({"ppo": replace(CONFIG.ppo, shared_reward=Schedule.parse("1 -> 0"))}, "Train with --shared-reward 0"),
         ({"mind": replace(MIND, mind_control="zero")}, "mind_control=zero is no belief"),
         ({"game": "dogfight", "options": ()}, "discrete"),

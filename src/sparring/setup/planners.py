@@ -54,10 +54,12 @@ def obstacles(spec: GameSpec, config: RunConfig, *, trains: bool) -> Iterator[tu
         yield "it needs a critic that values states, without noise", "Train with --advantage gae --value-noise 0."
     if ppo.reward_scale:
         yield "the critic must value what the game pays, and reward_scale changes that", "Train without reward_scale."
-    names = ("shared_reward", "reward_clip", "anchor_price")
-    paid = [(name, getattr(ppo, name), f"--{name.replace('_', '-')} 0") for name in names]
-    terms = (text.partition("=") for text in config.shaping)
-    paid += [("shaping", Schedule.parse(weight), f"--shaping {name}=0") for name, _, weight in terms]
-    for name, weight, off in paid:
-        if weight.at(1.0) or (trains and weight.start):
-            yield f"the critic must value what the game pays, and {name}={weight} changes that", f"Train with {off}."
+    terms = [(name, Schedule.parse(weight)) for name, _, weight in (text.partition("=") for text in config.shaping)]
+    known = [(name, getattr(ppo, name)) for name in ("shared_reward", "reward_clip", "anchor_price")]
+    paid, terms = ([(name, w) for name, w in own if w.at(1.0) or (trains and w.start)] for own in (known, terms))
+    if paid or terms:
+        found = ", ".join([f"{name}={w}" for name, w in paid] + [f"shaping {name}={w}" for name, w in terms])
+        off = [f"--{name.replace('_', '-')} 0" for name, _ in paid]
+        off += ["--shaping " + " ".join(f"{name}=0" for name, _ in terms)] if terms else []
+        why = f"the critic must value what the game pays, and that is changed by {found}"
+        yield why, f"Train with {' '.join(off)}."
