@@ -22,7 +22,7 @@ import numpy as np
 
 from sparring.audit.seats.trained import table_of
 from sparring.evaluation.match import prepare_match
-from sparring.play.scripted import Scripted
+from sparring.play.scripted import Scripted, bot_names
 from sparring.recipes.defaults import default_config
 from sparring.recipes.minds import ARMS
 from sparring.statistics.intervals import mean_interval
@@ -123,7 +123,7 @@ def among(run: RunDir, bot: str, games: int) -> list[float]:
     """For each seed what a learner earns where the bot drives all other sides, over learners; empty where it cannot."""
     built, state = trained_state(run)
     spec, sides, learner_of = built.game.spec, built.plan.seating.seats_of_side, built.lineup.player_of_side()
-    if bot not in built.game.bots().names or spec.sides < 2 or len(sides) != spec.sides:
+    if bot not in bot_names(built.game) or spec.sides < 2 or len(sides) != spec.sides:
         return []
     lineups = [tuple(learner_of[k] if k == home else bot for k in range(len(sides))) for home in learner_of]
     scripted = {bot: Scripted.make(built.game, bot)}
@@ -211,7 +211,7 @@ def command(arguments: argparse.Namespace) -> None:
     base = known.get(arguments.base, there[0])
     print(table(there, base, arguments.against))
     print(*filter(None, map(seats, there)), sep="\n")
-    for row in there:
+    for row in (row for row in there if row["mind"]):
         print(f"{row['arm']}: " + ", ".join(f"{name} {value:.2f}" for name, value in row["mind"].items()))
 
 
