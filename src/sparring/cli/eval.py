@@ -58,7 +58,7 @@ def command(words: list[str]) -> None:
     if arguments.run.name.endswith("+planner"):
         bare = str(arguments.run).removesuffix("+planner")
         raise ConfigError(
-            f"A run plays as it was trained. To see its learners look ahead, seat one as a player: sparring eval "
+            "A run plays as it was trained. To see its learners look ahead, seat one as a player: sparring eval "
             f"{bare} --against {bare}:LEARNER+planner, or sparring tournament {bare}:LEARNER {bare}:LEARNER+planner BOT."
         )
     prepare(arguments.machine)
