@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Any
 
 import matplotlib
@@ -16,6 +15,7 @@ from matplotlib.ticker import EngFormatter
 
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
 from sparring.evaluation.standing import is_contest
+from sparring.reports.html import png
 from sparring.reports.tables import company
 from sparring.statistics.intervals import mean_interval
 
@@ -109,10 +109,7 @@ def draw_curves(lines: Lines, manifest: Mapping[str, Any], timing: Lines = ()) -
         add_clock(axes[name], timing, manifest.get("steps_per_iteration", 1))
     seeds = f", {manifest['seeds']} seeds: mean and its 95 % interval" if manifest["seeds"] > 1 else ""
     figure.suptitle(f"{manifest['game']}, {EngFormatter(places=1)(last)} steps{seeds}")
-    picture = BytesIO()
-    figure.savefig(picture, dpi=110, format="png")
-    plt.close(figure)
-    return picture.getvalue()
+    return png(figure)
 
 
 def add_clock(axis: Axes, timing: Lines, steps_per_iteration: int) -> None:
@@ -294,7 +291,7 @@ def draw_health(axis: Axes, name: str, title: str, lines: Lines, manifest: Mappi
     axis.ticklabel_format(axis="y", useOffset=False, style="plain")
     if name == "explained_variance":  # where targets hardly differ it means nothing and may be any negative number
         axis.set_ylim(bottom=max(axis.get_ylim()[0], -1.0))
-    legend(axis)
+    legend(axis, fewest=2)
 
 
 def plot(
@@ -325,8 +322,10 @@ def smooth(values: np.ndarray) -> np.ndarray:
     return np.where(count > 0, total / np.maximum(count, 1.0), np.nan)
 
 
-def legend(axis: Axes) -> None:
-    if axis.get_legend_handles_labels()[0]:
+def legend(axis: Axes, fewest: int = 1) -> None:
+    """Names of the curves, where there are at least so many."""
+    drawn = len(axis.get_legend_handles_labels()[0])
+    if drawn >= fewest:
         axis.legend(fontsize=8, loc="best")
-    else:
+    elif not drawn:
         axis.text(0.5, 0.5, "nothing recorded yet", ha="center", transform=axis.transAxes)

@@ -73,12 +73,13 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     as_one = folded if many_alike else merged if pair else list
     scores, before = as_one(scores), as_one(before)
     first = {(score.side, score.opponents): score for score in before if score.team == LEARNED}
+    sides_differ = not pair and not many_alike
     versus, won = has_opponents(scores), has_points(scores)
     judged_by = "points" if won else "return"
     best_of = "a bot in its place" if many_alike else "best bot"
     counts = any(score.counts for score in scores)
     header = (
-        ["side"] * (not pair)
+        ["side"] * sides_differ
         + ["against"] * versus
         + ["untrained"] * bool(first)
         + ["return"]
@@ -93,7 +94,7 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     for score in sorted(learned, key=lambda s: s.side):
         best = best_bot(score, scores)
         against = score.opponents if many_alike else company(score.opponents)
-        row = [] if pair else [side_name(manifest, score.side)]
+        row = [side_name(manifest, score.side)] * sides_differ
         row += [against] * versus
         row += [mean_text(first.get((score.side, score.opponents)))] * bool(first) + measures(score, won)
         row += [counts_text(score)] * counts
