@@ -110,7 +110,7 @@ def test_a_ladder_joins_both_sides_and_shows_what_training_changed():
     ]  # fmt: skip
     before = [games(0, "learned", "ace", 0, 0), games(1, "learned", "ace", 0, 8)]
     header, rows = summary_rows(scores, alike, before)
-    assert header == ["against", "untrained", "won/drawn/lost", "points", "shadow", "ended by"]
+    assert header == ["against", "untrained", "won / drawn / lost", "points", "shadow", "ended by"]
     # 10 wins and 4 draws of 16 games are 12 points; before, 4 of 16. A game from each side is one of 8 values; side 1
     # alone varies, by 1/7, so they vary by 1/28: (8/28 + 1/4) / (8 x 3/16 + 1/4) = 0.306 of the most, or 26.1 games.
     # Wilson with 2.3646^2 = 5.591: (26.1 x 0.75 + 2.796) / 31.7 -+ 0.187.

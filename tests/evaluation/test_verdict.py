@@ -38,7 +38,7 @@ def test_a_duel_names_the_bots_it_beats_loses_to_and_cannot_be_told_from():
     assert said.learned == (
         "Better than before training, against 1 of 3 opponents. Beats weak; loses to ace; undecided against equal."
     )
-    assert said.short == "better; beats 1 of 3 bots, below 1"
+    assert said.short == "better; beats 1 of 3 bots, worse than 1"
     assert said.next == "It is behind ace: train longer, or meet bots in training (--bots 0.3)."
     assert said.command == "sparring resume runs/x --total-steps 2000"
     assert "100 games of each line-up" in said.sure and "One seed" in said.sure

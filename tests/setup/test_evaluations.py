@@ -23,11 +23,14 @@ def test_short_games_are_played_more_often():
 
 def test_a_run_is_evaluated_ten_times_unless_that_would_take_a_good_part_of_it():
     """Kuhn has random and three bots: 25 line-ups with the learner of 1024 games, 6 steps of seats each, 153,600 steps
-    in all. Four steps of evaluation for one of training: 300,000 steps buy 7."""
+    in all. Leduc has five bots: 49 line-ups of 512 games of 16 steps are 401,408. Four steps of evaluation for one of
+    training: 700,000 steps buy 6. Two million are free, which are 4 evaluations of Leduc and more than ten of Kuhn."""
     config = RunConfig(game="kuhn", total_steps=300_000)
     assert most_lineups(registry.make("kuhn"), config) == 25
     assert planned("kuhn").eval_times == 10
-    assert planned("kuhn", 300_000).eval_times == 4 * 300_000 // (25 * 1024 * 6) == 7
+    assert planned("leduc", 700_000).eval_times == 4 * 700_000 // (49 * 512 * 16) == 6
+    assert planned("leduc", 1_000).eval_times == 2_000_000 // (49 * 512 * 16) == 4
+    assert planned("kuhn", 1_000).eval_times == 10
     assert planned("dogfight").eval_times == 0 and planned("dogfight", 10**9).eval_times == 10
 
 

@@ -144,7 +144,7 @@ def test_no_gain_over_random_play_is_told_where_a_bot_shows_that_there_is_one(le
     ]  # fmt: skip
     found = list(score_remarks(TAG, scores, []))
     assert [kind for kind, _ in found] == ["no_gain"] * told
-    assert not told or "predator does no better than random play" in found[0][1]
+    assert not told or "predator is not clearly better than random play" in found[0][1]
     assert len(gain_notices(TAG, TAG.iterations - 1, scores, {}, [])) == told
 
 
@@ -165,7 +165,7 @@ def test_no_gain_over_the_start_needs_all_opponents_to_agree():
     bots = [score(0, "chase", "random", 9.0), score(0, "chase", "flee", 2.0), score(0, "random", "random", 1.0)]
     same = [score(0, L, "random", 5.0), score(0, L, "flee", 1.0)]
     ((kind, text),) = score_remarks(TAG, same + bots, begun)
-    assert kind == "no_gain" and "predator does no better than before training: 5.00 against 5.00" in text
+    assert kind == "no_gain" and "predator is not clearly better than before training: 5.00 beside 5.00" in text
     better = [score(0, L, "random", 5.0), score(0, L, "flee", 1.5)]
     assert list(score_remarks(TAG, better + bots, begun)) == []
 

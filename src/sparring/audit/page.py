@@ -1,7 +1,5 @@
 """An audit for people: a page in the terminal, and one HTML file with its pictures inside."""
 
-import re
-from base64 import b64encode
 from html import escape
 
 from rich.console import Group, RenderableType
@@ -9,7 +7,7 @@ from rich.markup import escape as unmarked
 from rich.table import Column, Table
 
 from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, Outcome
-from sparring.reports.page import STYLE, table
+from sparring.reports.html import command, document, marked, picture, table
 from sparring.reports.tables import NAMES
 
 COLOUR: dict[Outcome, tuple[str, str]] = {
@@ -22,14 +20,14 @@ COLOUR: dict[Outcome, tuple[str, str]] = {
 VERDICT: dict[int, Outcome] = {SOUND: "PASS", FAULT: "FAIL", OPEN: "UNDECIDED"}
 """The outcome whose colour a verdict has."""
 OWN_STYLE = """
-td { vertical-align: top } .flag { white-space: nowrap } code { overflow-wrap: anywhere }
 .verdict { font-size: 1.3rem; font-weight: 600 } td.outcome { font-weight: 600; white-space: nowrap }
 """
 
 
 def terminal_page(audit: Audit) -> RenderableType:
     """The table of levels, what is wrong with a remedy for each, and the verdict last, where the eye is."""
-    columns = (Column("level", no_wrap=True), Column("question", overflow=NAMES), "outcome", "evidence")
+    first, folded = "symptom" if audit.kind == "health" else "level", {"overflow": NAMES}
+    columns = (Column(first, no_wrap=True), Column("question", **folded), "outcome", Column("evidence", **folded))
     shown = Table(*columns, title=f"Audit of {audit.kind}: {unmarked(audit.subject)}", title_justify="left")
     for one in audit.findings:
         outcome = f"[{COLOUR[one.outcome][0]}]{one.outcome}[/]"
@@ -45,36 +43,23 @@ def _advice(finding: Finding) -> str:
 
 
 def html_page(audit: Audit) -> str:
-    title = escape(f"Audit of {audit.kind}: {audit.subject}")
-    rows = "".join(_row(one) for one in audit.findings)
-    pictures = "".join(
-        f'<h2>{escape(picture.title)}</h2><img alt="{escape(picture.title)}" '
-        f'src="data:image/png;base64,{b64encode(picture.png).decode()}">'
-        for picture in audit.pictures
-    )
-    again = f"<p>Again: <code>{escape(audit.command)}</code></p>" if audit.command else ""
-    return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>{STYLE}{OWN_STYLE}</style></head>
-<body><h1>{title}</h1>
-<p class="verdict" style="color:{COLOUR[VERDICT[audit.code]][1]}">{escape(audit.verdict)}</p>
-<p>{escape(audit.summary)}</p>
-<table><tr><th>level</th><th>question</th><th>outcome</th><th>evidence</th><th>what it means, what to do</th></tr>{rows}
-</table>
-{pictures}
+    advised = any(map(_advice, audit.findings))
+    head = ["symptom" if audit.kind == "health" else "level", "question", "outcome", "evidence"]
+    head += ["what it means, what to do"] * advised
+    rows = "".join(_row(one, advised) for one in audit.findings)
+    shown = "".join(f"<h2>{escape(one.title)}</h2>{picture(one.title, one.png)}" for one in audit.pictures)
+    again = f"<p>Again:</p>{command(audit.command)}" if audit.command else ""
+    body = f"""<p class="verdict" style="color:{COLOUR[VERDICT[audit.code]][1]}">{escape(audit.verdict)}</p>
+<p>{marked(audit.summary)}</p>
+<div class="wide"><table><tr>{"".join(f"<th>{word}</th>" for word in head)}</tr>{rows}</table></div>
+{shown}
 <h2>How it was done</h2>
-{table(["fact", "value"], [[name, text] for name, text in audit.facts.items()])}{again}
-</body></html>
-"""
+{table(["fact", "value"], [[name, text] for name, text in audit.facts.items()])}{again}"""
+    return document(f"Audit of {audit.kind}: {audit.subject}", body, OWN_STYLE)
 
 
-def _row(one: Finding) -> str:
-    colour = COLOUR[one.outcome][1]
-    return (
-        f'<tr><td>{escape(one.level)}</td><td>{escape(one.question)}</td><td class="outcome" style="color:{colour}">'
-        f"{one.outcome}</td><td>{_marked(one.evidence)}</td><td>{_marked(_advice(one))}</td></tr>"
-    )
-
-
-def _marked(text: str) -> str:
-    """Flags are never broken at their hyphens."""
-    return re.sub(r"--[\w-]+", r'<span class="flag">\g<0></span>', escape(text))
+def _row(one: Finding, advised: bool) -> str:
+    outcome = f'<td class="outcome" style="color:{COLOUR[one.outcome][1]}">{one.outcome}</td>'
+    told = [one.evidence, *[_advice(one)] * advised]
+    asked = f'<td class="short">{escape(one.level)}</td><td>{marked(one.question)}</td>'
+    return f"<tr>{asked}{outcome}{''.join(f'<td>{marked(text)}</td>' for text in told)}</tr>"

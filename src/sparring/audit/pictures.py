@@ -54,7 +54,8 @@ def curves(title: str, values: Mapping[str, tuple[Sequence[float], Sequence[floa
     axis.set_xlabel(across)
     axis.set_ylabel(up)
     axis.grid(alpha=0.25)
-    axis.legend(fontsize=8)
+    if len(values) > 1:
+        axis.legend(fontsize=8)
     return Picture(title, _png(figure))
 
 

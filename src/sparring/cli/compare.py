@@ -3,7 +3,7 @@
 DIR/plan.json      what is compared: the words for every training, and the regimes
 DIR/REGIME/        an ordinary run each
 DIR/costs.json     wall-clock and peak memory of its processes
-DIR/compare.json   DIR/compare.png    what came out
+DIR/compare.html   DIR/compare.json   DIR/compare.png    what came out
 """
 
 import json as json_text
@@ -41,13 +41,15 @@ from sparring.reports.comparison import (
     recommended,
     strength_table,
 )
+from sparring.reports.comparison_page import comparison_page
 from sparring.setup.checks import check_rows
 from sparring.store.durable import replace_file
 from sparring.store.fingerprint import coincidences
 
 USUAL = tuple(make.__name__ for make in (averaged, magnet, sparring, shadow, pool, alphastar))
 SEEDS, TIMES = "3", "20"
-PLAN, COSTS, RESULT, PICTURE = "plan.json", "costs.json", "compare.json", "compare.png"
+PLAN, COSTS = "plan.json", "costs.json"
+RESULT, PICTURE, PAGE = "compare.json", "compare.png", "compare.html"
 OURS = {
     "--self-play": "compare sets --self-play itself: name those who oppose with --regimes.",
     "--name": "compare sets --name itself: the folder is --out.",
@@ -116,7 +118,9 @@ def command(words: list[str]) -> int:
         raise
     found = comparison_json(comparison)
     write(plan.out / RESULT, json_text.dumps(found, indent=2).encode())
-    write(plan.out / PICTURE, comparison_picture(comparison))
+    write(plan.out / PICTURE, picture := comparison_picture(comparison))
+    again = f"sparring compare --out {plan.out}"
+    write(plan.out / PAGE, comparison_page(comparison, picture, *next_step(comparison, plan), again).encode())
     print(json_text.dumps({**found, "out": str(plan.out)})) if arguments.json else tell(comparison, plan)
     return 0
 
@@ -299,11 +303,16 @@ def tell(comparison: Comparison, plan: Plan) -> None:
         console.print(equal_time_table(comparison))
     console.print(cost_table(comparison))
     print("\n".join([*explanation(comparison), "", *judgement(comparison)]))
-    print(f"picture  {plan.out / PICTURE}\nfigures  {plan.out / RESULT}")
+    print(f"picture  {plan.out / PICTURE}\nreport   {plan.out / PAGE}\nfigures  {plan.out / RESULT}")
+    print(f"next     {' '.join(filter(None, next_step(comparison, plan)))}")
+
+
+def next_step(comparison: Comparison, plan: Plan) -> tuple[str, str]:
+    """A sentence and a command, one of which may be empty."""
     if regime := recommended(comparison):
-        print(f"next     sparring train {shlex.join(plan.words)} --self-play {regime}")
-    else:
-        print("next     Nothing is surely better here: ask with more --seeds or --total-steps, or keep what you have.")
+        return "", f"sparring train {shlex.join(plan.words)} --self-play {regime}"
+    first = comparison.candidates[0].name
+    return f"Nothing is surely better than {first} here: use more --seeds or --total-steps, or keep what you have.", ""
 
 
 def say(line: str, arguments: Compare) -> None:

@@ -112,6 +112,8 @@ def parse(
     if asked is None:
         return _read(kind, words, command)
     topic, others = _topic(kind, words, usual)
+    if not topic:
+        _check_topic(kind, words)
     default = shown(_read(kind, others, command)) if shown and others else None
     short = bool(topic) or (bool(usual) and asked != HELP_ALL)
     page = _only(kind, default or kind(), topic or usual, kind.__doc__) if short else kind
@@ -127,11 +129,23 @@ def parse(
 
 def _topic(kind: type, words: Sequence[str], usual: Collection[str]) -> tuple[Collection[str], list[str]]:
     """The fields that somebody asks about by the name of a section or of a flag after --help, and all other words."""
-    place = next(place for place, word in enumerate(words) if word in (*HELP, HELP_ALL))
-    name = words[place + 1].lstrip("-").replace("-", "_") if place + 1 < len(words) else ""
+    place, name = _asked(words)
     topic = _sections(kind).get(name) or ({name} if usual and name in _flags(kind) else ())
     others = [word for i, word in enumerate(words) if i != place and not (topic and i == place + 1)]
     return topic, [word for word in others if word not in (*HELP, HELP_ALL)]
+
+
+def _asked(words: Sequence[str]) -> tuple[int, str]:
+    """Where a word asks for help, and the name of what comes after it, if anything."""
+    place = next(place for place, word in enumerate(words) if word in (*HELP, HELP_ALL))
+    return place, words[place + 1].lstrip("-").replace("-", "_") if place + 1 < len(words) else ""
+
+
+def _check_topic(kind: type, words: Sequence[str]) -> None:
+    """Refuse a slip in the name of a section or a flag; any other word may be a game."""
+    _, name = _asked(words)
+    if near := nearest(name, {*_sections(kind), *_flags(kind)}):
+        raise ConfigError(f"There is no section or flag {name!r} to explain. Did you mean --help {near}?")
 
 
 def _sections(kind: type) -> dict[str, Collection[str]]:

@@ -88,7 +88,8 @@ def command(words: list[str]) -> int:
         start=checkpoint.iteration if checkpoint else 0,
     )
     with heard(as_json=arguments.json) as wishes, watch.bar:
-        begin = partial(watch.begin, "", next((line["seconds"] for line in run.timing()), None))
+        at = f"Going on after iteration {checkpoint.iteration:,} of {built.iterations:,}." if checkpoint else ""
+        begin = partial(watch.begin, at, next((line["seconds"] for line in run.timing()), None))
         summary = resume(
             arguments.run, total_steps=total_steps, **asked, on_begin=begin,
             on_iteration=watch, should_stop=wishes.stop, should_save=wishes.save, track=arguments.track,

@@ -163,12 +163,10 @@ def command(words: list[str]) -> int:
     return finish.conclude(path, summary, as_json=arguments.json)
 
 
-FEW = 20
-"""Updates below which little can be learned."""
-
-
 def few_updates(built: "Built") -> str:
     """A warning where the steps are so few that nothing much can come of them, with the number that is usual."""
+    from sparring.evaluation.advice import FEW
+
     config, usual = built.config, dict(built.game.spec.suits).get("total_steps", RunConfig.total_steps)
     if built.iterations >= FEW or config.total_steps >= int(str(usual)):
         return ""

@@ -7,6 +7,8 @@ from sparring.evaluation.findings import FAR, Findings, Gain, Opposed, listed, r
 from sparring.evaluation.scoring import LEARNED, MIXTURE
 from sparring.evaluation.standing import Standing, is_contest
 
+FEW, MUCH_LONGER, LONGER = 20, 10, 2
+"""Updates below which little can be learned; times as many steps as that, and as any other run, to train longer."""
 SMALLER = 0.8
 """An exploitability below this share of what it was half way is still falling."""
 ADVICE = {
@@ -28,7 +30,9 @@ Step = tuple[str, str]
 
 def next_step(found: Findings, gain: Gain, places: Sequence[Standing]) -> Step:
     """What to do, and the command that does it."""
-    run, facts, longer = found.run, found.facts, f"sparring resume {found.run} --total-steps {2 * found.steps}"
+    run, facts = found.run, found.facts
+    times = MUCH_LONGER if facts.get("iterations", FEW) < FEW else LONGER
+    longer = f"sparring resume {run} --total-steps {times * found.steps}"
     below = dict.fromkeys(bot for place in places for bot in place.below)
     if not found.finished:
         return "It was stopped before its end; go on.", f"sparring resume {run}"

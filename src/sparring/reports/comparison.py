@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from io import BytesIO
 from itertools import combinations
 from math import inf, isnan, log
 from typing import Any, Literal
@@ -24,6 +23,7 @@ from sparring.evaluation.regimes import (
     Candidate,
     Comparison,
 )
+from sparring.reports.html import png
 from sparring.reports.standings import cyclic_text
 from sparring.reports.tables import NAMES
 from sparring.statistics.intervals import Interval, mean_interval
@@ -378,7 +378,4 @@ def comparison_picture(comparison: Comparison) -> bytes:
     cost.set_xlabel("seconds of the whole process")
     axes[0].set(yticks=rows, yticklabels=[one.name for one in candidates], ylim=(len(rows) - 0.5, -0.5))
     figure.suptitle(f"{comparison.game}, {seeds_text(comparison.seeds)}: mean and 95 % interval, seeds as dots")
-    data = BytesIO()
-    figure.savefig(data, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})
-    plt.close(figure)
-    return data.getvalue()
+    return png(figure)

@@ -1,7 +1,7 @@
 """What cross-play found, for people and for scripts: who earns what with whom, the gap, conventions, a picture."""
 
 import csv
-from io import BytesIO, StringIO
+from io import StringIO
 from math import isfinite
 from typing import Any
 
@@ -10,6 +10,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from sparring.ratings.conventions import Conventions
+from sparring.reports.html import png
 from sparring.reports.tables import NAMES, spread_text
 from sparring.statistics.intervals import Interval
 
@@ -208,7 +209,4 @@ def cross_play_picture(found: Conventions) -> bytes:
     for i, j in np.ndindex(mean_MM.shape) if len(order) <= MOST_NUMBERS else ():
         right.text(j, i, f"{mean_MM[i, j]:.2f}", ha="center", va="center", color="wk"[int(mean_MM[i, j] > middle)])
     figure.colorbar(image, ax=right, label="return of row with column")
-    data = BytesIO()
-    figure.savefig(data, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})
-    plt.close(figure)
-    return data.getvalue()
+    return png(figure)

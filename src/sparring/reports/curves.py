@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Any
 
 import matplotlib
@@ -16,6 +15,7 @@ from matplotlib.ticker import EngFormatter
 
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
 from sparring.evaluation.standing import is_contest
+from sparring.reports.html import png
 from sparring.reports.tables import company
 from sparring.statistics.intervals import mean_interval
 
@@ -24,6 +24,8 @@ SMOOTHED = 25
 """Points from which on a curve is drawn smooth over its own pale self, by means over a tenth of it."""
 MOST_LINES = 10
 """As many as there are colours."""
+FEW_LINES = 2
+"""Curves among which a legend finds room; of more it stands beside them."""
 FLAT = 1e-3
 """Curves of health that span less are drawn as flat."""
 HEALTH = {
@@ -89,8 +91,13 @@ def draw_curves(lines: Lines, manifest: Mapping[str, Any], timing: Lines = ()) -
     lowest = MET if kinds_met(training) else GRADIENT
     below = [*HEALTH, lowest]
     rows = (above, below[:3], below[3:])
-    layout: list[Any] = [[name for name in row for _ in range(6 // len(row))] for row in rows]
-    figure, axes = plt.subplot_mosaic(layout, figsize=(13, 10.5), height_ratios=[3, 2, 2], layout="constrained")
+    figure = plt.figure(figsize=(13, 10.5), layout="constrained")
+    parts = figure.subfigures(len(rows), 1, height_ratios=[3, 2, 2])  # a legend beside a panel narrows its row alone
+    axes = {
+        name: axis
+        for part, row in zip(parts, rows, strict=True)
+        for name, axis in zip(row, part.subplots(1, len(row)), strict=True)
+    }
     draw_training(axes["training"], training, manifest)
     if "seats" in axes:
         draw_seats(axes["seats"], training, manifest)
@@ -109,10 +116,7 @@ def draw_curves(lines: Lines, manifest: Mapping[str, Any], timing: Lines = ()) -
         add_clock(axes[name], timing, manifest.get("steps_per_iteration", 1))
     seeds = f", {manifest['seeds']} seeds: mean and its 95 % interval" if manifest["seeds"] > 1 else ""
     figure.suptitle(f"{manifest['game']}, {EngFormatter(places=1)(last)} steps{seeds}")
-    picture = BytesIO()
-    figure.savefig(picture, dpi=110, format="png")
-    plt.close(figure)
-    return picture.getvalue()
+    return png(figure)
 
 
 def add_clock(axis: Axes, timing: Lines, steps_per_iteration: int) -> None:
@@ -261,7 +265,7 @@ def draw_best_bot(axis: Axes, found: Mapping[tuple[str, str], float], hardest: S
         bots = {team: x for (team, at), x in found.items() if at == place and team not in (LEARNED, SHADOW)}
         if bots:
             best = max(bots, key=lambda team: bots[team])
-            label = f"bot {best} in its place against {company(place)}"
+            label = f"bot {best} in its place\nagainst {company(place)}"
             axis.axhline(bots[best], linestyle="--", color="0.4", linewidth=1, label=label)
             return
 
@@ -294,7 +298,7 @@ def draw_health(axis: Axes, name: str, title: str, lines: Lines, manifest: Mappi
     axis.ticklabel_format(axis="y", useOffset=False, style="plain")
     if name == "explained_variance":  # where targets hardly differ it means nothing and may be any negative number
         axis.set_ylim(bottom=max(axis.get_ylim()[0], -1.0))
-    legend(axis)
+    legend(axis, fewest=2)
 
 
 def plot(
@@ -308,7 +312,7 @@ def plot(
     look = {"marker": marker, "markersize": 4, "linestyle": line, "linewidth": 1.6, "color": color}
     (drawn,) = axis.plot(of.steps, middle, label=label, **look)
     if many:
-        axis.plot(of.steps, of.mean, linewidth=0.8, color=drawn.get_color(), alpha=0.25, zorder=1)
+        axis.plot(of.steps, of.mean, linewidth=0.8, color=drawn.get_color(), alpha=0.15, zorder=1)
     if np.isfinite(low).any():
         axis.fill_between(of.steps, low, high, color=drawn.get_color(), alpha=0.2, linewidth=0)
 
@@ -325,8 +329,12 @@ def smooth(values: np.ndarray) -> np.ndarray:
     return np.where(count > 0, total / np.maximum(count, 1.0), np.nan)
 
 
-def legend(axis: Axes) -> None:
-    if axis.get_legend_handles_labels()[0]:
+def legend(axis: Axes, fewest: int = 1) -> None:
+    """Names of the curves, where there are at least so many, or that there are none."""
+    drawn = len(axis.get_legend_handles_labels()[0])
+    if drawn > FEW_LINES:
+        axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0)
+    elif drawn >= fewest:
         axis.legend(fontsize=8, loc="best")
-    else:
+    elif not drawn:
         axis.text(0.5, 0.5, "nothing recorded yet", ha="center", transform=axis.transAxes)

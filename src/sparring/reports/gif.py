@@ -110,6 +110,11 @@ def legend(replay: Replay, axes: int) -> list[str]:
         lines += ["ring: what is left of an aircraft", "pale wings: seen from below"]
     if any(body.shape == "disc" and body.level < 1 for scene in replay.scenes for body in scene.bodies):
         lines.append("bar: what is left")
+    bodies = [body for scene in replay.scenes for body in scene.bodies]
+    named = {body.label: body.name.rstrip("_0123456789") for body in bodies if body.label and body.side < 0}
+    lines += [f"{label}: {name}" for label, name in named.items() if label != name]
+    if any(body.gone and body.shape == "disc" for body in bodies):
+        lines.append("pale: has left the game")
     if any(scene.walls for scene in replay.scenes):
         lines.append("dark: walls")
     if any(body.zone for scene in replay.scenes for body in scene.bodies):

@@ -1,9 +1,7 @@
 """What learners understand of their co-players, for people: tables in the terminal, one page with pictures."""
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
-from io import BytesIO
 from math import isfinite, isnan
 from typing import Any
 
@@ -11,12 +9,13 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from rich.console import Group, RenderableType
 from rich.markup import escape as unmarked
 from rich.table import Table
 
-from sparring.reports.page import STYLE, table
+from sparring.reports.html import command as copied
+from sparring.reports.html import definitions, document, marked, picture, png, table
 
 Told = Mapping[str, Any]
 CONTROLS = {
@@ -36,24 +35,32 @@ SURENESS = {
     "never_90": "never", "spatial_error": "off by",
 }  # fmt: skip
 FAR = {"top1": "right", "top1_nearest": "the nearest", "nll": "NLL", "spatial_error": "off by"}
-READ = {"told": "what the policy is told", "seen": "what it sees"}
+READ = {"told": "what the policy is shown", "seen": "what it sees"}
 LEARNED = {
     "spatial_top1": "spatial: a pointer names the goal (supervised)", "probe_goal": "linear probe of OMG's subgoal",
     "probe_state": "linear probe of what is seen", "probe_history": "linear probe of the last states",
     "hit_ratio": "subgoals that are really visited (hit ratio)",
 }  # fmt: skip
-MEANING = (
-    "What they do next: skill is 1 - NLL / NLL of knowing only how often the co-player takes each action, so 0 is no "
-    "better than that; nothing is better than its own rule. Right: share of steps in which the likeliest action is "
-    "taken, beside always its most frequent one (by habit), the last one again (as before), and a guess among legal "
-    "ones. Steps without a choice are left out. (met): in training.",
-    "What they are after: the goal that is reached next in the game, known afterwards; known is the share of steps for "
-    "which one was. Right: share of steps in which the belief names it, beside always naming the nearest goal or the "
-    "most usual one; by its word: what a bot says it heads for. 90 % after: the median of steps until the belief in "
-    "the goal is that sure and stays so. Off by: distance on the board. NLL, Brier, ECE: less is better.",
-    "What it earns: how much more with its own beliefs than with what stands under told, in the same worlds, with 95 % "
-    "intervals.",
-)
+MEANING = {
+    "What they do next": "Skill is 1 - NLL / NLL of knowing only how often the co-player takes each action: 0 is no "
+    "better than that, and nothing is better than its own rule. NLL is minus the logarithm of the probability that was "
+    "given to what happened. Right: share of steps in which the likeliest action is taken, beside always its most "
+    "frequent one (by habit), the last one again (as before), and a guess among legal ones. Steps without a choice are "
+    "left out. (met): in training.",
+    "What they are after": "The goal that is reached next in the game, known afterwards; known is the share of steps "
+    "for which one was. Right: share of steps in which the belief names it, beside always naming the nearest goal or "
+    "the most usual one; by its word: what a bot says it heads for.",
+    "How sure it is of that": "Less is better: NLL; Brier, the mean square by which probabilities miss; ECE, how far "
+    "how sure it is lies from how often it is right. 90 % after: the median of steps until the belief in the goal is "
+    "that sure and stays so, and in how many games it never is. Off by: distance on the board.",
+    "What it earns": "How much more with its own beliefs than with what its policy is shown in their place, in the "
+    "same worlds, with 95 % intervals.",
+}
+"""By the title of a table."""
+BESIDE: dict[str, Any] = {"fontsize": 8, "loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+"""A legend that covers no curve."""
+LEAST = -99.0
+"""A skill below it only says that the co-player hardly ever does anything else."""
 
 
 def tables(found: Told) -> dict[str, tuple[list[str], list[list[str]]]]:
@@ -78,7 +85,7 @@ def tables(found: Told) -> dict[str, tuple[list[str], list[list[str]]]]:
             ],
         ),
         "What it earns": (
-            ["co-player", "told", "return", "its own earn more by"],
+            ["co-player", "its policy is shown", "return", "its own earn more by"],
             [
                 [shown[name], text, _bounds(one["return"][control]), _bounds(one["gained"].get(control, ()))]
                 for name, one in against.items()
@@ -108,7 +115,13 @@ def _columns(measured: Mapping[str, Told], names: Mapping[str, str]) -> tuple[li
 def _text(value: float) -> str:
     if isnan(value):
         return "-"
-    return f"{value:.2f}" if isfinite(value) else "never"
+    return (
+        ("never" if value > 0 else "-")
+        if not isfinite(value)
+        else f"{value:.2f}"
+        if value > LEAST
+        else f"< {LEAST:.0f}"
+    )
 
 
 def _bounds(values: Sequence[float]) -> str:
@@ -126,7 +139,7 @@ def terminal(found: Told) -> RenderableType:
         for row in rows:
             shown.add_row(*map(unmarked, row))
         parts += [shown, ""]
-    parts += [f"[dim]{line}[/]" for line in MEANING]
+    parts += [f"[dim]{title}: {text}[/]" for title, text in MEANING.items()]
     return Group(*parts, *map(unmarked, found["verdict"]["sentences"]))
 
 
@@ -140,18 +153,14 @@ def plain(found: Any) -> Any:
 
 
 def html(found: Told, name: str, command: str) -> str:
-    title = escape(f"Insight of {name}")
-    shown = "".join(
-        f'<h2>{escape(text)}</h2><img alt="{escape(text)}" src="data:image/png;base64,{b64encode(png).decode()}">'
-        for text, png in pictures(found).items()
+    shown = "".join(f"<h2>{escape(text)}</h2>{picture(text, png)}" for text, png in pictures(found).items())
+    body = "".join(
+        f'<h2>{escape(title)}</h2><p class="note">{escape(MEANING.get(title, ""))}</p>{table(*content)}'
+        for title, content in tables(found).items()
     )
-    body = "".join(f"<h2>{escape(text)}</h2>{table(*content)}" for text, content in tables(found).items())
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in found["verdict"]["sentences"])
-    notes = "".join(f'<p class="note">{escape(line)}</p>' for line in MEANING)
-    return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>{STYLE}</style></head>
-<body><h1>{title}</h1>{said}{body}{notes}{shown}<p>Again: <code>{escape(command)}</code></p></body></html>
-"""
+    said = "".join(f"<p>{marked(sentence)}</p>" for sentence in found["verdict"]["sentences"])
+    verdict = definitions([("What it understands, and whether that helps", said)])
+    return document(f"Insight of {name}", f"{verdict}{shown}{body}<p>Again:</p>{copied(command)}")
 
 
 def pictures(found: Told) -> dict[str, bytes]:
@@ -171,18 +180,18 @@ def pictures(found: Told) -> dict[str, bytes]:
 
 
 def _reliability(known: Mapping[str, Sequence[Sequence[float]]]) -> bytes:
-    figure, axis = plt.subplots(figsize=(4.6, 4.2), layout="constrained")
-    axis.plot([0, 1], [0, 1], color="#888", linewidth=1)
+    figure, axis = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    axis.plot([0, 1], [0, 1], color="#888", linewidth=1, label="as often right as sure")
     for name, rows in known.items():
         axis.plot([row[0] for row in rows], [row[1] for row in rows], ".-", label=name)
     axis.set_xlabel("how sure the belief is")
     axis.set_ylabel("share that is right")
-    axis.legend(fontsize=8)
-    return _png(figure)
+    axis.legend(**BESIDE)
+    return png(figure)
 
 
 def _game_after_game(against: Mapping[str, Told]) -> bytes:
-    figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    figure, axis = plt.subplots(figsize=(8, 3.6), layout="constrained")
     for place, (name, one) in enumerate(against.items()):
         for kept, style in (("own", "-"), ("forgetful", ":")):
             rows = one["return_by_game"][kept]
@@ -191,19 +200,14 @@ def _game_after_game(against: Mapping[str, Told]) -> bytes:
             axis.plot(at, [row[0] for row in rows], style, color=f"C{place}", label=label)
     axis.set_xlabel("game with the same co-players (dotted: without memory of earlier games)")
     axis.set_ylabel("return")
-    axis.legend(fontsize=8)
-    return _png(figure)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.legend(**BESIDE)
+    return png(figure)
 
 
 def _plane(picture: Told) -> bytes:
-    figure, axis = plt.subplots(figsize=(5, 4.2), layout="constrained")
+    figure, axis = plt.subplots(figsize=(6, 4.2), layout="constrained")
     dots = axis.scatter(picture["x"], picture["y"], c=picture["label"], s=6, cmap="tab10")
-    axis.legend(*dots.legend_elements(), title="goal", fontsize=8)
-    return _png(figure)
-
-
-def _png(figure: Figure) -> bytes:
-    data = BytesIO()
-    figure.savefig(data, dpi=110, format="png")
-    plt.close(figure)
-    return data.getvalue()
+    axis.set(xlabel="where codes differ most", ylabel="where they differ most beside that")
+    axis.legend(*dots.legend_elements(), title="goal", **BESIDE)
+    return png(figure)

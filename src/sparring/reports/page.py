@@ -1,6 +1,5 @@
 """The report of a run: one HTML file that needs nothing else but replays that it links, and its picture as a file."""
 
-from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -13,19 +12,13 @@ from sparring.evaluation.scoring import UNTRAINED, SideScore
 from sparring.evaluation.stored import deployed, last_scores, scores_at, verdict_of
 from sparring.reports.curves import draw_curves
 from sparring.reports.exploits import kept_rows
+from sparring.reports.html import command, definitions, document, marked, table
+from sparring.reports.html import picture as shown
 from sparring.reports.tables import full_rows, legend, summary_rows
 from sparring.store.durable import replace_file
 from sparring.store.results import read_results
 from sparring.store.run_dir import RunDir
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 2rem auto; padding: 0 1rem; color: #222 }
-table { border-collapse: collapse; margin: 1rem 0 } td, th { padding: .25rem .8rem; text-align: left }
-tr:nth-child(even) { background: #f4f6f8 } th { border-bottom: 2px solid #888 } img { max-width: 100% }
-pre { background: #f4f6f8; padding: 1rem; overflow: auto } .note { color: #666 }
-dl { border-left: 4px solid #1d62d1; background: #f4f8ff; padding: .6rem 1rem } dt { font-weight: 600 }
-dd { margin: 0 0 .4rem 0 }
-"""
 FORMAT = ("format", "format_version")
 """Facts that only the store needs."""
 
@@ -56,16 +49,13 @@ def write_report(run: RunDir) -> ReportFiles:
 def page(
     run: RunDir, manifest: dict[str, Any], lines: Sequence[dict[str, Any]], picture: bytes, scores: list[SideScore]
 ) -> str:
-    title = f"{escape(run.path.name)}: {escape(str(manifest['game']))}"
     done = max((line["iteration"] + 1 for line in lines if line["kind"] == "train"), default=0)
-    seeds = "1 seed" if manifest["seeds"] == 1 else f"{manifest['seeds']} seeds"
-    return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>{STYLE}</style></head>
-<body><h1>{title}</h1>
-<p>{done:,} iterations of {manifest["steps_per_iteration"]:,} steps, {seeds},
-learners: {escape(", ".join(manifest["learners"]))}.</p>
+    several, each = (f"{manifest['seeds']} seeds", " each") if manifest["seeds"] > 1 else ("One seed", "")
+    per, learners = manifest["steps_per_iteration"], manifest["learners"]
+    named = f" Learners: {escape(', '.join(learners))}." * (len(learners) > 1)
+    body = f"""<p>{several} trained for {done * per:,} steps{each}: {done:,} iterations of {per:,}.{named}</p>
 {conclusion(run)}
-<img alt="curves of training, evaluation and health" src="data:image/png;base64,{b64encode(picture).decode()}">
+{shown("curves of training, evaluation and health", picture, panels=True)}
 <h2>Evaluation</h2>
 {evaluation(run, manifest, scores)}
 {weaknesses(run)}
@@ -74,34 +64,33 @@ learners: {escape(", ".join(manifest["learners"]))}.</p>
 <details><summary>All settings (config.toml)</summary>
 <pre>{escape(run.config_path.read_text(encoding="utf-8", errors="replace"))}</pre></details>
 <details><summary>The machine and the versions it was made with</summary>
-{table(["fact", "value"], fact_rows(manifest))}</details>
-</body></html>
-"""
+{table(["fact", "value"], fact_rows(manifest))}</details>"""
+    return document(f"{run.path.name}: {manifest['game']}", body)
 
 
 def conclusion(run: RunDir) -> str:
     """What was learned, how sure that is, and what to do next."""
     said = verdict_of(run)
-    command = f" <code>{escape(said.command)}</code>" if said.command else ""
-    rows = {
-        "What was learned": escape(said.learned),
-        "How sure that is": escape(said.sure),
-        "What to do next": escape(said.next) + command,
-    }
-    return f"<dl>{''.join(f'<dt>{word}</dt><dd>{text}</dd>' for word, text in rows.items())}</dl>"
+    return definitions(
+        (
+            ("What was learned", marked(said.learned)),
+            ("How sure that is", marked(said.sure)),
+            ("What to do next", marked(said.next) + (command(said.command) if said.command else "")),
+        )
+    )
 
 
 def evaluation(run: RunDir, manifest: dict[str, Any], scores: list[SideScore]) -> str:
     if not scores:
-        command = escape(f"sparring eval {run.path}{naming(manifest)}")
-        return f"<p>None yet: the run was stopped before its first evaluation, or has none. <code>{command}</code></p>"
-    command = escape(f"sparring eval {run.path} --games 1000{naming(manifest)}")
+        first = command(f"sparring eval {run.path}{naming(manifest)}")
+        return f"<p>None yet: the run was stopped before its first evaluation, or has none.</p>{first}"
+    more = command(f"sparring eval {run.path} --games 1000{naming(manifest)}")
     before = scores_at(read_results(run.results_path, "eval"), UNTRAINED, manifest)
     header, rows = summary_rows(scores, manifest, before)
     best = " The best bot is the one that did best in the learner's place." * any("bot" in name for name in header)
-    return f"""<p class="note">Complete games apart from training, {escape(legend(scores, manifest))}{best}
-More games: <code>{command}</code></p>
+    return f"""<p class="note">Complete games apart from training, {escape(legend(scores, manifest))}{best}</p>
 {table(header, rows)}
+<p>More games:</p>{more}
 <details><summary>All line-ups, the bots alone among them</summary>{table(*full_rows(scores, manifest))}</details>"""
 
 
@@ -124,9 +113,8 @@ def replays(run: RunDir, manifest: dict[str, Any]) -> str:
         f'<img alt="a game" loading="lazy" src="replays/{quote(one.name)}"></p>'
         for one in found
     )
-    command = escape(f"sparring replay {run.path}{naming(manifest)}")
-    command = f"<p>{'Another' if found else 'Draw a'} game: <code>{command}</code></p>"
-    return f"<h2>To watch</h2>{links}{command}"
+    draw = command(f"sparring replay {run.path}{naming(manifest)}")
+    return f"<h2>To watch</h2>{links}<p>{'Another' if found else 'Draw a'} game:</p>{draw}"
 
 
 def told(lines: Sequence[dict[str, Any]]) -> str:
@@ -143,9 +131,3 @@ def fact_rows(manifest: dict[str, Any]) -> list[list[str]]:
     """Facts as texts, packages one by one."""
     plain = {key: value for key, value in manifest.items() if not isinstance(value, list | dict) and key not in FORMAT}
     return [[key, str(value)] for key, value in {**plain, **manifest.get("packages", {})}.items()]
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"

@@ -34,7 +34,7 @@ def unheard(word: str, known: Sequence[str]) -> str:
     """The sentence for a name that is no metric: why, the nearest, or what groups there are."""
     if word.startswith("exploitability"):
         return "This run has no exact exploitability: `sparring exploit RUN` measures it."
-    if near := near_names(word, known, cutoff=0.7):
+    if near := near_names(word, [*known, *{name.rpartition("/")[2] for name in known}], cutoff=0.7):
         return f"Unknown metric {word!r}. Did you mean {near[0]!r}?"
     groups = Counter(name.partition("/")[0] + "/*" * ("/" in name) for name in known)
     told = ", ".join(f"{group} ({count})" if count > 1 else group for group, count in sorted(groups.items()))

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Sequence
-from io import BytesIO, StringIO
+from io import StringIO
 from math import isfinite
 from typing import Any
 
@@ -15,6 +15,7 @@ from sparring.ratings.cycles import Noise
 from sparring.ratings.diversity import Diversity
 from sparring.ratings.payoff import Payoff
 from sparring.ratings.summary import Summary
+from sparring.reports.html import png
 from sparring.reports.tables import NAMES, interval_text, spread_text
 
 WIDEST_MATRIX = 10
@@ -180,10 +181,7 @@ def standings_picture(payoff: Payoff, summary: Summary) -> bytes:
     image = right.imshow(rate_MM, vmin=0, vmax=1, cmap="RdBu", aspect="auto")
     right.set_xticks(rows, names, rotation=90)
     figure.colorbar(image, ax=right, label="points of row against column")
-    data = BytesIO()
-    figure.savefig(data, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})
-    plt.close(figure)
-    return data.getvalue()
+    return png(figure)
 
 
 def against_table(scores: Sequence[SideScore], title: str) -> Table:

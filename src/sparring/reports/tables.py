@@ -33,7 +33,7 @@ def ladder_rows(scores: Sequence[SideScore], before: Sequence[SideScore] = ()) -
     pairs, won = merged(scores), has_points(scores)
     first = {score.opponents: score for score in merged(before) if score.team == LEARNED}
     shadow = {score.opponents: score for score in pairs if score.team == SHADOW}
-    header = ["against", *["untrained"] * bool(first), *(["won/drawn/lost", "points"] if won else ["return"])]
+    header = ["against", *["untrained"] * bool(first), *(["won / drawn / lost", "points"] if won else ["return"])]
     header += ["shadow"] * bool(shadow) + ["ended by"] * any(score.causes for score in pairs)
     rows = []
     for score in (score for score in pairs if score.team == LEARNED and score.opponents not in (SHADOW, LEARNED)):
@@ -73,12 +73,13 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     as_one = folded if many_alike else merged if pair else list
     scores, before = as_one(scores), as_one(before)
     first = {(score.side, score.opponents): score for score in before if score.team == LEARNED}
+    sides_differ = not pair and not many_alike
     versus, won = has_opponents(scores), has_points(scores)
     judged_by = "points" if won else "return"
     best_of = "a bot in its place" if many_alike else "best bot"
     counts = any(score.counts for score in scores)
     header = (
-        ["side"] * (not pair)
+        ["side"] * sides_differ
         + ["against"] * versus
         + ["untrained"] * bool(first)
         + ["return"]
@@ -93,7 +94,7 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     for score in sorted(learned, key=lambda s: s.side):
         best = best_bot(score, scores)
         against = score.opponents if many_alike else company(score.opponents)
-        row = [] if pair else [side_name(manifest, score.side)]
+        row = [side_name(manifest, score.side)] * sides_differ
         row += [against] * versus
         row += [mean_text(first.get((score.side, score.opponents)))] * bool(first) + measures(score, won)
         row += [counts_text(score)] * counts
@@ -186,10 +187,13 @@ def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any], before
 
 def fitted(table: Table, width: int) -> Table:
     """Columns at least as wide as their longest word, where a width has room for that: a name that is parted reads as
-    two. The longest texts are folded first."""
+    two. The longest texts are folded first, and those that must stay in one line never."""
     cells = [[str(column.header), *map(str, column.cells)] for column in table.columns]
-    least = [max(len(word) for cell in column for word in cell.split() or [""]) for column in cells]
     wide = [max(map(len, column)) for column in cells]
+    least = [
+        most if column.no_wrap else max(len(word) for cell in own for word in cell.split() or [""])
+        for column, own, most in zip(table.columns, cells, wide, strict=True)
+    ]
     room = width - 3 * len(cells) - 1  # a border and two blanks for each, and one border more
     if sum(least) > room:
         return table

@@ -19,6 +19,8 @@ SEAT_STEPS = 8192
 TIMES = 10
 PER_STEP = 4
 """Steps of all evaluations along the way for one of training, at most."""
+FREE = 2_000_000
+"""Steps of all evaluations along the way that any run can afford: about a second."""
 PER_STEP_OUTSIDE = 0.1
 """The same where environments of other people play, whose steps cost as much in an evaluation as in training."""
 TIMES_OUTSIDE = 4
@@ -49,8 +51,9 @@ def times_of(game: Game, config: RunConfig, games: int) -> int:
         return 0
     steps = most_lineups(game, config) * games * game.spec.longest * game.spec.seats
     most = SLOW_TIMES if answers.exact_is_slow(game) and config.net.by_rows else TIMES
-    per_step = PER_STEP if leases_in(game) is None else PER_STEP_OUTSIDE
-    return min(most, int(per_step * config.total_steps / steps))
+    if leases_in(game) is not None:
+        return min(most, int(PER_STEP_OUTSIDE * config.total_steps / steps))
+    return min(most, max(PER_STEP * config.total_steps, FREE) // steps)
 
 
 def most_lineups(game: Game, config: RunConfig) -> int:

@@ -42,7 +42,7 @@ CHECKS: dict[Question, Check] = {
     Question("swings", "does one update turn winning into losing?"): league.swings,
     Question("rating", "do ratings say what games say?"): league.rating_against_payoff,
     Question("illegal actions", "does the policy choose what the rules forbid?"): learning.illegal,
-    Question("truncation", "is a game that time cut told from one that ended?"): learning.truncation,
+    Question("truncation", "are games that time cut kept apart from those that ended?"): learning.truncation,
     Question("forgetting", "does the newest policy still beat those that an older one beat?"): league.forgetting,
 }  # fmt: skip
 
@@ -52,6 +52,8 @@ def audit_health(path: Path, command: str = "") -> Audit:
     told = [check(ask, record) for ask, check in CHECKS.items()]
     sick = [one.level for one in told if one.outcome == "FAIL"]
     summary = f"{counted(len(sick), 'symptom')}: {', '.join(sick)}." if sick else "No symptom was found."
+    if unknown := sum(one.outcome == "SKIPPED" for one in told):
+        summary += f" {unknown} of {len(told)} questions could not be asked of this run."
     facts = {"iterations": str(record.done), "game": str(record.manifest["game"]), "checks": str(len(told))}
     verdict = Verdict(f"SICK({', '.join(sick)})" if sick else "HEALTHY", FAULT if sick else SOUND, summary)
     return concluded("health", str(path), verdict, told, facts=facts, command=command, pictures=pictures(record))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sparring.audit.findings import FAULT, OPEN, SOUND, Finding, Question, Verdict
 
 L0 = Question("L0", "do settings or code name particular agents?")
-L1 = Question("L1", "with seats exchanged, does the game do the same with seats exchanged?")
+L1 = Question("L1", "does the game do the same when seats change places?")
 L2 = Question("L2", "do seats earn the same in many games?")
 L3 = Question("L3", "does an order follow the seat or the learner?")
 L4 = Question("L4", "do learners with each other's data become each other?")
