@@ -214,6 +214,27 @@ def table(rows: Sequence[Row], base: Row, against: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def draw(rows: Sequence[Row], path: Path) -> None:
+    """The return over training with 95 % intervals over seeds, by steps and by time."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True, layout="constrained")
+    for number, row in enumerate(rows):
+        return_RI = np.asarray(row["return"], float)
+        means = [mean_interval(column[np.isfinite(column)]) for column in return_RI.T]
+        steps = np.arange(1, len(means) + 1) / len(means) * row["steps"]
+        for axis, at in zip(axes, (steps, clock(row) / len(return_RI)), strict=True):
+            colour = f"C{number}" if number < 10 else f"C{number - 10}"
+            axis.plot(at, [one.mean for one in means], "-" if number < 10 else "--", label=row["arm"], color=colour)
+            axis.fill_between(at, [one.low for one in means], [one.high for one in means], alpha=0.15, color=colour)
+            axis.grid(alpha=0.25)
+    axes[0].set_xlabel("steps of seats")
+    axes[0].set_ylabel(f"return of a seat, mean over {rows[0]['seeds']} seeds")
+    axes[1].set_xlabel("core seconds of a seed")
+    axes[1].legend(fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
 def seats(row: Row) -> str:
     """Whether any seat earns more than another, over seeds (`sparring audit seats` has pictures of it)."""
     return_RS = np.asarray(row["seats"])
@@ -255,6 +276,8 @@ def command(arguments: argparse.Namespace) -> None:
     if not there:
         raise SystemExit(f"Nothing was trained in {arguments.out}. Leave --steps out, or name another --out.")
     base = known.get(arguments.base, there[0])
+    if arguments.picture:
+        draw([row for row in there if row["arm"] != RESPONSE], Path(arguments.picture))
     print(table(there, base, arguments.against))
     print(*filter(None, map(seats, there)), sep="\n")
     print()
@@ -270,6 +293,7 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--worlds", type=int, default=128)
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of all arms")
+    parser.add_argument("--picture", default="", help="draw the curves of arms into this file")
     parser.add_argument("--base", default="plain", choices=tuple(RUNGS), help="what differences are to")
     parser.add_argument(
         "--against", nargs="+", default=["nearest_hare", "nearest_stag", "prosocial", "random"],
