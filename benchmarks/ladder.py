@@ -5,6 +5,7 @@ alike; many seeds as one program, at equal steps and at equal time.
     python benchmarks/ladder.py --arms plain full --steps 1e6 --seeds 5
     python benchmarks/ladder.py --game particles:spread --arms plain full --out runs/ladder-spread
     python benchmarks/ladder.py --steps 0                            # the table of what is there
+    python benchmarks/ladder.py --plan 50 3 --arms full --games 16   # its learners looking ahead, beside themselves
 
 A rung is data: a name, and what it sets beside what all have. What was trained before is not trained again. Time is
 that of processor cores, so that others on the machine do not count; the first iteration, which compiles, counts as a
@@ -22,14 +23,20 @@ import numpy as np
 
 from sparring.audit.seats.trained import table_of
 from sparring.evaluation.match import prepare_match
+from sparring.opponent_models.config import PlanningConfig
+from sparring.opponent_models.planning import Planner
 from sparring.play.scripted import Scripted, bot_names
 from sparring.recipes.defaults import default_config
 from sparring.recipes.minds import ARMS
+from sparring.setup.build import Built
+from sparring.setup.planners import check_planner
+from sparring.setup.program import TrainState
+from sparring.setup.rows import taken
 from sparring.statistics.intervals import mean_interval
 from sparring.statistics.paired import detectable, paired
 from sparring.statistics.permutation import friedman, page
 from sparring.store.run_dir import RunDir
-from sparring.training.own_evaluation import players_of_seed, skeleton_players
+from sparring.training.own_evaluation import players_of_seed
 from sparring.training.runs import start, trained_state
 
 RUNGS: dict[str, dict[str, Any]] = {
@@ -119,23 +126,59 @@ def late_means(lines: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {short: float(np.mean(found)) for short, found in known.items() if found}
 
 
-def among(run: RunDir, bot: str, games: int) -> list[float]:
-    """For each seed what a learner earns where the bot drives all other sides, over learners; empty where it cannot."""
+def among(run: RunDir, bot: str, games: int, planning: PlanningConfig | None = None) -> list[float]:
+    """For each seed what a learner earns where the bot drives all other sides, over learners; empty where it cannot.
+    `planning`: how learners look ahead, if they do."""
     built, state = trained_state(run)
     spec, sides, learner_of = built.game.spec, built.plan.seating.seats_of_side, built.lineup.player_of_side()
     if bot not in bot_names(built.game) or spec.sides < 2 or len(sides) != spec.sides:
         return []
     lineups = [tuple(learner_of[k] if k == home else bot for k in range(len(sides))) for home in learner_of]
     scripted = {bot: Scripted.make(built.game, bot)}
-    match = prepare_match(
-        built.game, lineups, {**skeleton_players(built), **scripted}, games=games, seats_of_side=sides
-    )
+
+    def players(r: int) -> dict[str, Any]:
+        plain = players_of_seed(built, state, r)
+        return {**(plain if planning is None else looking_ahead(built, state, r, planning, plain)), **scripted}
+
+    match = prepare_match(built.game, lineups, players(0), games=games, seats_of_side=sides)
     found = []
     for r in range(built.config.seeds):
-        played = match({**players_of_seed(built, state, r), **scripted}, seed=r)
+        played = match(players(r), seed=r)
         pairs = zip(learner_of, played, strict=True)
         found.append(float(np.mean([games.return_GS[:, list(sides[home])].mean() for home, games in pairs])))
     return found
+
+
+def looking_ahead(
+    built: Built, state: TrainState, r: int, planning: PlanningConfig, players: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The learners of a seed as players that look ahead."""
+    check_planner(built.game.spec, built.config)
+    found, discount = dict(players), built.config.ppo.discount.at(1.0)
+    for group, names in zip(taken(state.learners, r), built.lineup.learners, strict=True):
+        for row, name in enumerate(names):
+            critic = taken(group.model, row).judge
+            found[name] = Planner.make(players[name], critic, built.game, discount, planning)
+    return found
+
+
+def plan(arguments: argparse.Namespace) -> None:
+    """What learners of arms that are there earn among bots, looking ahead and as they are, in as many games."""
+    simulations, goals = arguments.plan
+    planning = PlanningConfig(plan_simulations=simulations, plan_goals=goals)
+    for name in arguments.arms:
+        folder = Path(arguments.out) / name.replace(" ", "_")
+        for bot in arguments.against if folder.is_dir() else ():
+            run, begun = RunDir.open(folder), time.process_time()
+            plain = among(run, bot, arguments.games)
+            halfway = time.process_time()
+            ahead = among(run, bot, arguments.games, planning)
+            gap, spent = paired(plain, ahead), time.process_time() - halfway
+            print(
+                f"{name} among {bot}: {shown(mean_interval(plain))}; looking ahead ({goals} trees of {simulations}) "
+                f"{shown(mean_interval(ahead))}, {shown(gap.difference)} more, p = {gap.p_value:.3f}; "
+                f"{spent:.0f} core seconds instead of {halfway - begun:.0f}", flush=True,
+            )  # fmt: skip
 
 
 def late(row: Row, iterations: int) -> np.ndarray:
@@ -171,6 +214,27 @@ def table(rows: Sequence[Row], base: Row, against: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def draw(rows: Sequence[Row], path: Path) -> None:
+    """The return over training with 95 % intervals over seeds, by steps and by time."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True, layout="constrained")
+    for number, row in enumerate(rows):
+        return_RI = np.asarray(row["return"], float)
+        means = [mean_interval(column[np.isfinite(column)]) for column in return_RI.T]
+        steps = np.arange(1, len(means) + 1) / len(means) * row["steps"]
+        for axis, at in zip(axes, (steps, clock(row) / len(return_RI)), strict=True):
+            colour = f"C{number}" if number < 10 else f"C{number - 10}"
+            axis.plot(at, [one.mean for one in means], "-" if number < 10 else "--", label=row["arm"], color=colour)
+            axis.fill_between(at, [one.low for one in means], [one.high for one in means], alpha=0.15, color=colour)
+            axis.grid(alpha=0.25)
+    axes[0].set_xlabel("steps of seats")
+    axes[0].set_ylabel(f"return of a seat, mean over {rows[0]['seeds']} seeds")
+    axes[1].set_xlabel("core seconds of a seed")
+    axes[1].legend(fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
 def seats(row: Row) -> str:
     """Whether any seat earns more than another, over seeds (`sparring audit seats` has pictures of it)."""
     return_RS = np.asarray(row["seats"])
@@ -193,6 +257,9 @@ def shown(one: Any) -> str:
 
 
 def command(arguments: argparse.Namespace) -> None:
+    if arguments.plan:
+        plan(arguments)
+        return
     results = Path(arguments.out) / "ladder.jsonl"
     rows = [json.loads(line) for line in results.read_text().splitlines()] if results.is_file() else []
     known = {row["arm"]: row for row in rows}
@@ -209,8 +276,11 @@ def command(arguments: argparse.Namespace) -> None:
     if not there:
         raise SystemExit(f"Nothing was trained in {arguments.out}. Leave --steps out, or name another --out.")
     base = known.get(arguments.base, there[0])
+    if arguments.picture:
+        draw([row for row in there if row["arm"] != RESPONSE], Path(arguments.picture))
     print(table(there, base, arguments.against))
     print(*filter(None, map(seats, there)), sep="\n")
+    print()
     for row in (row for row in there if row["mind"]):
         print(f"{row['arm']}: " + ", ".join(f"{name} {value:.2f}" for name, value in row["mind"].items()))
 
@@ -223,11 +293,15 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--worlds", type=int, default=128)
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of all arms")
+    parser.add_argument("--picture", default="", help="draw the curves of arms into this file")
     parser.add_argument("--base", default="plain", choices=tuple(RUNGS), help="what differences are to")
     parser.add_argument(
         "--against", nargs="+", default=["nearest_hare", "nearest_stag", "prosocial", "random"],
         help="bots at whose tables learners are judged as well; a response is trained to the first",
     )  # fmt: skip
+    parser.add_argument(
+        "--plan", nargs=2, type=int, metavar=("SIMULATIONS", "TREES"), help="let arms that are there look ahead instead"
+    )
     parser.add_argument("--games", type=int, default=64, help="of each learner there")
     parser.add_argument("--out", default="runs/ladder")
     command(parser.parse_args())

@@ -23,6 +23,7 @@ from sparring.setup.program import LEARNED, PLANNED, RULES, compile_program, pla
 from sparring.store.checkpoints import load
 from sparring.store.run_dir import RunDir
 from sparring.studies.against import against
+from sparring.training.notices import WATCHED, notices
 from sparring.training.record import metric_lines
 from sparring.training.runs import resume, start, trained_state
 from toy_players import quick
@@ -174,6 +175,13 @@ def test_a_trained_learner_looks_ahead_if_at_the_end_it_was_paid_what_the_game_p
     for change in ({"shaping": ("near_stag=2 -> 1",)}, {"ppo": replace(PLAIN.ppo, shared_reward=Schedule.parse(1))}):
         with pytest.raises(ConfigError, match="must value what the game pays"):
             check_planner(spec, replace(ended, **change))
+
+
+def test_to_be_far_from_a_planner_is_no_reason_for_smaller_steps():
+    built = build(CONFIG)
+    line = {f"{name}/{key}": 0.0 for name in built.lineup.names for key in WATCHED} | {"seed": 3}
+    line |= {"hunter_0/approx_kl": 0.9, "hunter_1/bad_minibatches": 1.0}
+    assert [found["notice"] for found in notices(built, 0, [line])] == ["not_finite"]
 
 
 def test_only_learners_of_runs_look_ahead():

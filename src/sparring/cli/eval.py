@@ -58,8 +58,8 @@ def command(words: list[str]) -> None:
     if arguments.run.name.endswith("+planner"):
         bare = str(arguments.run).removesuffix("+planner")
         raise ConfigError(
-            "A run plays as it was trained. To see its learners look ahead, seat one as a player: sparring eval "
-            f"{bare} --against {bare}:LEARNER+planner, or sparring tournament {bare}:LEARNER {bare}:LEARNER+planner BOT."
+            "A run plays as it was trained. To see one of its learners look ahead, seat it among the others: sparring "
+            f"eval {bare} --against {bare}:LEARNER+planner {bare}:LEARNER"
         )
     prepare(arguments.machine)
     from sparring.evaluation.deploy import Evidence, deployment

@@ -77,6 +77,8 @@ def notices(built: Built, iteration: int, lines: Sequence[dict[str, Any]]) -> li
         remarked = [(EVERYBODY, *one) for one in (*of_game, *mark_remarks(built, iteration, line))]
         for name, ppo in settings.items():
             stats = {key: line[f"{name}/{key}"] for key in WATCHED}
+            if built.plan.planning is not None:  # the KL to a planner is large on purpose
+                stats["approx_kl"] = None
             remarked += [(name, *one) for one in remarks(ppo, stats)]
             if f"{name}/hyper/size" in line:
                 size, varied = (line[f"{name}/hyper/{what}"] or 0.0 for what in ("size", "over_contexts"))
