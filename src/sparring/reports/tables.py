@@ -20,6 +20,7 @@ LEFT = (
     "in a game (share)",
     "best bot, points",
     "best bot, return",
+    "a bot in its place, points",
     "a bot in its place, return",
 )
 NAMES = "fold"
