@@ -20,20 +20,24 @@ from typing import Any
 
 import numpy as np
 
+from sparring.audit.seats.trained import table_of
 from sparring.evaluation.match import prepare_match
-from sparring.play.scripted import Scripted
+from sparring.play.scripted import Scripted, bot_names
 from sparring.recipes.defaults import default_config
 from sparring.recipes.minds import ARMS
 from sparring.statistics.intervals import mean_interval
-from sparring.statistics.paired import paired
+from sparring.statistics.paired import detectable, paired
+from sparring.statistics.permutation import friedman, page
 from sparring.store.run_dir import RunDir
 from sparring.training.own_evaluation import players_of_seed, skeleton_players
 from sparring.training.runs import start, trained_state
 
 RUNGS: dict[str, dict[str, Any]] = {
     "plain": ARMS["plain"],
-    "full": ARMS["minds"],
-    "no goal model": ARMS["actions"],
+    "full": ARMS["imagine"],
+    "oracle world": ARMS["oracle"],
+    "no imagination": ARMS["minds"],
+    "no goal model": {**ARMS["actions"], "imagine": "learned"},
     "no action model": {**ARMS["spatial"], "mind_tells": "goals"},
     "shared policy": ARMS["shared_policy"],
     "mappo": ARMS["mappo"],
@@ -43,7 +47,10 @@ RUNGS: dict[str, dict[str, Any]] = {
     "memory of a game": ARMS["memory"],
     "memory of five games": ARMS["meta"],
 }
-"""The first is what all others are measured against."""
+"""Without imagination is without a model of the world: nothing but imagination asks it, and a run that learns one and
+never asks it is the run without it to the bit (tests/opponent_models/test_imagine.py). Without a model of actions there
+is no imagination either, since nobody says what the others do in it; goals are then read by a network, for Bayes' rule
+needs that model as well."""
 RESPONSE = "trained response"
 """One learner among bots that do not learn: what can be earned there."""
 LAST = 0.2
@@ -54,7 +61,7 @@ Row = dict[str, Any]
 def train(name: str, arguments: argparse.Namespace) -> Row:
     """A row of figures: of each iteration the return of each seed, and core seconds up to its end."""
     common: dict[str, Any] = {"share": "seat", "seeds": arguments.seeds, "worlds": arguments.worlds, "eval_games": 0}
-    alone = {"share": "auto", "opponent": arguments.against, "side": 0}
+    alone = {"share": "auto", "opponent": arguments.against[0], "side": 0}
     own = alone if name == RESPONSE else RUNGS[name]
     said = {key: number_or_text(value) for key, _, value in (text.partition("=") for text in arguments.set)}
     config = default_config(arguments.game, **{**common, "total_steps": int(arguments.steps), **own, **said})
@@ -63,7 +70,9 @@ def train(name: str, arguments: argparse.Namespace) -> Row:
     run = RunDir.open(folder)
     lines = run.metrics()
     row = {"arm": name, **common_to_all(arguments), "return": returns(lines), "mind": late_means(lines)}
-    return {**row, "seconds": np.diff(seconds).tolist(), "against": among(run, arguments.against, arguments.games)}
+    row["seats"] = table_of(lines, [name.removeprefix("return/") for name in named_returns(lines)]).tolist()
+    among_bots = {bot: among(run, bot, arguments.games) for bot in arguments.against}
+    return {**row, "seconds": np.diff(seconds).tolist(), "against": among_bots}
 
 
 def common_to_all(arguments: argparse.Namespace) -> Row:
@@ -83,12 +92,19 @@ def returns(lines: Sequence[Mapping[str, Any]]) -> list[list[float]]:
     own = [line for line in lines if line["kind"] == "train"]
     seeds = sorted({line["seed"] for line in own})
 
+    names = named_returns(lines)
+
     def mean(line: Mapping[str, Any]) -> float:
-        names = [name for name in line if name.startswith("return/") and " vs " not in name]
-        found = [line[name] for name in names if line[name] is not None]
+        found = [line[name] for name in names if line.get(name) is not None]
         return float(np.mean(found)) if found else float("nan")
 
     return [[mean(line) for line in own if line["seed"] == seed] for seed in seeds]
+
+
+def named_returns(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One for each learner, or for the policy that all share."""
+    names = next(line for line in lines if line["kind"] == "train")
+    return [name for name in names if name.startswith("return/") and " vs " not in name]
 
 
 def late_means(lines: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -107,7 +123,7 @@ def among(run: RunDir, bot: str, games: int) -> list[float]:
     """For each seed what a learner earns where the bot drives all other sides, over learners; empty where it cannot."""
     built, state = trained_state(run)
     spec, sides, learner_of = built.game.spec, built.plan.seating.seats_of_side, built.lineup.player_of_side()
-    if bot not in built.game.bots().names or spec.sides < 2 or len(sides) != spec.sides:
+    if bot not in bot_names(built.game) or spec.sides < 2 or len(sides) != spec.sides:
         return []
     lineups = [tuple(learner_of[k] if k == home else bot for k in range(len(sides))) for home in learner_of]
     scripted = {bot: Scripted.make(built.game, bot)}
@@ -135,10 +151,11 @@ def clock(row: Row) -> np.ndarray:
     return seconds.cumsum()
 
 
-def table(rows: Sequence[Row], against: str) -> str:
+def table(rows: Sequence[Row], base: Row, against: Sequence[str]) -> str:
     """Figures with 95 % intervals over seeds. Differences are paired by seed, by exchanging signs."""
-    base, fastest = rows[0], min(clock(row)[-1] for row in rows if row["arm"] != RESPONSE)
-    head = ("arm", "return", f"more than {base['arm']}", "p", "return at equal time", f"among {against}", "ms")
+    fastest = min(clock(row)[-1] for row in rows if row["arm"] != RESPONSE)
+    among_bots = [f"among {bot}" for bot in against]
+    head = ("arm", "return", f"more than {base['arm']}", "p", "return at equal time", *among_bots, "ms")
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for row in rows:
         count = len(row["return"][0])
@@ -148,10 +165,27 @@ def table(rows: Sequence[Row], against: str) -> str:
             gap = paired(late(base, len(base["return"][0])), own)
             more, p = shown(gap.difference), f"{gap.p_value:.3f}"
         equal = "" if row["arm"] == RESPONSE else shown(mean_interval(late(row, within)))
-        others = shown(mean_interval(row["against"])) if row["against"] else ""
+        others = [shown(mean_interval(row["against"][bot])) if row["against"].get(bot) else "" for bot in against]
         ms = f"{1e3 * np.median(row['seconds']) / len(own):.0f}"
-        lines.append("| " + " | ".join([row["arm"], shown(mean_interval(own)), more, p, equal, others, ms]) + " |")
+        lines.append("| " + " | ".join([row["arm"], shown(mean_interval(own)), more, p, equal, *others, ms]) + " |")
     return "\n".join(lines)
+
+
+def seats(row: Row) -> str:
+    """Whether any seat earns more than another, over seeds (`sparring audit seats` has pictures of it)."""
+    return_RS = np.asarray(row["seats"])
+    if return_RS.ndim < 2 or return_RS.shape[1] < 2 or len(return_RS) < 2 or row["arm"] == RESPONSE:
+        return ""
+    share_RS = (return_RS - return_RS.mean(1, keepdims=True)) / return_RS.mean()
+    found = [mean_interval(column) for column in share_RS.T]
+    reach = max(max(abs(one.low), abs(one.high)) for one in found)
+    power = max(detectable(column) for column in share_RS.T)
+    return (
+        f"{row['arm']}: any order of seats p = {friedman(return_RS):.2f}, falling with the number p = "
+        f"{page(return_RS):.2f}; a seat is apart from the mean by "
+        + ", ".join(f"{one.mean:+.1%}" for one in found)
+        + f", all within {reach:.1%}; {power:.1%} would be seen in 80 of 100 such experiments"
+    )
 
 
 def shown(one: Any) -> str:
@@ -174,8 +208,10 @@ def command(arguments: argparse.Namespace) -> None:
     there = [known[name] for name in (*RUNGS, RESPONSE) if name in known]
     if not there:
         raise SystemExit(f"Nothing was trained in {arguments.out}. Leave --steps out, or name another --out.")
-    print(table(there, arguments.against))
-    for row in there:
+    base = known.get(arguments.base, there[0])
+    print(table(there, base, arguments.against))
+    print(*filter(None, map(seats, there)), sep="\n")
+    for row in (row for row in there if row["mind"]):
         print(f"{row['arm']}: " + ", ".join(f"{name} {value:.2f}" for name, value in row["mind"].items()))
 
 
@@ -187,7 +223,11 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--worlds", type=int, default=128)
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of all arms")
-    parser.add_argument("--against", default="nearest_hare", help="the bot at whose tables learners are judged as well")
+    parser.add_argument("--base", default="plain", choices=tuple(RUNGS), help="what differences are to")
+    parser.add_argument(
+        "--against", nargs="+", default=["nearest_hare", "nearest_stag", "prosocial", "random"],
+        help="bots at whose tables learners are judged as well; a response is trained to the first",
+    )  # fmt: skip
     parser.add_argument("--games", type=int, default=64, help="of each learner there")
     parser.add_argument("--out", default="runs/ladder")
     command(parser.parse_args())

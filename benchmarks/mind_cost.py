@@ -1,6 +1,7 @@
-"""What minds cost: core seconds of an iteration of four independent learners in the stag hunt, plain and with minds.
+"""What minds cost: core seconds of an iteration of four independent learners in the stag hunt, plain, with minds, with
+imagination, and looking ahead.
 
-    python benchmarks/mind_cost.py [--worlds 128] [--rounds 5] [--only plain belief gate] [--loop]
+    python benchmarks/mind_cost.py [--worlds 128] [--rounds 5] [--only plain belief imagine planner] [--loop]
 
 Programs are compiled first, then run in turns, so that what slows the machine for a while slows all of them; what is
 printed are medians. --loop adds the same learners as people write them in Python: a loop over agents, and over the
@@ -30,6 +31,16 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "goals alone": {"mind": "belief", "mind_tells": "goals"},
     "no goals": {"mind": "belief", "mind_goals": "none"},
     "told nothing": {"mind": "belief", "mind_tells": "nothing"},
+    "imagine": {"mind": "belief", "imagine": "learned", "imagine_length": 5},
+    "oracle": {"mind": "belief", "imagine": "oracle", "imagine_length": 5},
+    "planner": {
+        "mind": "belief",
+        "shared_reward": 0.0,
+        "shaping": ("near_stag=0",),
+        "plan_simulations": 16,
+        "plan_goals": 2,
+        "stages": ("play=planner until steps > 1000M", ""),
+    },
 }
 
 
@@ -40,11 +51,12 @@ class Run:
         self.built = build(default_config(game, share="seat", worlds=worlds, eval_games=0, **settings))
         self.program, self.state = compile_program(self.built.plan), first_state(self.built)
         self.iteration, self.seeds_R = 0, jnp.asarray(self.built.seeds_R)
+        self.standing = self.built.standing._replace(rule=self.built.rule_in(0))
 
     def __call__(self) -> Any:
         built, knobs = self.built, jax.tree.map(jnp.asarray, self.built.knobs(self.iteration))
         self.state, report = self.program(
-            built.game, self.state, built.rosters, built.standing, knobs, self.seeds_R, jnp.asarray(self.iteration)
+            built.game, self.state, built.rosters, self.standing, knobs, self.seeds_R, jnp.asarray(self.iteration)
         )
         self.iteration += 1
         return jax.block_until_ready(report)

@@ -30,7 +30,7 @@ from sparring.league.roles import RolesConfig
 from sparring.learn.config import COEFFICIENTS, PPOConfig
 from sparring.learn.ppo import UpdateStats
 from sparring.nets.config import NetConfig
-from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.config import MindConfig, PlanningConfig
 from sparring.recipes.presets import PRESETS
 from sparring.recipes.self_play import SELF_PLAY
 from sparring.setup.build import build
@@ -53,10 +53,10 @@ OPTIONS = [
 ]
 OPTIONS += [(OPPONENTS, field) for kind in LEAGUE for field in fields(kind)]
 OPTIONS += [(LEAGUES, field) for kind in (RolesConfig, GateConfig, PopulationConfig) for field in fields(kind)]
-OPTIONS += [(MINDS, field) for field in fields(MindConfig)]
+OPTIONS += [(MINDS, field) for kind in (MindConfig, PlanningConfig) for field in fields(kind)]
 SETTINGS = (
     PPOConfig, NetConfig, *LEAGUE, RolesConfig, GateConfig, PopulationConfig, PlayConfig, SeatsConfig, EvalConfig,
-    CheckpointConfig, WorkersConfig, MindConfig, RunConfig, Train, MachineConfig,
+    CheckpointConfig, WorkersConfig, MindConfig, PlanningConfig, RunConfig, Train, MachineConfig,
 )  # fmt: skip
 
 

@@ -177,7 +177,7 @@ def test_another_anchor_joins_and_a_precision_asks_for_more_games(sparring, trai
     [
         (("random", "always_0"), "Name the game of the bots: --game GAME"),
         (("random", "--game", GAME), "two players or more, found 1"),
-        (("trained#all", "random"), "Unknown player 'trained#all'"),
+        (("trained#all", "random"), "No player 'trained#all': expected the folder of a run"),
         (("random", "alwys_0", "--game", GAME), "Did you mean 'always_0'?"),
         (("random", "{run}e"), "Did you mean {run}?"),
         (("random", "{run}@5"), "It has: 4, 8, 10."),

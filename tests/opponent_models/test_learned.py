@@ -68,6 +68,7 @@ def rollout() -> Any:
         features_TWNF=jnp.asarray(features),
         reward_TWN=jnp.asarray(reward),
         present_TWN=np.ones_like(reward, bool),
+        finished_TW=np.zeros(START.shape, bool),
     )
 
 

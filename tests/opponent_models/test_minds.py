@@ -17,9 +17,9 @@ from sparring.nets.actor_critic import Actor
 from sparring.nets.config import NetConfig
 from sparring.nets.minds import Fusion, Told, telling
 from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.fit import counted, drawn, kept
 from sparring.opponent_models.mind import BeliefMind, watched_size, with_mind
 from sparring.opponent_models.sample import Sample
-from sparring.opponent_models.fit import counted, drawn, kept
 from sparring.opponent_models.study import Study, fitted, new_study
 from sparring.play.witness import Situation, Witnessed
 from sparring.setup.build import build
@@ -198,7 +198,7 @@ def blank() -> Study:
 
 
 def test_a_buffer_keeps_the_newest_useful_rows_and_never_grows():
-    study, put = blank(), quick(kept)
+    study, put = blank(), quick(lambda study, sample, key: kept(study, drawn(study, sample, key)))
     for turn in range(9):
         study = put(study, rows(24, 7), jax.random.key(turn))
         assert study.buffer.useful.shape == (40,) and int(study.buffer.useful.sum()) == min(40, 7 * (turn + 1))
@@ -294,7 +294,11 @@ def text_of(**settings: Any) -> str:
         nothing: Any = ()
         later = own.mind.witness(Witnessed(done, done[..., :0], reached, nothing, nothing, paid), pending)
         said = own(seen.features, legal, telling((), thought.said_NM))[0].log_p_A
-        return later, said, fitted(own.mind, kept(study, sample, jax.random.key(0)), jax.random.key(1), config)
+        return (
+            later,
+            said,
+            fitted(own.mind, kept(study, drawn(study, sample, jax.random.key(0))), jax.random.key(1), config),
+        )
 
     sample = jax.tree.map(lambda x: jax.ShapeDtypeStruct((20, *x.shape[1:]), x.dtype), study.buffer)
     beliefs = jax.eval_shape(lambda: mind.initial(WORLDS, 1))
@@ -313,7 +317,11 @@ BASE: dict[str, dict[str, Any]] = {
 """What some settings need to act."""
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(MindConfig) if field.name != "mind"])
+OF_MINDS = [field.name for field in fields(MindConfig) if field.name != "mind" and "imagine" not in field.name]
+"""What is imagined has a test of its own: test_imagine."""
+
+
+@pytest.mark.parametrize("name", OF_MINDS)
 def test_every_setting_changes_what_a_mind_does(name):
     base = BASE.get(name, {})
     default = getattr(MIND, name)

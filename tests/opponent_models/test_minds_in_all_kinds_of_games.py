@@ -69,7 +69,7 @@ def test_games_for_which_minds_can_be_built_are_traced_to_the_end(game, settings
 @pytest.mark.parametrize(
     ("game", "settings", "words"),
     [
-        ("matrix:prisoners_dilemma", {}, "lists none. Use --mind-goals none"),
+        ("matrix:prisoners_dilemma", {}, "lists none. Use --mind-goals combined"),
         ("particles:spread", {"options": ("continuous=true",)}, "leave continuous=true out"),
         ("particles:simple", {}, "models other seats, and particles:simple has one"),
         ("coin", {"history": 0.5}, "Leave shares of shadow, history and bots out"),

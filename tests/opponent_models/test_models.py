@@ -10,15 +10,13 @@ import optax
 import pytest
 from jax import Array
 
-from sparring.core.records import Action
 from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec
-from sparring.games.matrix import rock_paper_scissors
 from sparring.opponent_models import omg, segments, world
 from sparring.opponent_models.omg import Gaussian, Passage, Subgoals
 from sparring.opponent_models.segments import Codes
 from sparring.opponent_models.spatial import Pointer, Track, recent
-from sparring.opponent_models.world import Oracle, Transition, Worlds
+from sparring.opponent_models.world import Transition, Worlds
 from toy_players import quick
 
 lately = quick(recent, static_argnames="steps")
@@ -229,19 +227,3 @@ def test_a_broken_world_closes_the_gate() -> None:
     model, _ = fitted(model, lambda model, key: model.loss(seen, key), 300, 5e-3)
     unlike = transitions(512, 1)._replace(reward=-seen.reward)
     assert not bool(gate(quick(Worlds.judged)(model, unlike)))
-
-
-def test_the_game_is_a_perfect_model_of_itself() -> None:
-    game = rock_paper_scissors(rounds=2)
-    action = Action(np.array([[0], [1]], np.int32), np.zeros((2, 0)))  # type: ignore[arg-type]
-
-    @quick
-    def both(key: Array) -> Any:
-        state, chance = game.start(key), game.chance(key)
-        wanted, step = game.step(state, action, chance)
-        return Oracle(game).foreseen(state, action, chance), wanted, step, game.observe(wanted)
-
-    (after, foreseen), wanted, step, seen = both(jax.random.key(0))
-    for one, two in zip(jax.tree.leaves(after), jax.tree.leaves(wanted), strict=True):
-        assert np.array_equal(one, two)
-    assert np.array_equal(foreseen.reward, step.reward_S) and np.array_equal(foreseen.features_F, seen.features_SF)

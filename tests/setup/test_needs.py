@@ -46,7 +46,9 @@ BY_SWITCH: tuple[tuple[dict[str, Any], str], ...] = (
     ({"hyper": "residual", "hyper_sees": "joint"}, "execution hyper_heads"),
     ({"hyper": "residual", "hyper_layers": "low_rank"}, "hyper_rank"),
     ({"hyper": "recurrent", "hyper_layers": "low_rank"}, "hyper_leak hyper_previous"),
-    ({"mind": "belief"}, " ".join(name for name in NEEDS if name.startswith("mind_"))),
+    ({"mind": "belief"}, "imagine " + " ".join(name for name in NEEDS if name.startswith("mind_"))),
+    ({"mind": "belief", "imagine": "learned"}, " ".join(name for name in NEEDS if name.startswith("imagine_"))),
+    ({"stages": ("play=planner until steps > 1k", "")}, " ".join(name for name in NEEDS if name.startswith("plan_"))),
     ({"mind": "spatial"}, "mind_recall"),
     ({"mind": "belief", "mind_gate": 2.0}, "mind_room"),
     ({"mind": "belief", "mind_goals": "ending"}, "mind_codes"),
@@ -92,6 +94,7 @@ WITHOUT = {"activation": {"body": "simba"}, "initial_std": {"std": "fixed"}, "cl
 """Settings that act by themselves until another one takes their place."""
 OTHER = {
     "side": 0,
+    "imagine_length": 2,
     "ladder": ["random"],
     "pbt_knobs": ["discount"],
     "pbt_factors": [0.5],
@@ -125,7 +128,7 @@ CHECKED_ELSEWHERE = {
 def config_of(**changes: Any) -> RunConfig:
     plain: dict[str, Any] = {}
     for name, value in changes.items():
-        plain.setdefault(TABLES[name], {})[name] = value
+        (plain.setdefault(TABLES[name], {}) if name in TABLES else plain)[name] = value
     return from_dict(RunConfig, plain, where="test")
 
 

@@ -18,6 +18,7 @@ from sparring.players.named import entrant, entrants, game_of, save_entrant
 from sparring.setup.beginning import first_state
 from sparring.setup.build import build
 from sparring.setup.config import CheckpointConfig, EvalConfig, PlayConfig, RunConfig, SeatsConfig
+from sparring.setup.planners import check_planner
 from sparring.setup.program import LEARNED, PLANNED, RULES, compile_program, play
 from sparring.store.checkpoints import load
 from sparring.store.run_dir import RunDir
@@ -153,16 +154,26 @@ def test_a_learner_of_a_run_looks_ahead_where_its_name_says_so(whole):
         ({"ppo": replace(CONFIG.ppo, recompute_old=True)}, "recompute_old puts those of the policy"),
         ({"ppo": replace(CONFIG.ppo, target_kl=Schedule.parse(0.02))}, "Set target_kl to 0"),
         ({"ppo": replace(CONFIG.ppo, reward_scale=True)}, "reward_scale changes that"),
-        ({"shaping": ("near_hare=0.1",)}, "shaping changes that"),
+        ({"shaping": ("near_hare=0.1 -> 0",)}, "by shaping near_hare=0.1 -> 0. Train with --shaping near_hare=0"),
+        ({"ppo": replace(CONFIG.ppo, shared_reward=Schedule.parse("1 -> 0"))}, "Train with --shared-reward 0"),
         ({"mind": replace(MIND, mind_control="zero")}, "mind_control=zero is no belief"),
         ({"game": "dogfight", "options": ()}, "discrete"),
         ({"stages": ()}, "needs a stage with play=planner"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_a_planner_that_cannot_play_is_refused(changes, words):
     with pytest.raises(ConfigError, match=words):
         build(replace(CONFIG, **changes))
+
+
+def test_a_trained_learner_looks_ahead_if_at_the_end_it_was_paid_what_the_game_pays():
+    spec, faded = build(CONFIG).game.spec, Schedule.parse("1 -> 0")
+    ended = replace(PLAIN, ppo=replace(PLAIN.ppo, shared_reward=faded), shaping=("near_stag=2 -> 0",))
+    check_planner(spec, ended)
+    for change in ({"shaping": ("near_stag=2 -> 1",)}, {"ppo": replace(PLAIN.ppo, shared_reward=Schedule.parse(1))}):
+        with pytest.raises(ConfigError, match="must value what the game pays"):
+            check_planner(spec, replace(ended, **change))
 
 
 def test_only_learners_of_runs_look_ahead():

@@ -55,6 +55,12 @@ def command(words: list[str]) -> None:
         raise ConfigError(f"games must be at least 1, found {arguments.games}.")
     if not 0 <= arguments.seed < 2**31:
         raise ConfigError(f"seed must be from 0 to {2**31 - 1}, found {arguments.seed}.")
+    if arguments.run.name.endswith("+planner"):
+        bare = str(arguments.run).removesuffix("+planner")
+        raise ConfigError(
+            "A run plays as it was trained. To see its learners look ahead, seat one as a player: sparring eval "
+            f"{bare} --against {bare}:LEARNER+planner, or sparring tournament {bare}:LEARNER {bare}:LEARNER+planner BOT."
+        )
     prepare(arguments.machine)
     from sparring.evaluation.deploy import Evidence, deployment
     from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, score_sides

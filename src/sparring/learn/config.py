@@ -178,6 +178,11 @@ class PPOConfig:
         return getattr(self, name) != NEUTRAL[name]
 
     @property
+    def longest_branch(self) -> int:
+        """Steps that are imagined at most."""
+        return round(max(self.imagine_length.start, self.imagine_length.end))
+
+    @property
     def has_shadow(self) -> bool:
         return self.on("shadow_half_life") or self.on("shadow_tau")
 

@@ -22,7 +22,7 @@ from sparring.learn.losses import explained_variance, masked_mean, or_none, stan
 from sparring.learn.module import begun, ended
 from sparring.learn.reward_scale import scaled
 from sparring.learn.shadow import followed, past_opinions, recalled
-from sparring.learn.shaping import influential, shaped, shared
+from sparring.learn.shaping import paid
 from sparring.learn.value_scale import rescaled
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout, where_first
@@ -96,10 +96,7 @@ def update(
     weight_J: weights of the game's shaping terms, where shaping is on. imagined: short branches beside the rollout.
     """
     played = learner.model.actor
-    rollout = shared(rollout, knobs.shared_reward)
-    rollout = influential(rollout, knobs.influence)
-    rollout = shaped(rollout, weight_J, knobs.discount, cut_ends=config.time_limit == "end")
-    learner, rollout = begun(learner, rollout, key)
+    learner, rollout = begun(learner, paid(rollout, weight_J, knobs, config), key)
     learner, rollout = with_rewards(learner, rollout, knobs, config)
     learner = learner._replace(optimiser=at_rollout(learner.optimiser, config))
     hidden_RH, seen_R = hidden_sample(learner.model.actor, rollout)

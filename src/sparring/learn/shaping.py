@@ -1,12 +1,22 @@
 """What a learner is paid in place of its own reward: a share of a common one, what it is worth to move the others, and
 terms with weights of their own."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from sparring.core.spec import GameSpec
+from sparring.learn.config import PPOConfig
 from sparring.play.rollout import Rollout
+
+
+def paid(rollout: Rollout, weight_J: Array | None, knobs: Any, config: PPOConfig) -> Rollout:
+    """A rollout with all that its learner is paid, before any scale. weight_J: of the game's shaping terms, where
+    shaping is on."""
+    rollout = influential(shared(rollout, knobs.shared_reward), knobs.influence)
+    return shaped(rollout, weight_J, knobs.discount, cut_ends=config.time_limit == "end")
 
 
 def sharers_SS(spec: GameSpec, shared_with: str) -> np.ndarray:

@@ -7,7 +7,7 @@ somebody may be likelier to want what is near: with prior=learned a small model 
 reached.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -38,9 +38,9 @@ class Beliefs(NamedTuple):
     """Discounted share of each kind among the goals that were reached; together 1 - discount^(goals reached)."""
     impossible_NO: Array
     """What was done in the last step was impossible for all that was believed."""
-    track_NKOGZ: Array | tuple = ()
+    track_NKOGZ: Any = ()
     """What goals looked like to the others in the last steps, the newest last, where that is looked at."""
-    found: Array | tuple = ()
+    found: Any = ()
     """What is remembered to find goals that no game lists."""
 
 

@@ -110,3 +110,10 @@ class MindConfig:
     @property
     def learns_world(self) -> bool:
         return self.on and self.imagine == "learned"
+
+
+def branches(share: float, steps: int, rows: int, moments: int, minibatches: int) -> int:
+    """How many branches of so many steps may be imagined beside so many real rows: a share of all rows at most, in
+    equal parts for each minibatch. `moments`: at which play can go on in another way."""
+    most = min(int(share / (1 - share) * rows / steps), moments)
+    return most // minibatches * minibatches

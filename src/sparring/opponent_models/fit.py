@@ -15,7 +15,8 @@ from sparring.play.rollout import where_first
 
 MOST_GRADIENT = 1.0
 """Gradients of the models longer than this are scaled down to it."""
-Model, Study = TypeVar("Model"), TypeVar("Study", bound=Any)
+Model = TypeVar("Model")
+Study = TypeVar("Study", bound=Any)
 Loss = Callable[[Any, Any, Array, Array], tuple[Array, dict[str, Array]]]
 """Of a model on rows, with a key, after so many steps."""
 

@@ -21,13 +21,14 @@ from sparring.learn.config import PPOConfig
 from sparring.learn.imagined import Imagined
 from sparring.learn.learner import Learner
 from sparring.learn.losses import masked_mean
+from sparring.learn.shaping import paid
 from sparring.nets.distributions import Distribution
 from sparring.nets.minds import telling
-from sparring.opponent_models.config import MindConfig
+from sparring.opponent_models.config import MindConfig, branches
 from sparring.opponent_models.mind import BeliefMind, mind_in
 from sparring.opponent_models.view import Moment, View, situation_of, transitions
 from sparring.opponent_models.world_study import studied_world
-from sparring.opponent_models.worlds import Came, Learned, Oracle, World
+from sparring.opponent_models.worlds import Came, Learned, Oracle, World, pay_of
 from sparring.play.branches import only_when
 from sparring.play.chance import stream
 from sparring.play.faults import unusable
@@ -151,32 +152,22 @@ def as_rollout(turns: Turn, after: Array, fork: Fork, length: Array) -> Rollout:
     )  # fmt: skip
 
 
-def branches(share: float, steps: int, rows: int, moments: int, minibatches: int) -> int:
-    """How many branches of so many steps may begin beside so many real rows: a share of all rows at most, in equal
-    parts for each minibatch. `moments`: at which play can go on in another way."""
-    most = min(int(share / (1 - share) * rows / steps), moments)
-    return most // minibatches * minibatches
-
-
-def longest(ppo: PPOConfig) -> int:
-    """Steps of the longest branch of a run."""
-    return round(max(ppo.imagine_length.start, ppo.imagine_length.end))
-
-
 def imagined(
     learner: Learner, policy: Any, rollout: Rollout, game: Game, key: Array, knobs: Any, ppo: PPOConfig,
-    config: MindConfig,
+    config: MindConfig, weight_J: Array | None = None,
 ) -> tuple[Learner, Imagined, dict[str, Array]]:  # fmt: skip
     """What a learner imagines beside a rollout, with the policy that played it; and the learner, whose model of the
-    world was tested on it, used, and then fitted to it."""
+    world was tested on it, used, and then fitted to it. Worlds pay what the learner is paid: its share of common
+    rewards and shaping terms too, of weight_J."""
     own, mind = stream(key, "imagined"), mind_in(learner)
     view, found = mind.view(rollout.features_TWNF.shape[-1]), {}
     if mind.world is None:
-        world, open_ = Oracle(game, view), None
+        world, open_ = Oracle(game, view, pay_of(game, ppo, knobs, weight_J)), None
     else:
         world = Learned(mind.world, view)
-        learner, open_, found = studied_world(learner, transitions(rollout, view), stream(own, "study"), config)
-    steps, branch = longest(ppo), rollout.branch
+        rows = transitions(paid(rollout, weight_J, knobs, ppo), view)
+        learner, open_, found = studied_world(learner, rows, stream(own, "study"), config)
+    steps, branch = ppo.longest_branch, rollout.branch
     assert branch is not None
     length = jnp.clip(jnp.round(knobs.imagine_length), 1, steps)
     moments = branch.seat.shape[0] * branch.seat.shape[1]

@@ -248,13 +248,13 @@ def hit_ratio(decoded_RF: np.ndarray, later_RHF: np.ndarray, there_RH: np.ndarra
     of a pool of others."""
     own = np.where(there_RH, ((later_RHF - decoded_RF[:, None]) ** 2).sum(-1), np.inf).min(-1)
     other = ((pool_MF[None] - decoded_RF[:, None]) ** 2).sum(-1).min(-1)
-    counted = there_RH.any(-1)
+    counted: Any = there_RH.any(-1)
     return share(own <= other, counted)
 
 
-def mean(x: np.ndarray, where: np.ndarray) -> float:
+def mean(x: np.ndarray, where: Any) -> float:
     return float(np.asarray(x)[where].mean()) if where.any() else float("nan")
 
 
-def share(x: np.ndarray, where: np.ndarray) -> float:
+def share(x: Any, where: np.ndarray) -> float:
     return mean(x * 1.0, where)

@@ -125,7 +125,8 @@ def steps_to_be_sure(sure_T: Array, counted_T: Array, label_T: Array, start_TW: 
 def work_measures(rollout: Rollout) -> dict[str, Array]:
     """What thinking cost: of all goals that might be asked about, the share for which a model was, and near ones for
     which there was no room; beliefs that had to begin anew, per step of one of the others."""
-    others, thought = rollout.others, rollout.thought
+    others: Any = rollout.others
+    thought = rollout.thought
     live = others.open & others.acting[..., None] & rollout.present_TWN[..., None, None]
     return {
         "asked": masked_mean(1.0 * thought.evaluated_NOG, live),

@@ -44,9 +44,9 @@ class Sample(NamedTuple):
     """The goal that each of them reached next in this game, the last one if none; -1 where it is not known."""
     useful: Array
     """The seat was there to see it, and one of the others had a choice whose goal is known."""
-    track_KOGZ: Array | tuple = ()
+    track_KOGZ: Any = ()
     """What goals looked like in the last steps, the newest last, where a model looks at that."""
-    ending_OX: Array | tuple = ()
+    ending_OX: Any = ()
     """What the piece of play ends in that each of the others was in, where goals are learned from that."""
     passage: Passage | tuple = ()
     """What led to the step and what came of it, where goals are learned from that."""
@@ -85,7 +85,7 @@ def aims(seen: Any, *, listed: bool) -> Any:
     goals = seen.open.shape[-1] if listed else 0
     others = seen.acting.shape
 
-    def with_last(x: Array, last: Array | bool) -> Array:
+    def with_last(x: Array, last: float) -> Array:
         return jnp.concatenate([x[..., :goals], jnp.broadcast_to(jnp.asarray(last, x.dtype), (*others, 1))], axis=-1)
 
     about = seen.about[..., :goals, :] if listed else jnp.zeros((*others, 0, 0))

@@ -18,6 +18,7 @@ from sparring.games.others import others_SO
 from sparring.nets.actor_critic import Actor, Critic
 from sparring.nets.minds import Told
 from sparring.opponent_models.beliefs import NEVER
+from sparring.opponent_models.mind import BeliefMind
 from sparring.opponent_models.sample import aims
 from sparring.play.witness import Situation
 
@@ -53,6 +54,7 @@ class Rules(eqx.Module):
         """A node, of which the state and the goals so far are known, with all the rest. Whoever can no longer have what
         it was after draws another goal, as likely as before anything was done."""
         observed, mind = self.game.observe(node.state), self.actor.mind
+        assert isinstance(mind, BeliefMind)
         situation = aims(self.situation(observed, node.state, seat), listed=mind.listed)
         log_prior_OG = mind.prior_of(situation, leaning_OK[None])[0]
         open_OG, goals = situation.open[0], situation.open.shape[-1]

@@ -76,7 +76,8 @@ def studied(learner: Learner, rollout: Rollout, key: Array, config: MindConfig) 
     rollout, sample = mind.lived(rollout)
     found = action_measures(rollout, mind.action, study.frequency_OA) | work_measures(rollout)
     if mind.named:
-        label_TWNO = sample.label_O.reshape(rollout.others.acting.shape)
+        others: Any = rollout.others
+        label_TWNO = sample.label_O.reshape(others.acting.shape)
         found |= goal_measures(rollout, label_TWNO, listed=mind.listed)
     if mind.finder is not None:
         found |= mind.finder.measures()

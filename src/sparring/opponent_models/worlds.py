@@ -8,11 +8,14 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-from sparring.core.records import Action
+from sparring.core.records import Action, Step
 from sparring.games.game import Game
 from sparring.games.others import others_SO
+from sparring.learn.config import PPOConfig
+from sparring.learn.shaping import sharers_SS
 from sparring.opponent_models.view import Moment, View
 from sparring.opponent_models.world import Transition, Worlds
 from sparring.play.chance import game_chance
@@ -71,12 +74,43 @@ class Learned(NamedTuple):
         return later, Came(chosen.reward, end_JN < chosen.ended, none, reached, found.features_F.std(0).mean(-1))
 
 
+class Pay(NamedTuple):
+    """What a learner is paid beside what the game pays it; None: nothing of the kind."""
+
+    sharers_SS: np.ndarray | None = None
+    share: Array | float = 0.0
+    """Of the common reward."""
+    weight_J: Array | None = None
+    """Of shaping terms, rewards first."""
+    discount: Array | float = 1.0
+
+    def ends(self, step: Step, seat: Array) -> Array:
+        """Who shares goes on sharing when it has left."""
+        return step.over if self.sharers_SS is not None else step.left_S[seat] | step.over
+
+    def of(self, game: Game, before: Any, step: Step, after: Any, seat: Array) -> Array:
+        reward = step.reward_S[seat]
+        if self.sharers_SS is not None:
+            reward = (1 - self.share) * reward + self.share * (jnp.asarray(self.sharers_SS)[seat] @ step.reward_S)
+        if self.weight_J is None:
+            return reward
+        terms = jnp.asarray(step.terms_SJ)[seat] if game.spec.terms_of("reward") else jnp.zeros(0)
+        later = jnp.where(step.left_S[seat] | step.over, 0.0, game.potential(after)[seat])
+        return reward + self.weight_J @ jnp.append(terms, self.discount * later - game.potential(before)[seat])
+
+
+def pay_of(game: Game, config: PPOConfig, knobs: Any, weight_J: Array | None) -> Pay:
+    common = sharers_SS(game.spec, config.shared_with) if config.on("shared_reward") else None
+    return Pay(common, knobs.shared_reward, weight_J, knobs.discount)
+
+
 class Oracle(NamedTuple):
     """The game as a model of itself. Every branch has a copy of the world; the state of a moment is that, and the
     branch's seat."""
 
     game: Game
     view: View
+    pay: Pay = Pay()
 
     def begin(self, moment: Moment, seat_JN: Array, state_J: Any) -> Moment:
         branches = seat_JN.shape
@@ -104,9 +138,9 @@ class Oracle(NamedTuple):
         discrete_SD = discrete_SD.at[seat].set(own_D).at[other_O].set(others_OD)
         action = Action(discrete_SD, jnp.zeros((game.spec.seats, 0)))
         after, step = game.step(state, action, chance)
-        over = step.left_S[seat] | step.over
+        over = self.pay.ends(step, seat)
         reached_OG = game.reached(state, action, after)[other_O][:, : self.view.goals]
-        came = Came(step.reward_S[seat], over, step.cut & ~over, reached_OG, jnp.zeros(()))
+        came = Came(self.pay.of(game, state, step, after, seat), over, step.cut & ~over, reached_OG, jnp.zeros(()))
         return (after, self.known(after, seat, other_O)), came
 
     def known(self, state: Any, seat: Array, other_O: Array) -> tuple[Situation, Array, Array]:

@@ -93,24 +93,12 @@ def begin(
 
 
 def collect(
-    game: Game,
-    seating: Seating,
-    drivers: Sequence[Driver],
-    cursor: Cursor,
-    key: Array,
-    *,
-    steps: int,
-    sequence: int | None = None,
-    explore: bool = True,
-    pairing: Pairing | None = None,
-    shaping: bool = False,
-    archive: Archive | None = None,
-    replay_share: Array | float = 0.0,
-    imitating: bool = False,
-    sharers_SS: np.ndarray | None = None,
-    for_modules: bool = False,
+    game: Game, seating: Seating, drivers: Sequence[Driver], cursor: Cursor, key: Array, *, steps: int,
+    sequence: int | None = None, explore: bool = True, pairing: Pairing | None = None, shaping: bool = False,
+    archive: Archive | None = None, replay_share: Array | float = 0.0, imitating: bool = False,
+    sharers_SS: np.ndarray | None = None, for_modules: bool = False,
     branching: Literal["", "minds", "states"] = "",
-) -> tuple[tuple[Rollout, ...], Cursor, Games]:
+) -> tuple[tuple[Rollout, ...], Cursor, Games]:  # fmt: skip
     """Play `steps` steps. Returns a rollout for each learning group (leaves [T, L, W, ...]), the cursor, the games.
 
     `sequence` is the length of the stretches on which recurrent policies train; it divides `steps`.
@@ -151,24 +139,32 @@ def collect(
     games = games._replace(faults=found_in(games.fault_TBW, games.length_TBW, game.spec, used_V, bank.state, exhibit))
     if branching:
         kept = states if branching == "states" else None
-        rollouts = tuple(
-            r._replace(branch=branches(seating, seating.groups[i], minds[i], kept, steps // sequence))
-            for r, i in zip(rollouts, seating.learning, strict=True)
-        )
+        rollouts = branched(seating, rollouts, minds, kept, steps // sequence)
     if archive is not None:
         games = games._replace(film=Film(states, played, chance))
     return rollouts, cursor, games
 
 
-def branches(seating: Seating, group: Group, minds: Any, states: Any, count: int) -> Branch:
-    """Where a learning group can go on from, leaves [count, L, W, ...]."""
+def branched(
+    seating: Seating, rollouts: tuple[Rollout, ...], minds: tuple, states: Any, count: int
+) -> tuple[Rollout, ...]:
+    """Rollouts of the learning groups with where each can go on from, leaves [count, L, W, ...]. `minds`: of every
+    group; `states`: of all worlds, or None."""
     seat_BWS = np.broadcast_to(np.arange(seating.spec.seats), (seating.blocks, seating.worlds, seating.spec.seats))
-    seat = seating.per_seat(jnp.asarray(seat_BWS), group)
     if states is not None:
-        states = jax.vmap(lambda state: jax.tree.map(lambda x: seating.per_world(x, group), by_block(state, seating)))(
-            states
-        )
-    return Branch(minds, jnp.broadcast_to(seat, (count, *seat.shape)), states)
+        states = jax.vmap(lambda state: by_block(state, seating))(states)
+
+    def branch(i: int) -> Branch:
+        group = seating.groups[i]
+        seat = seating.per_seat(jnp.asarray(seat_BWS), group)
+        own = None if states is None else jax.vmap(partial(per_world, seating, group))(states)
+        return Branch(minds[i], jnp.broadcast_to(seat, (count, *seat.shape)), own)
+
+    return tuple(r._replace(branch=branch(i)) for r, i in zip(rollouts, seating.learning, strict=True))
+
+
+def per_world(seating: Seating, group: Group, state: Any) -> Any:
+    return jax.tree.map(lambda x: seating.per_world(x, group), state)
 
 
 class Luck(NamedTuple):

@@ -204,7 +204,7 @@ def recalled(
     """Memories of policies with what their minds say; and with the world, for those that look ahead."""
     found = [telling(kept, said(thought)) for kept, thought in zip(memories, thoughts, strict=True)]
     for i, ((group, driver), thought, lot_PW) in enumerate(zip(players, thoughts, lots, strict=True)):
-        if thought is not None and searches(driver.policy):
+        if thought is not None and lot_PW is not None and searches(driver.policy):
             here = jax.tree.map(lambda x, own=group: seating.per_world(x, own), by_block(state, seating))
             seat_PWN = jnp.repeat(jnp.asarray(seating.seats_PXN(group)), seating.worlds, axis=1)
             found[i] = found[i]._replace(

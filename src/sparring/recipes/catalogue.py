@@ -22,6 +22,7 @@ from sparring.recipes.minds import (
     hunters,
     hunters_actions,
     hunters_goals,
+    hunters_imagine,
     hunters_influence,
     hunters_mappo,
     hunters_meta,
@@ -29,6 +30,8 @@ from sparring.recipes.minds import (
     hunters_near,
     hunters_one_mind,
     hunters_one_plain,
+    hunters_oracle,
+    hunters_phases,
     hunters_prosocial,
     hunters_selfish,
     hunters_shared_policy,
@@ -169,8 +172,8 @@ RECIPES: dict[str, Callable[[], RunConfig]] = {
     make.__name__: make
     for make in (
         chase, debug, demo, dogfight, dogfight_gpu, fast_2s3z, fast_3m, fast_5m_vs_6m, fast_corridor, hunt,
-        hunters, hunters_actions, hunters_goals, hunters_influence, hunters_mappo, hunters_meta, hunters_minds,
-        hunters_near,
+        hunters, hunters_actions, hunters_goals, hunters_imagine, hunters_influence, hunters_mappo, hunters_meta,
+        hunters_minds, hunters_near, hunters_oracle, hunters_phases,
         hunters_one_mind, hunters_one_plain, hunters_prosocial, hunters_selfish, hunters_shared_policy,
         hunters_spatial, hunters_taught,
         hyper_align_spread, hyper_mappo_3m, hyper_mappo_corridor, hyper_mappo_spread, hyper_net_spread,

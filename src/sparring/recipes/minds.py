@@ -17,6 +17,8 @@ ARMS: dict[str, dict[str, Any]] = {
     "minds": {"mind": "belief"},
     "near": {"mind": "belief", "mind_gate": 4.0, "mind_room": 0.35},
     "spatial": {"mind": "spatial"},
+    "imagine": {"mind": "belief", "imagine": "learned"},
+    "oracle": {"mind": "belief", "imagine": "oracle"},
     "influence": {
         "mind": "belief", "mind_goals": "none", "mind_tells": "nothing", "mind_replies": True,
         "influence": "0 -> 0.1",
@@ -85,6 +87,23 @@ def hunters_near() -> RunConfig:
 def hunters_spatial() -> RunConfig:
     """`hunters_minds`, who read what the others are after off their last steps, by a network instead of Bayes' rule."""
     return _hunters("spatial")
+
+
+def hunters_imagine() -> RunConfig:
+    """`hunters_minds`, who also go on in a learned model of the world, and learn from that."""
+    return _hunters("imagine")
+
+
+def hunters_oracle() -> RunConfig:
+    """`hunters_imagine` through the game itself: what imagination is worth where its model makes no mistake."""
+    return _hunters("oracle")
+
+
+def hunters_phases() -> RunConfig:
+    """`hunters_taught`, who look ahead in the last tenth: a rule, then what they learned, then a planner."""
+    stages = ("play=nearest_stag until steps > 400k", "until steps > 3.6M", "play=planner")
+    paid = {"shared_reward": 0.0, "shaping": ("near_stag=0",)}  # what a planner looks for is what the game pays
+    return _hunters("minds", **paid, stages=stages, plan_simulations=16, plan_goals=2)
 
 
 def hunters_taught() -> RunConfig:

@@ -1,12 +1,15 @@
 """What imagination needs: moments from which a seat can go on alone, and rewards that its own steps explain."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from sparring.core.errors import ConfigError
 from sparring.core.spec import GameSpec
-from sparring.opponent_models.imagine import branches, longest
-from sparring.play.seating import Seating
+from sparring.opponent_models.config import branches
 from sparring.setup.config import RunConfig
+
+if TYPE_CHECKING:  # commands check settings before JAX starts
+    from sparring.play.seating import Seating
 
 APART = 4
 """Most steps from one moment at which somebody may go on in imagination to the next."""
@@ -30,14 +33,12 @@ REFUSED: tuple[tuple[str, Callable[[RunConfig], bool], str, str], ...] = (
         "they would be shown steps that nobody played",
         "Leave one of the two out.",
     ),
-    ("shared_reward", lambda c: c.ppo.on("shared_reward"), "what others would earn is not foreseen", "Set it to 0."),
     (
         "anchor_price",
         lambda c: c.ppo.on("anchor_price"),
         "what others would owe is not foreseen",
         "Use anchor instead.",
     ),
-    ("shaping", lambda c: bool(c.shaping), "what shaping terms would pay is not foreseen", "Leave it out."),
 )
 """What there cannot be beside it: whether it is there, why not, and what to do."""
 
@@ -50,6 +51,10 @@ def check_imagination(spec: GameSpec, config: RunConfig) -> None:
             raise ConfigError(
                 f"imagine={config.mind.imagine} does not go with {what}: {why}. {instead} Or use --imagine none."
             )
+    if config.mind.imagine == "oracle" and config.ppo.on("influence"):
+        raise ConfigError(
+            "imagine=oracle pays what the game and its terms pay, and influence is none of that. Use --imagine learned."
+        )
     if config.mind.imagine == "oracle" and spec.outside:
         raise ConfigError(
             f"imagine=oracle goes on from states of the game, and {config.game} keeps its worlds in processes of its "
@@ -62,14 +67,14 @@ def apart(steps: int) -> int:
     return next(every for every in range(APART, 0, -1) if steps % every == 0)
 
 
-def check_branches(configs: Sequence[RunConfig], seating: Seating, keep: int) -> None:
+def check_branches(configs: Sequence[RunConfig], seating: "Seating", keep: int) -> None:
     """Refuse a share of imagined rows that leaves no room for a branch in each minibatch. Of each learning group one
     config; `keep`: steps from one moment at which one can go on to the next."""
     for i, config in zip(seating.learning, configs, strict=True):
         if not config.mind.imagines:
             continue
         worlds, steps = len(seating.groups[i].lanes[0]) * seating.worlds, config.play.steps
-        share, length, parts = config.mind.imagine_share, longest(config.ppo), config.ppo.minibatches
+        share, length, parts = config.mind.imagine_share, config.ppo.longest_branch, config.ppo.minibatches
         if not branches(share, length, worlds * steps, worlds * (steps // keep), parts):
             raise ConfigError(
                 f"imagine_share={share} of {worlds * steps} rows leaves no room for branches of {length} steps in each "

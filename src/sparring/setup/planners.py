@@ -3,21 +3,22 @@
 from collections.abc import Iterator
 
 from sparring.core.errors import ConfigError
+from sparring.core.schedules import Schedule
 from sparring.core.spec import GameSpec
 from sparring.opponent_models.planning import library
 from sparring.setup.config import NONE, RunConfig
 
 
-def check_planner(spec: GameSpec, config: RunConfig) -> None:
+def check_planner(spec: GameSpec, config: RunConfig, *, trains: bool = False) -> None:
     """Refuse a planner that could not play, with what to do."""
-    for reason, instead in obstacles(spec, config):
+    for reason, instead in obstacles(spec, config, trains=trains):
         raise ConfigError(f"A planner cannot play {config.game} here: {reason}. {instead}")
 
 
 def check_planned_training(spec: GameSpec, config: RunConfig, *, trains: bool) -> None:
     """And one that plays in training, where what it did is learned from by the probability with which it did it. To
     look at such a run takes no planner."""
-    check_planner(spec, config)
+    check_planner(spec, config, trains=True)
     if trains:
         library()
     ppo = config.ppo
@@ -33,8 +34,9 @@ def check_planned_training(spec: GameSpec, config: RunConfig, *, trains: bool) -
         )
 
 
-def obstacles(spec: GameSpec, config: RunConfig) -> Iterator[tuple[str, str]]:
-    """What is in the way, and what to do."""
+def obstacles(spec: GameSpec, config: RunConfig, *, trains: bool) -> Iterator[tuple[str, str]]:
+    """What is in the way, and what to do. Where a trained learner plays, what it was paid at the end of its run counts;
+    where it learns, all that it is ever paid."""
     net, ppo, mind = config.net, config.ppo, config.mind
     if spec.outside:
         yield "its worlds are kept elsewhere and cannot be played on in thought", "Leave the planner out."
@@ -50,7 +52,14 @@ def obstacles(spec: GameSpec, config: RunConfig) -> Iterator[tuple[str, str]]:
         yield f"it believes what it is told, and mind_control={mind.mind_control} is no belief", "Leave that out."
     if ppo.advantage == "expected" or ppo.on("value_noise"):
         yield "it needs a critic that values states, without noise", "Train with --advantage gae --value-noise 0."
-    paid = {name: ppo.on(name) for name in ("shared_reward", "reward_clip", "anchor_price")}
-    paid |= {"reward_scale": ppo.reward_scale, "shaping": bool(config.shaping)}
-    for name in (name for name, changes in paid.items() if changes):
-        yield f"the critic must value what the game pays, and {name} changes that", f"Train without {name}."
+    if ppo.reward_scale:
+        yield "the critic must value what the game pays, and reward_scale changes that", "Train without reward_scale."
+    terms = [(name, Schedule.parse(weight)) for name, _, weight in (text.partition("=") for text in config.shaping)]
+    known = [(name, getattr(ppo, name)) for name in ("shared_reward", "reward_clip", "anchor_price")]
+    paid, terms = ([(name, w) for name, w in own if w.at(1.0) or (trains and w.start)] for own in (known, terms))
+    if paid or terms:
+        found = ", ".join([f"{name}={w}" for name, w in paid] + [f"shaping {name}={w}" for name, w in terms])
+        off = [f"--{name.replace('_', '-')} 0" for name, _ in paid]
+        off += ["--shaping " + " ".join(f"{name}=0" for name, _ in terms)] if terms else []
+        why = f"the critic must value what the game pays, and that is changed by {found}"
+        yield why, f"Train with {' '.join(off)}."

@@ -212,14 +212,15 @@ def teach(
     parts = len(ppo.losses) + len(ppo.modules)
     shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
     rollout, knobs, extra, dreamt = as_trained(plan, rollout, ppo), knobs_of(knobs_H, parts), None, {}
+    if ppo.on("influence"):
+        rollout = rollout._replace(influence_TWN=own_influence(learner, rollout))
     if mind.imagines:
         assert game is not None
-        learner, extra, dreamt = imagined(learner, player(learner, knobs, ppo), rollout, game, key, knobs, ppo, mind)
+        own, weights = player(learner, knobs, ppo), shaping_J[0] if shaping_J else None
+        learner, extra, dreamt = imagined(learner, own, rollout, game, key, knobs, ppo, mind, weights)
     before, seen = learner, rollout._replace(branch=None)
     if rollout.others is not None and not ppo.modules:  # rows of the epochs need not carry what only a mind looks at
         seen = seen._replace(others=None)
-    if ppo.on("influence"):
-        seen = seen._replace(influence_TWN=own_influence(learner, rollout))
     learner, stats, suspect = update(learner, seen, key, knobs, ppo, *shaping_J, imagined=extra)
     if waits is not None:
         learner, stats = where_first(waits, before, learner), stats._replace(waits=1.0 * waits)

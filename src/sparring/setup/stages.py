@@ -34,7 +34,7 @@ def check_stages(game: Game, config: RunConfig, seating: Seating) -> None:
             if name == PLANNER:
                 continue
             if name not in bot_names(game):
-                raise ConfigError(unknown(f"bot of {config.game}", name, bot_names(game)))
+                raise ConfigError(unknown(f"bot of {config.game}", name, (*bot_names(game), PLANNER)))
             if name != RANDOM and name not in bots.fitting(side):
                 raise ConfigError(
                     f"{name} cannot drive side {side} of {config.game}. Name a bot for each side, parted by a comma: "

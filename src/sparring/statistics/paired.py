@@ -39,5 +39,11 @@ def paired(first: Sequence[float], second: Sequence[float], *, seed: int = 0, dr
         sign_DN[0] = 1.0
     sums_D = np.abs(sign_DN @ gap_N)
     p_value = float((sums_D >= sums_D[0] - 1e-12 * max(sums_D[0], 1.0)).mean())
+    return Paired(mean_interval(gap_N), p_value, detectable(gap_N))
+
+
+def detectable(value_N: np.ndarray) -> float:
+    """The smallest mean that so many values of this spread show not to be 0 in 80 of 100 experiments."""
+    count = len(value_N)
     reach = float(stdtrit(count - 1, 0.975) + stdtrit(count - 1, 0.8))
-    return Paired(mean_interval(gap_N), p_value, reach * float(gap_N.std(ddof=1)) / sqrt(count))
+    return reach * float(value_N.std(ddof=1)) / sqrt(count)

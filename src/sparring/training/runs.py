@@ -21,7 +21,7 @@ from sparring.setup.build import Built, build, shaping_weights
 from sparring.setup.config import RunConfig
 from sparring.setup.line_up import side_label
 from sparring.setup.named_arrays import from_arrays
-from sparring.setup.needs import settings, stored_config
+from sparring.setup.needs import met, settings, stored_config
 from sparring.setup.own_code import changed_code, code_facts
 from sparring.setup.program import TrainState
 from sparring.setup.rows import in_front
@@ -163,9 +163,9 @@ def reopen(
 
 
 def reached(built: Built, iteration: int) -> dict[str, float]:
-    """The values of all schedules that change over the run, before this iteration."""
+    """The values of all schedules that act and change over the run, before this iteration."""
     progress, config = built.progress(iteration), built.config
-    found = {name: value for name, value, _ in settings(config) if isinstance(value, Schedule)}
+    found = {name: value for name, value, _ in settings(config) if isinstance(value, Schedule) and met(name, config)}
     found |= {f"shaping {name}": weight for name, weight in shaping_weights(built.game.spec, config.shaping).items()}
     return {name: schedule.at(progress) for name, schedule in found.items() if schedule.shape != "constant"}
 
