@@ -59,7 +59,8 @@ def command(words: list[str]) -> None:
         bare = str(arguments.run).removesuffix("+planner")
         raise ConfigError(
             "A run plays as it was trained. To see its learners look ahead, seat one as a player: sparring eval "
-            f"{bare} --against {bare}:LEARNER+planner, or sparring tournament {bare}:LEARNER {bare}:LEARNER+planner BOT."
+            f"{bare} --against {bare}:LEARNER+planner, or sparring tournament {bare}:LEARNER {bare}:LEARNER+planner "
+            "BOT."
         )
     prepare(arguments.machine)
     from sparring.evaluation.deploy import Evidence, deployment

@@ -237,24 +237,28 @@ def _page(kind: type, values: Any, usual: Collection[str] | None, doc: str | Non
     for one in fields(kind):
         hint, value = hints[one.name], getattr(values, one.name, None)
         if is_dataclass(hint) and hint is not Schedule:
-            said = "" if (hint.__doc__ or "").startswith(f"{hint.__name__}(") else hint.__doc__  # dataclass wrote it
-            table = _page(hint, value, usual, said if usual is None and said else " ")  # type: ignore[arg-type]
+            table = _page(cast(type, hint), value, usual, " " if usual is not None or _unsaid(hint) else hint.__doc__)
             specs.append((one.name, table, field(default_factory=table)))
             continue
         seen = Annotated[hint, tyro.conf.arg(help=texts.get(one.name), **_plain(hint))]  # type: ignore[valid-type]
         if usual is not None and one.name not in usual:
             seen = tyro.conf.Suppress[seen]
         own: dict[str, Any] = {"default": one.default, "default_factory": one.default_factory}
-        given = own if values is None else {"default_factory": lambda value=value: value}
+        given: dict[str, Any] = own if values is None else {"default_factory": lambda value=value: value}
         specs.append((one.name, seen, field(**given)))
     return make_dataclass(kind.__name__, specs, bases=(kind,), namespace={"__doc__": doc}, frozen=True, kw_only=True)
+
+
+def _unsaid(kind: Any) -> bool:
+    """Whether nobody wrote what a table of settings is for: then `dataclass` lists its fields there."""
+    return (kind.__doc__ or "(").startswith((f"{kind.__name__}(", "("))
 
 
 def _plain(hint: Any) -> dict[str, Any]:
     """What help shows beside the text of a flag, where its field does not say."""
     bare, *more = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    maybe = {kind for kind in (Path, int, float, str) if {*get_args(bare)} == {kind, NoneType}}
-    shown = {"help_behavior_hint": _default, **{"metavar": kind.__name__.upper() for kind in maybe}}
+    maybe = [kind.__name__.upper() for kind in (Path, int, float, str) if {*get_args(bare)} == {kind, NoneType}]
+    shown = {"help_behavior_hint": _default, **({"metavar": maybe[0]} if maybe else {})}
     return {name: value for name, value in shown.items() if all(getattr(x, name, None) is None for x in more)}
 
 
