@@ -43,6 +43,8 @@ def test_a_comparison_is_stopped_gone_on_with_and_called_again(sparring, launch,
     rows = [line.split()[0] for line in said.out.splitlines() if "[" in line]
     assert rows[:3] == ["naive", "shadow", "shadow.shadow"]
     assert (out / "compare.png").read_bytes() == b"blank"
+    page = (out / "compare.html").read_text()
+    assert f"sparring compare --out {out}" in page and "for each of 4 learners" in page and "[" in page
     told = json.loads((out / "compare.json").read_text())
     assert told["judgement"][-1] in said.out
     naive, *_ = told["candidates"]

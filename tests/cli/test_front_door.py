@@ -13,7 +13,7 @@ import pytest
 
 import sparring as sparring_package
 from sparring.cli import bench, train, watch
-from sparring.cli.flags import named, parse
+from sparring.cli.flags import _check_topic, named, parse
 from sparring.cli.main import COMMANDS, FAILED, INTERRUPTED, PIPE_CLOSED, main, sentence
 from sparring.cli.train import Train, flagged, ready_made
 from sparring.cli.watch import compiled_before, headline, span
@@ -99,6 +99,26 @@ def test_every_command_explains_itself_and_each_of_its_flags(sparring, command):
     assert "--json" in said.out
     assert said.out.splitlines()[2].strip(), "a sentence on what the command does"
     assert f"examples:\n  sparring {command} " in said.out or f"examples:\n  sparring {command}\n" in said.out
+    assert not re.search(r"\(default: (None|False|'')?\)|\{None\}\||_ArgConfig", said.out), "what only programs say"
+
+
+def test_a_text_of_help_is_one_paragraph_however_its_source_is_broken_into_lines(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "300")
+    main(["train", "--help", "preset"])
+    main(["audit", "seats", "--help"])
+    said = capsys.readouterr().out
+    assert "Some did badly where we measured them (cleanrl, grouped, puffer), and say so." in said
+    assert "The budget is printed first. Without it: exact levels and probes, minutes." in said
+
+
+@pytest.mark.parametrize(("slip", "meant"), [("ppoo", "ppo"), ("lerning-rate", "learning_rate"), ("sets", "seats")])
+def test_a_slip_after_help_is_answered_with_the_section_or_flag_that_was_meant(sparring, slip, meant):
+    assert sparring("train", "--help", slip).sentence().endswith(f"Did you mean --help {meant}?")
+
+
+def test_no_game_is_taken_for_a_slip_after_help():
+    for game in registry.available():
+        _check_topic(Train, ["--help", game])
 
 
 def test_the_help_of_train_names_the_recipes_and_shows_one_s_values_as_defaults(sparring):

@@ -63,6 +63,7 @@ def test_a_run_killed_and_resumed_ends_like_one_that_never_stopped(sparring, lau
     assert not same_run(run, trained)
     said = sparring("resume", run)
     assert said.code == 0
+    assert "Going on after iteration 4 of 10." in said.err
     assert "iteration 5/10" in said.err and "iteration 4/10" not in said.err, "from the checkpoint of iteration 4"
     assert same_run(run, trained)
 

@@ -123,6 +123,8 @@ def test_a_metric_that_is_not_there_hides_none_that_is_and_is_answered_by_groups
     ]
     with pytest.raises(ConfigError, match="no exact exploitability"):
         chosen(lines, ["exploitability"])
+    with pytest.raises(ConfigError, match="Did you mean 'entropy'"):
+        chosen(lines, ["entropi"])
     with pytest.raises(ConfigError, match=r"Known: games, learner/\* \(2\), points/\*"):
         chosen(lines, ["zzz"])
     with pytest.raises(ConfigError, match="Did you mean 'games'"):

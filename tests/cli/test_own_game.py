@@ -68,6 +68,13 @@ def test_a_new_game_keeps_the_contract_and_passes_its_own_test(place):
         test()
 
 
+def test_a_dry_run_looks_whether_the_game_keeps_its_contract(sparring, place):
+    source = (place / "dash.py").read_text().replace("state.standing_S", "state.standng_S")
+    (place / "wrong.py").write_text(source)
+    said = sparring("train", "wrong.py:dash", "--dry-run")
+    assert said.code == 0 and "no attribute 'standng_S'. Use jnp.where" in said.err and "contract" in said.err
+
+
 def test_a_new_game_never_takes_a_name_or_a_file_that_is_there(sparring, place):
     before = (place / "dash.py").read_text()
     assert "There is a file dash.py already" in sparring("new-game", "dash").sentence()

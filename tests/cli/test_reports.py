@@ -24,6 +24,8 @@ from sparring.reports.curves import (
     shows_seats,
     smooth,
 )
+from sparring.reports.curves import legend as curve_legend
+from sparring.reports.html import command, document, table
 from sparring.reports.page import write_report
 from sparring.reports.tables import LEARNED, full_rows, interval_text, legend, scores_json, spread_text, summary_rows
 from sparring.statistics.intervals import Interval, Moments, mean_interval
@@ -270,7 +272,7 @@ def test_where_many_sides_are_alike_one_stands_for_all_among_companies_of_one_ki
     assert labels(draw_evaluation, [line], manifest) == [
         "against 2 x learned",
         "against 2 x stag",
-        "bot stag in its place against 2 x stag",
+        "bot stag in its place\nagainst 2 x stag",
     ]
 
 
@@ -341,6 +343,44 @@ def test_no_name_is_parted_where_a_table_has_room_for_whole_words():
     console = Console(width=30, file=StringIO())
     console.print(fitted(score_table(scores, MANIFEST), 30))
     assert max(map(len, console.file.getvalue().splitlines())) <= 30
+
+
+def test_an_interval_is_never_cut_where_a_table_has_little_room():
+    """The texts about it are folded instead."""
+    from rich.console import Console
+
+    from sparring.reports.tables import fitted, score_table
+
+    def games(opponent: str) -> SideScore:
+        points = Moments.of([1.0] * 40 + [0.0] * 8)
+        causes = (("outflown", 30), ("collision", 18))
+        return SideScore(0, "learned", opponent, 48, 40, 0, 8, 30.0, (Moments(0.0, 0.0, 1),), (points,), causes)
+
+    alike, scores = {**MANIFEST, "alike": True}, [games("straight"), games("a_bot_with_a_name")]
+    console = Console(width=80, file=StringIO())
+    console.print(fitted(score_table(scores, alike, [games("straight")]), 80))
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80 and sum("0.83 [0.70, 0.91]" in line for line in lines) == 2, lines
+
+
+def test_a_page_is_readable_in_a_narrow_window_and_its_commands_can_be_copied():
+    page = document("a & b", table(["x"], [["--learning-rate is too long to stay in one line"], ["0.1 [0.0, 0.2]"]]))
+    assert "<title>a &amp; b</title>" in page and 'name="viewport"' in page and "color-scheme: light" in page
+    assert '<div class="wide"><table>' in page and '<span class="flag">--learning-rate</span>' in page
+    assert page.count("<td class=short>") == 1, "a figure with its interval is never parted"
+    assert command("sparring train --seeds 3") == '<code class="command">sparring train --seeds 3</code>'
+
+
+def test_many_curves_have_their_names_beside_them_and_one_alone_needs_none():
+    def shown(names: str, **fewest: int):
+        axis = plt.figure().add_subplot()
+        for name in names:
+            axis.plot([0, 1], [0, 1], label=name)
+        curve_legend(axis, **fewest)
+        found = axis.get_legend()
+        return found and found.get_bbox_to_anchor().transformed(axis.transAxes.inverted()).x0
+
+    assert shown("a", fewest=2) is None and shown("ab") == pytest.approx(0.0) and shown("abc") == pytest.approx(1.0)
 
 
 def test_names_are_folded_and_never_cut_where_a_table_has_little_room(own_run):

@@ -38,10 +38,16 @@ def test_a_duel_names_the_bots_it_beats_loses_to_and_cannot_be_told_from():
     assert said.learned == (
         "Better than before training, against 1 of 3 opponents. Beats weak; loses to ace; undecided against equal."
     )
-    assert said.short == "better; beats 1 of 3 bots, worse than 1"
+    assert said.short == "better; beats 1 of 3 bots, behind 1"
     assert said.next == "It is behind ace: train longer, or meet bots in training (--bots 0.3)."
     assert said.command == "sparring resume runs/x --total-steps 2000"
     assert "100 games of each line-up" in said.sure and "One seed" in said.sure
+
+
+def test_a_run_of_few_updates_is_told_to_be_much_longer_and_any_other_twice_as_long():
+    scores = both("ace", 0.1)
+    few, many = (replace(duel(scores=scores), facts={**DUEL, "iterations": count}) for count in (19, 20))
+    assert verdict(few).command.endswith("--total-steps 10000") and verdict(many).command.endswith("--total-steps 2000")
 
 
 def test_a_contest_judged_by_return_is_won_by_earning_more_than_nothing():

@@ -72,6 +72,8 @@ def test_a_run_knows_its_players_settings_metrics_and_verdict(run):
     assert run.config.play.worlds == 8 and run.config.seeds == 2
     steps, values = run.curve("learner/entropy")
     assert steps.tolist() == [160, 320, 480, 640] and len(values) == 4
+    with pytest.raises(ConfigError, match="Did you mean 'eval'"):
+        run.metrics("evl")
     both = [line["learner/entropy"] for line in run.metrics() if line["steps"] == 160]
     assert values[0] == pytest.approx(np.mean(both)) and len(both) == 2
     assert "exploitability" in run.metric_names("eval") and run.verdict.learned

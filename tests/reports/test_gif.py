@@ -319,6 +319,10 @@ def test_the_legend_explains_what_occurs_and_nothing_else():
     assert [line.partition(":")[0] for line in legend(aloft(), 3)] == [
         "trail", "ring", "pale wings", "burst"
     ]  # fmt: skip
+    animals = [Body(name=f"stag_{e}", at=(0.0, e), label="S") for e in range(2)]
+    left = Body(name="hunter_0", at=(0.0, 0.0), side=0, gone=True, label="x")
+    hunt = replace(flat(), scenes=(Scene(bodies=(*animals, left)),))
+    assert legend(hunt, 2)[1:] == ["S: stag", "pale: has left the game"], "letters of a side are its own affair"
     hurt = Scene(bodies=(Body(name="a", at=(0.0, 0.0), level=0.5),))
     assert legend(replace(flat(), scenes=(hurt,)), 2)[1:] == ["bar: what is left"]
     assert legend(replace(flat(), scenes=(Scene(bodies=(), walls=(Wall((0.0, 0.0), (1.0, 1.0)),)),)), 2)[1:] == [

@@ -26,8 +26,8 @@ OWN_STYLE = """
 
 def terminal_page(audit: Audit) -> RenderableType:
     """The table of levels, what is wrong with a remedy for each, and the verdict last, where the eye is."""
-    first, folded = "symptom" if audit.kind == "health" else "level", {"overflow": NAMES}
-    columns = (Column(first, no_wrap=True), Column("question", **folded), "outcome", Column("evidence", **folded))
+    first = Column("symptom" if audit.kind == "health" else "level", no_wrap=True)
+    columns = (first, Column("question", overflow=NAMES), "outcome", Column("evidence", overflow=NAMES))
     shown = Table(*columns, title=f"Audit of {audit.kind}: {unmarked(audit.subject)}", title_justify="left")
     for one in audit.findings:
         outcome = f"[{COLOUR[one.outcome][0]}]{one.outcome}[/]"

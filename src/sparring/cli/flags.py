@@ -4,12 +4,16 @@ A command of many flags names the usual ones: --help shows these, --help-all sho
 of settings, --help FLAG one. All pages come from the fields.
 """
 
+import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, make_dataclass
+from inspect import getsource
+from itertools import pairwise
 from math import inf
 from pathlib import Path
+from textwrap import dedent
 from types import NoneType
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
@@ -27,6 +31,8 @@ MaybeRun = Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[
 
 UNITS = {"k": 1_000, "K": 1_000, "m": 1_000_000, "M": 1_000_000}
 HELP, HELP_ALL = ("--help", "-h"), "--help-all"
+NO_DEFAULT = ("", "None", "''", "False")
+"""Defaults that only say that a flag is not used unless it is given."""
 
 _registry = ConstructorRegistry()
 
@@ -116,9 +122,9 @@ def parse(
         _check_topic(kind, words)
     default = shown(_read(kind, others, command)) if shown and others else None
     short = bool(topic) or (bool(usual) and asked != HELP_ALL)
-    page = _only(kind, default or kind(), topic or usual, kind.__doc__) if short else kind
+    page = _page(kind, default or (kind() if short else None), topic or usual if short else None, kind.__doc__)
     try:
-        return _read(page, ["--help"], command, None if short else default)
+        return _read(page, ["--help"], command)
     finally:  # tyro prints the page and ends the program
         if examples and not topic:
             print("\n".join(("examples:", *(f"  {line}" for line in examples))))
@@ -224,22 +230,55 @@ def named(words: Sequence[str]) -> frozenset[str]:
     return frozenset(flag.removeprefix("no_") for flag in flags)
 
 
-def _only(kind: type, values: Any, usual: Collection[str], doc: str | None) -> type:
-    """The dataclass with the values of an instance as its defaults, and only the usual fields to be seen."""
-    hints, specs = get_type_hints(kind, include_extras=True), []
+def _page(kind: type, values: Any, usual: Collection[str] | None, doc: str | None) -> type:
+    """The dataclass as help shows it: the values of an instance as its defaults, its own where there is none; only the
+    usual fields, where there are any; each text in one paragraph, however its source is broken into lines."""
+    hints, texts, specs = get_type_hints(kind, include_extras=True), _texts(kind), []
     for one in fields(kind):
-        hint, value = hints[one.name], getattr(values, one.name)
+        hint, value = hints[one.name], getattr(values, one.name, None)
         if is_dataclass(hint) and hint is not Schedule:
-            table = _only(hint, value, usual, " ")  # type: ignore[arg-type]
+            table = _page(cast(type, hint), value, usual, " " if usual is not None or _unsaid(hint) else hint.__doc__)
             specs.append((one.name, table, field(default_factory=table)))
-        else:
-            seen = hint if one.name in usual else tyro.conf.Suppress[hint]
-            specs.append((one.name, seen, field(default_factory=lambda value=value: value)))
+            continue
+        seen = Annotated[hint, tyro.conf.arg(help=texts.get(one.name), **_plain(hint))]  # type: ignore[valid-type]
+        if usual is not None and one.name not in usual:
+            seen = tyro.conf.Suppress[seen]
+        own: dict[str, Any] = {"default": one.default, "default_factory": one.default_factory}
+        given: dict[str, Any] = own if values is None else {"default_factory": lambda value=value: value}
+        specs.append((one.name, seen, field(**given)))
     return make_dataclass(kind.__name__, specs, bases=(kind,), namespace={"__doc__": doc}, frozen=True, kw_only=True)
 
 
-def _read(kind: type[Arguments], words: list[str], command: str, default: Arguments | None = None) -> Arguments:
-    options: dict[str, Any] = {} if default is None else {"default": default}
+def _unsaid(kind: Any) -> bool:
+    """Whether nobody wrote what a table of settings is for: then `dataclass` lists its fields there."""
+    return (kind.__doc__ or "(").startswith((f"{kind.__name__}(", "("))
+
+
+def _plain(hint: Any) -> dict[str, Any]:
+    """What help shows beside the text of a flag, where its field does not say."""
+    bare, *more = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    maybe = [kind.__name__.upper() for kind in (Path, int, float, str) if {*get_args(bare)} == {kind, NoneType}]
+    shown = {"help_behavior_hint": _default, **({"metavar": maybe[0]} if maybe else {})}
+    return {name: value for name, value in shown.items() if all(getattr(x, name, None) is None for x in more)}
+
+
+def _default(said: str) -> str:
+    return "" if said in NO_DEFAULT else f"(default: {said})"
+
+
+def _texts(kind: type) -> dict[str, str]:
+    """What stands below each field in the source."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        body = cast(ast.ClassDef, ast.parse(dedent(getsource(base))).body[0]).body
+        for one, below in pairwise(body):
+            match one, below:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    found[name] = " ".join(text.split())
+    return found
+
+
+def _read(kind: type[Arguments], words: list[str], command: str) -> Arguments:
     with _registry:
         return tyro.cli(
             kind,
@@ -247,7 +286,6 @@ def _read(kind: type[Arguments], words: list[str], command: str, default: Argume
             args=words,
             config=(tyro.conf.OmitArgPrefixes, tyro.conf.HelptextFromCommentsOff),
             registry=_registry,
-            **options,
         )
 
 

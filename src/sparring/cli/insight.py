@@ -57,7 +57,8 @@ def command(words: list[str]) -> None:
     from sparring.play.scripted import bot_names
     from sparring.players.checkpointed import newest
     from sparring.players.named import entrants
-    from sparring.reports.insight import html, plain, terminal
+    from sparring.reports.insight import html, terminal
+    from sparring.reports.tables import plain
     from sparring.store.durable import replace_file
     from sparring.store.run_dir import RunDir
     from sparring.studies.insight import study

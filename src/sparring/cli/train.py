@@ -137,6 +137,8 @@ def command(words: list[str]) -> int:
     path = arguments.runs / (arguments.name or free_name(arguments.runs, config.game))
     told = told if built.game.spec.sides > 1 else "One side, which plays against the game itself."
     told += few_updates(built)
+    if registry.is_own(config.game):
+        note_faults(built.game, config.game)
     if arguments.dry_run:
         return tell_plan(built, path, told, as_json=arguments.json)
     warm = None
@@ -147,8 +149,6 @@ def command(words: list[str]) -> int:
             keep_normaliser=arguments.keep_normaliser,
         )
         note_damage(newest(RunDir.open(split_source(arguments.from_)[0])))
-    if registry.is_own(config.game):
-        note_faults(built.game, config.game)
     watch = Watch(
         quiet=arguments.quiet or arguments.json,
         steps_per_iteration=built.steps_per_iteration,

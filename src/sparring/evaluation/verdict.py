@@ -172,8 +172,8 @@ def short_text(found: Findings, gain: Gain, places: Sequence[Standing]) -> str:
         start = "" if found.exact_before is None else f" (was {found.exact_before:.3f})"
         parts.append(f"exploitability {found.own:.3f}{start}")
     for place in places if any(place.leads for place in places) else ():
-        verb = "beats" if place.duel else "better than"
+        verb = "beats" if place.duel else "ahead of"
         side = f"{place.side} " if place.side else ""
-        lost = f", worse than {len(place.below)}" if place.below else ""
+        lost = f", behind {len(place.below)}" if place.below else ""
         parts.append(f"{side}{verb} {len(place.above)} of {len(place.leads)} bots{lost}")
     return "; ".join(part for part in parts if part) or "not evaluated"

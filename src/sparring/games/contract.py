@@ -153,7 +153,7 @@ def _traced(game: Game, function: Callable, *arguments: Any) -> Any:
         own = inspect.getfile(type(game))
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own]
         place = f" in line {lines[-1]} of {Path(own).name}" if lines else ""
-        found = f"{type(error).__name__}{place}: {str(error).partition(chr(10))[0]}"
+        found = f"{type(error).__name__}{place}: {str(error).partition(chr(10))[0].rstrip('.')}"
         remedy = "Use jnp.where instead of if, and the names and arguments of the Game protocol."
         raise broken("Code that can be traced", "pure functions of arrays", found, remedy) from error
 

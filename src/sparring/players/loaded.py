@@ -29,6 +29,9 @@ from sparring.setup.needs import stored_config
 from sparring.store.lines import series
 from sparring.store.run_dir import RunDir
 
+KINDS = ("train", "eval", "event", "notice")
+"""Of lines of metrics."""
+
 
 class Policy(eqx.Module):
     """Who drives every seat of a game. It is a pytree: `act` goes into jit, vmap and scan as it is."""
@@ -146,6 +149,8 @@ class Run:
 
     def metrics(self, kind: str = "train") -> list[dict[str, Any]]:
         """Lines of metrics.jsonl of a kind: train, eval, event or notice."""
+        if kind not in KINDS:
+            raise ConfigError(unknown("kind of metrics", kind, KINDS))
         return [line for line in RunDir.open(self.path).metrics() if line["kind"] == kind]
 
     def metric_names(self, kind: str = "train") -> list[str]:

@@ -1,7 +1,7 @@
 """What a comparison of regimes says, for people and for scripts: tables, a judgement, a picture."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import inf, isnan, log
@@ -25,7 +25,7 @@ from sparring.evaluation.regimes import (
 )
 from sparring.reports.html import png
 from sparring.reports.standings import cyclic_text
-from sparring.reports.tables import NAMES
+from sparring.reports.tables import NAMES, interval_text, plain
 from sparring.statistics.intervals import Interval, mean_interval
 from sparring.statistics.sequential import welch
 
@@ -290,13 +290,6 @@ def explanation(comparison: Comparison) -> list[str]:
     return lines + [f"{'failed':<{width}}  {regime}: {reason}" for regime, reason in comparison.failures.items()]
 
 
-def interval_text(interval: Interval | None, digits: int) -> str:
-    if interval is None:
-        return ""
-    mean, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in (interval.mean, interval.low, interval.high))
-    return mean if isnan(interval.low) else f"{mean} [{low}, {high}]"
-
-
 def seeds_text(seeds: int) -> str:
     return "1 seed" if seeds == 1 else f"{seeds} seeds"
 
@@ -307,7 +300,8 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 
     def figures(one: Candidate) -> dict[str, Any]:
         found = {measure.name: interval_of(one, measure, comparison) for measure in columns}
-        return {name: {**plain(x), "seeds": list(one.figures[name])} for name, x in found.items() if x is not None}
+        known = {name: plain(asdict(x)) | {"seeds": list(one.figures[name])} for name, x in found.items() if x}
+        return {name: {key: one[key] for key in ("mean", "low", "high", "seeds")} for name, one in known.items()}
 
     judged = comparison.candidates[1:] and comparison.seeds > 1
     return {
@@ -335,27 +329,18 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def plain(interval: Interval) -> Mapping[str, float | None]:
-    return {
-        key: None if isnan(value) else value
-        for key, value in (("mean", interval.mean), ("low", interval.low), ("high", interval.high))
-    }
-
-
 def comparison_picture(comparison: Comparison) -> bytes:
     """A panel for each measure, a row for each candidate: every seed as a dot, the mean with its interval; and what
     each regime cost in seconds. PNG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     columns, candidates = measures(comparison), comparison.candidates
     rows = np.arange(len(candidates))
     panels, wide = len(columns) + 1, min(len(columns) + 1, PANELS)
     high = -(-panels // wide)
     size = (2.2 + 2.6 * wide, high * (1.6 + 0.35 * len(candidates)))
-    figure, grid = plt.subplots(high, wide, figsize=size, sharey=True, layout="constrained", squeeze=False)
+    figure = Figure(size, layout="constrained")
+    grid = figure.subplots(high, wide, sharey=True, squeeze=False)
     axes = grid.ravel()[:panels]
     for empty in grid.ravel()[panels:]:
         empty.axis("off")

@@ -178,18 +178,14 @@ def cross_play_csv(found: Conventions) -> str:
 
 def cross_play_picture(found: Conventions) -> bytes:
     """What each earns with itself and with others beside the matrix of returns, as PNG; lines part conventions."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     order, cross = found.order, found.cross
     names = [cross.names[i].replace("$", r"\$") for i in order]  # a dollar sign would begin a formula
     rows = np.arange(len(order))
     side = max(3.0, 0.45 * len(order))
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(5 + side, 1.5 + side), width_ratios=(3, side), sharey=True, layout="constrained"
-    )
+    figure = Figure((5 + side, 1.5 + side), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(3, side), sharey=True)
     for label, marker, own in (
         ("with itself", "o", [cross.interval(i, i) for i in order]),
         ("with others", "s", [found.with_others[i] for i in order]),

@@ -5,12 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
@@ -39,14 +36,8 @@ MET, GRADIENT = "met", "grad_norm"
 """In the last place: whom the learner played, or where that is always itself the norm of the gradient."""
 
 KINDS = {
-    "self": "itself",
-    "past": "the past",
-    "bot": "bots",
-    "shadow": "its shadow",
-    "rival": "rivals",
-    "guest": "guests",
-}
-
+    "self": "itself", "past": "the past", "bot": "bots", "shadow": "its shadow", "rival": "rivals", "guest": "guests",
+}  # fmt: skip
 Lines = Sequence[Mapping[str, Any]]
 
 
@@ -91,8 +82,8 @@ def draw_curves(lines: Lines, manifest: Mapping[str, Any], timing: Lines = ()) -
     lowest = MET if kinds_met(training) else GRADIENT
     below = [*HEALTH, lowest]
     rows = (above, below[:3], below[3:])
-    figure = plt.figure(figsize=(13, 10.5), layout="constrained")
-    parts = figure.subfigures(len(rows), 1, height_ratios=[3, 2, 2])  # a legend beside a panel narrows its row alone
+    figure = Figure(figsize=(13, 10.5), layout="constrained")
+    parts: Any = figure.subfigures(len(rows), 1, height_ratios=[3, 2, 2])  # a legend narrows its own row alone
     axes = {
         name: axis
         for part, row in zip(parts, rows, strict=True)

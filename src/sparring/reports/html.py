@@ -54,12 +54,9 @@ def marked(text: str) -> str:
 
 
 def png(figure: "Figure") -> bytes:
-    """The figure as a file, which is the same for the same data; nobody draws on it any more."""
-    from matplotlib import pyplot
-
+    """The figure as a file, which is the same for the same data."""
     data = BytesIO()
     figure.savefig(data, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})
-    pyplot.close(figure)
     return data.getvalue()
 
 

@@ -5,10 +5,7 @@ from html import escape
 from math import isfinite, isnan
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from rich.console import Group, RenderableType
 from rich.markup import escape as unmarked
@@ -143,15 +140,6 @@ def terminal(found: Told) -> RenderableType:
     return Group(*parts, *map(unmarked, found["verdict"]["sentences"]))
 
 
-def plain(found: Any) -> Any:
-    """For JSON, which knows no numbers that are not finite: unknown and never are null."""
-    if isinstance(found, Mapping):
-        return {key: plain(value) for key, value in found.items()}
-    if isinstance(found, list | tuple):
-        return [plain(value) for value in found]
-    return None if isinstance(found, float) and not isfinite(found) else found
-
-
 def html(found: Told, name: str, command: str) -> str:
     shown = "".join(f"<h2>{escape(text)}</h2>{picture(text, png)}" for text, png in pictures(found).items())
     body = "".join(
@@ -180,7 +168,8 @@ def pictures(found: Told) -> dict[str, bytes]:
 
 
 def _reliability(known: Mapping[str, Sequence[Sequence[float]]]) -> bytes:
-    figure, axis = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axis = figure.subplots()
     axis.plot([0, 1], [0, 1], color="#888", linewidth=1, label="as often right as sure")
     for name, rows in known.items():
         axis.plot([row[0] for row in rows], [row[1] for row in rows], ".-", label=name)
@@ -191,7 +180,8 @@ def _reliability(known: Mapping[str, Sequence[Sequence[float]]]) -> bytes:
 
 
 def _game_after_game(against: Mapping[str, Told]) -> bytes:
-    figure, axis = plt.subplots(figsize=(8, 3.6), layout="constrained")
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    axis = figure.subplots()
     for place, (name, one) in enumerate(against.items()):
         for kept, style in (("own", "-"), ("forgetful", ":")):
             rows = one["return_by_game"][kept]
@@ -206,7 +196,8 @@ def _game_after_game(against: Mapping[str, Told]) -> bytes:
 
 
 def _plane(picture: Told) -> bytes:
-    figure, axis = plt.subplots(figsize=(6, 4.2), layout="constrained")
+    figure = Figure(figsize=(6, 4.2), layout="constrained")
+    axis = figure.subplots()
     dots = axis.scatter(picture["x"], picture["y"], c=picture["label"], s=6, cmap="tab10")
     axis.set(xlabel="where codes differ most", ylabel="where they differ most beside that")
     axis.legend(*dots.legend_elements(), title="goal", **BESIDE)

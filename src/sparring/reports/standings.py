@@ -158,18 +158,14 @@ def standings_csv(payoff: Payoff) -> str:
 
 def standings_picture(payoff: Payoff, summary: Summary) -> bytes:
     """Ratings with intervals beside the matrix of win rates, as PNG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     order = ranking(summary)
     names = [payoff.names[i].replace("$", r"\$") for i in order]  # a dollar sign would begin a formula
     rows = np.arange(len(order))
     side = max(3.0, 0.3 * len(order))
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(5 + side, 1 + side), width_ratios=(3, side), sharey=True, layout="constrained"
-    )
+    figure = Figure((5 + side, 1 + side), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(3, side), sharey=True)
     if summary.ratings is not None:
         rating_M, low_M, high_M = (
             x[order] for x in (summary.ratings.rating_M, summary.ratings.low_M, summary.ratings.high_M)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from math import isnan
+from math import isfinite, isnan
 from typing import Any
 
 from rich.table import Table
@@ -13,15 +13,9 @@ from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore, merged
 from sparring.statistics.intervals import Interval
 
 LEFT = (
-    "side",
-    "against",
-    "driven by",
-    "ended by",
-    "in a game (share)",
-    "best bot, points",
-    "best bot, return",
-    "a bot in its place, return",
-)
+    "side", "against", "driven by", "ended by", "in a game (share)", "best bot, points", "best bot, return",
+    "a bot in its place, points", "a bot in its place, return",
+)  # fmt: skip
 NAMES = "fold"
 """How tables treat names that are too long for them: cut, two players could look alike."""
 Rows = tuple[list[str], list[list[str]]]
@@ -78,15 +72,10 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     judged_by = "points" if won else "return"
     best_of = "a bot in its place" if many_alike else "best bot"
     counts = any(score.counts for score in scores)
-    header = (
-        ["side"] * sides_differ
-        + ["against"] * versus
-        + ["untrained"] * bool(first)
-        + ["return"]
-        + ["points"] * won
-        + ["in a game (share)"] * counts
-    )
-    header += [f"{best_of}, {judged_by}"]
+    header = [
+        *["side"] * sides_differ, *["against"] * versus, *["untrained"] * bool(first), "return", *["points"] * won,
+        *["in a game (share)"] * counts, f"{best_of}, {judged_by}",
+    ]  # fmt: skip
     rows = []
     learned = [
         s for s in scores if s.team == LEARNED and len({company_kind(one) for one in s.opponents.split(", ")}) == 1
@@ -235,19 +224,25 @@ def spread_text(interval: Interval) -> str:
     return f"{interval.mean:.2f}" + ("" if isnan(interval.low) else f" ±{interval.high - interval.mean:.2f}")
 
 
-def interval_text(interval: Interval) -> str:
-    if isnan(interval.low):
-        return f"{interval.mean:.2f}"
-    return f"{interval.mean:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
+def interval_text(interval: Interval | None, digits: int = 2) -> str:
+    """Nothing where there is none; a mean that rounds to 0 has no sign."""
+    if interval is None:
+        return ""
+    mean, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in (interval.mean, interval.low, interval.high))
+    return mean if isnan(interval.low) else f"{mean} [{low}, {high}]"
+
+
+def plain(found: Any) -> Any:
+    """For JSON, which knows no numbers that are not finite: unknown and never are null."""
+    if isinstance(found, Mapping):
+        return {key: plain(value) for key, value in found.items()}
+    if isinstance(found, list | tuple):
+        return [plain(value) for value in found]
+    return None if isinstance(found, float) and not isfinite(found) else found
 
 
 def scores_json(scores: Sequence[SideScore]) -> list[dict[str, Any]]:
     """Plain data; unknown bounds are null."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: plain(item) for key, item in value.items()}
-        return None if isinstance(value, float) and isnan(value) else value
 
     def told(score: SideScore) -> dict[str, Any]:
         intervals = {"mean_return": asdict(score.mean_return), "points": score.points and asdict(score.points)}

@@ -232,8 +232,8 @@ class RunDir:
             )
         if not force:
             raise RunError(
-                f"There is a run at {self.path} already. Choose another --name, pass --force to replace it, "
-                f"or continue it with `sparring resume {self.path}`."
+                f"There is a run at {self.path} already. Choose another --name, pass --force (in Python force=True) to "
+                f"replace it, or continue it with `sparring resume {self.path}`."
             )
         with self.writing():  # nobody else is writing it
             pass

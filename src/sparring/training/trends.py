@@ -39,8 +39,8 @@ TEXTS = {
     "--value-norm popart, --critic-epochs 4, a larger --critic-rate, or --memory gru where the past matters.",
     "by_time": "every game of {count} iterations ended by time, after {longest} steps. If games should end sooner, pay "
     "for what leads there (--shaping){easier} or allow more steps (--options).",
-    "no_gain": "{side} is not clearly better than {than}: {own:.2f} beside {base:.2f}, where the bot {bot} gets {best:.2f}. "
-    "Train longer, with larger steps (--learning-rate), or pay for what leads there (--shaping).",
+    "no_gain": "{side} is not clearly better than {than}: {own:.2f} beside {base:.2f}, where the bot {bot} gets "
+    "{best:.2f}. Train longer, with larger steps (--learning-rate), or pay for what leads there (--shaping).",
     "exploitable": "exploitability is {own:.3f}, no lower than that of random play ({base:.3f}). "
     "Train with what settles (--self-play magnet), or longer.",
 }

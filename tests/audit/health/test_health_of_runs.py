@@ -72,7 +72,7 @@ def test_a_sick_run_shows_its_symptom_and_no_other(tmp_path, config, name):
 
 def test_a_healthy_run_has_no_symptom_and_every_check_was_made(tmp_path, config):
     audit = audit_health(make_run(tmp_path / "run", config))
-    assert (audit.verdict, audit.code) == ("HEALTHY", SOUND)
+    assert (audit.verdict, audit.code, audit.summary) == ("HEALTHY", SOUND, "No symptom was found.")
     names = [ask.level for ask in CHECKS]
     assert {one.level: one.outcome for one in audit.findings} == dict.fromkeys(names, "PASS")
     assert {*SICK, "truncation"} == set(names) and len(audit.pictures) == 3
@@ -132,5 +132,8 @@ def test_no_data_is_no_pass(tmp_path, config):
         line["points/past"] = None
         line["games"] = 0
 
-    found = {one.level: one for one in audit_health(make_run(tmp_path / "run", config, by_return)).findings}
+    audit = audit_health(make_run(tmp_path / "run", config, by_return))
+    found = {one.level: one for one in audit.findings}
     assert found["stale pool"].outcome == "SKIPPED" and found["swings"].outcome == "SKIPPED"
+    unasked = sum(one.outcome == "SKIPPED" for one in found.values())
+    assert f"{unasked} of {len(CHECKS)} questions could not be asked of this run." in audit.summary
