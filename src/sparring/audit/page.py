@@ -47,11 +47,8 @@ def _advice(finding: Finding) -> str:
 def html_page(audit: Audit) -> str:
     title = escape(f"Audit of {audit.kind}: {audit.subject}")
     rows = "".join(_row(one) for one in audit.findings)
-    pictures = "".join(
-        f'<h2>{escape(picture.title)}</h2><img alt="{escape(picture.title)}" '
-        f'src="data:image/png;base64,{b64encode(picture.png).decode()}">'
-        for picture in audit.pictures
-    )
+    drawn = ((escape(one.title), b64encode(one.png).decode()) for one in audit.pictures)
+    pictures = "".join(f'<h2>{t}</h2><img alt="{t}" src="data:image/png;base64,{png}">' for t, png in drawn)
     again = f"<p>Again: <code>{escape(audit.command)}</code></p>" if audit.command else ""
     return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <style>{STYLE}{OWN_STYLE}</style></head>
@@ -68,11 +65,9 @@ def html_page(audit: Audit) -> str:
 
 
 def _row(one: Finding) -> str:
-    colour = COLOUR[one.outcome][1]
-    return (
-        f'<tr><td>{escape(one.level)}</td><td>{escape(one.question)}</td><td class="outcome" style="color:{colour}">'
-        f"{one.outcome}</td><td>{_marked(one.evidence)}</td><td>{_marked(_advice(one))}</td></tr>"
-    )
+    outcome = f'<td class="outcome" style="color:{COLOUR[one.outcome][1]}">{one.outcome}</td>'
+    asked, told = f"<td>{escape(one.level)}</td><td>{escape(one.question)}</td>", (one.evidence, _advice(one))
+    return f"<tr>{asked}{outcome}{''.join(f'<td>{_marked(text)}</td>' for text in told)}</tr>"
 
 
 def _marked(text: str) -> str:

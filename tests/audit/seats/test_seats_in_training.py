@@ -41,8 +41,8 @@ def test_the_ledger_counts_what_was_played_and_learned(clean):
 def test_a_learner_that_is_not_updated_is_named(config, monkeypatch):
     update = program.update
 
-    def skipping(learner, *given):
-        after, stats, suspect = update(learner, *given)
+    def skipping(learner, *given, **more):
+        after, stats, suspect = update(learner, *given, **more)
         model = pipeline.jax.tree.map(
             lambda new, old: jnp.where(learner.player == 1, old, new), after.model, learner.model
         )
