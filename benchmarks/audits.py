@@ -97,8 +97,8 @@ def run(arguments: argparse.Namespace) -> None:
         clock = time.process_time()
         try:
             found = case.run()
-        except ImportError as error:
-            print(f"left out: {case.name}: {error}", flush=True)
+        except Exception as error:  # the others are measured all the same
+            print(f"left out: {case.name}: {type(error).__name__}: {error}", flush=True)
             continue
         line = {"case": case.name, **found._asdict(), "core seconds": round(time.process_time() - clock, 1)}
         with (arguments.keep / f"{number}-of-{parts}.jsonl").open("a") as file:

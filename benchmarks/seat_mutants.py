@@ -223,8 +223,8 @@ CLEAN: dict[str, Callable[[], Game]] = {
 def skipping(update: Wrong) -> Wrong:
     """Agent 2 is not updated, though its gradient steps are counted."""
 
-    def wrong(learner: Any, *given: Any) -> Any:
-        after, stats, suspect = update(learner, *given)
+    def wrong(learner: Any, *given: Any, **more: Any) -> Any:
+        after, stats, suspect = update(learner, *given, **more)
         kept = jax.tree.map(lambda new, old: jnp.where(learner.player == 1, old, new), after, learner)
         return kept._replace(updates=after.updates), stats, suspect
 
@@ -234,8 +234,8 @@ def skipping(update: Wrong) -> Wrong:
 def hastier(update: Wrong) -> Wrong:
     """The steps of one learner are a tenth larger, by its number in the code and not by its settings."""
 
-    def wrong(learner: Any, *given: Any) -> Any:
-        after, stats, suspect = update(learner, *given)
+    def wrong(learner: Any, *given: Any, **more: Any) -> Any:
+        after, stats, suspect = update(learner, *given, **more)
         more = jnp.where(learner.player == 1, 1.1, 1.0)
         model = jax.tree.map(lambda new, old: old + more * (new - old), after.model, learner.model)
         return after._replace(model=model), stats, suspect
@@ -247,8 +247,8 @@ def prior_table(update: Wrong) -> Wrong:
     """A table of priors with an entry for each agent, added to everything that is learned."""
     table = jnp.asarray([1e-4, 2e-4, 3e-4, 4e-4, 5e-4, 6e-4, 7e-4, 8e-4])
 
-    def wrong(learner: Any, *given: Any) -> Any:
-        after, stats, suspect = update(learner, *given)
+    def wrong(learner: Any, *given: Any, **more: Any) -> Any:
+        after, stats, suspect = update(learner, *given, **more)
         prior = table[learner.player.astype(jnp.int32)]
         return after._replace(model=jax.tree.map(lambda x: x + prior, after.model)), stats, suspect
 
@@ -258,8 +258,8 @@ def prior_table(update: Wrong) -> Wrong:
 def counting_twice(update: Wrong) -> Wrong:
     """The counter of the first learner is the one that others add to."""
 
-    def wrong(learner: Any, *given: Any) -> Any:
-        after, stats, suspect = update(learner, *given)
+    def wrong(learner: Any, *given: Any, **more: Any) -> Any:
+        after, stats, suspect = update(learner, *given, **more)
         more = jnp.where(learner.player == 0, after.updates - learner.updates, 0)
         return after._replace(updates=after.updates + more), stats, suspect
 

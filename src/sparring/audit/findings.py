@@ -1,7 +1,7 @@
 """What an audit found: one finding for each level or stage, and a verdict that says what they mean together."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -11,6 +11,7 @@ from sparring.store.durable import replace_file
 
 Outcome = Literal["PASS", "FAIL", "UNDECIDED", "SKIPPED"]
 """UNDECIDED: the budget ended between a fault and the proof that there is none. SKIPPED is never counted as PASS."""
+Kind = Literal["seats", "effects", "health"]
 SOUND, FAULT, OPEN = 0, 4, 5
 """Exit codes of an audit: it found what it should; it found a fault; it could not tell."""
 Tell = Callable[[str, float], None]
@@ -45,11 +46,15 @@ class Question(NamedTuple):
 
     level: str
     text: str
+    meaning: str = ""
+    """What a fault means and what to try next, where a finding does not say it better."""
+    remedy: str = ""
 
     def found(self, sound: bool | None, evidence: str, meaning: str = "", remedy: str = "", **numbers: Any) -> Finding:
         """`sound`: None where it cannot be told. What is sound needs no advice."""
         outcome: Outcome = "UNDECIDED" if sound is None else "PASS" if sound else "FAIL"
-        return Finding(self.level, self.text, outcome, evidence, meaning, remedy, numbers)
+        advice = ("", "") if sound else (meaning or self.meaning, remedy or self.remedy)
+        return Finding(self.level, self.text, outcome, evidence, *advice, numbers)
 
     def skipped(self, reason: str, remedy: str = "") -> Finding:
         return Finding(self.level, self.text, "SKIPPED", reason, remedy=remedy)
@@ -75,7 +80,7 @@ class Picture(NamedTuple):
 class Audit:
     """A verdict with all that it rests on."""
 
-    kind: Literal["seats", "effects", "health"]
+    kind: Kind
     subject: str
     """What was audited: a game, a run, two configurations."""
     verdict: str
@@ -86,7 +91,7 @@ class Audit:
     """Seeds, margins, the smallest effect that could be seen, time."""
     command: str = ""
     """The command line that repeats it."""
-    pictures: tuple[Picture, ...] = ()
+    pictures: Sequence[Picture] = ()
 
     def plain(self) -> dict[str, Any]:
         """All but the pictures, for JSON."""
@@ -100,14 +105,8 @@ class Audit:
         return SOUND if self.verdict.upper().startswith(expected.upper()) else FAULT
 
 
-def concluded(
-    kind: Literal["seats", "effects", "health"], subject: str, verdict: Verdict, findings: Iterable[Finding],
-    *, facts: Mapping[str, str] | None = None, command: str = "", pictures: Iterable[Picture] = (),
-) -> Audit:  # fmt: skip
-    return Audit(
-        kind=kind, subject=subject, **verdict._asdict(), findings=tuple(findings), facts=facts or {}, command=command,
-        pictures=tuple(pictures),
-    )  # fmt: skip
+def concluded(kind: Kind, subject: str, verdict: Verdict, findings: Iterable[Finding], **more: Any) -> Audit:
+    return Audit(kind=kind, subject=subject, **verdict._asdict(), findings=tuple(findings), **more)
 
 
 class AuditFiles(NamedTuple):

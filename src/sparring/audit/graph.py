@@ -21,10 +21,10 @@ from sparring.setup.named_arrays import leaf_name
 CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
 """Parameters that hold the program of a call, whose inputs and outputs are those of the call."""
 UNSAID = (
-    "jaxpr", "call_jaxpr", "fun_jaxpr", "call", "branches", "cond_jaxpr", "body_jaxpr", "num_consts", "num_carry",
-    "cond_nconsts", "body_nconsts", "linear", "name", "donated_invars", "keep_unused", "inline", "in_shardings",
-    "out_shardings", "in_layouts", "out_layouts", "ctx_mesh", "update_jaxpr", "in_tree", "out_tree", "out_trees",
-    "compiler_options_kvs", "debug_info", "_split_transpose", "ft_in", "ft_out",
+    *CALLS, "branches", "cond_jaxpr", "body_jaxpr", "num_consts", "num_carry", "cond_nconsts", "body_nconsts", "linear",
+    "name", "donated_invars", "keep_unused", "inline", "in_shardings", "out_shardings", "in_layouts", "out_layouts",
+    "ctx_mesh", "update_jaxpr", "in_tree", "out_tree", "out_trees", "compiler_options_kvs", "debug_info",
+    "_split_transpose", "ft_in", "ft_out",
 )  # fmt: skip
 """Parameters of an operation that say nothing about what it computes, or are said otherwise."""
 CHANCE = "random_"
@@ -89,9 +89,9 @@ def inputs_of_step(game: Game, leaf: str) -> set[str]:
     action = Action(*(jax.ShapeDtypeStruct((spec.seats, count), kind) for count, kind in shapes))  # type: ignore
     given = (jax.eval_shape(game.start, key), action, jax.eval_shape(game.chance, key))
     jaxpr, made = jax.make_jaxpr(game.step, return_shape=True)(*given)
-    reads, gives = list(named(("state", "action", "chance"), given)), list(named(("after", "step"), made))
-    part = part_of(jaxpr, [name == leaf for name in gives])
-    return {name for name, read in zip(reads, part.reads, strict=True) if read}
+    part = part_of(jaxpr, [name == leaf for name in named(("after", "step"), made)])
+    reads = zip(named(("state", "action", "chance"), given), part.reads, strict=True)
+    return {name for name, read in reads if read}
 
 
 def named(words: Sequence[str], trees: Sequence[Any]) -> dict[str, Any]:
@@ -145,26 +145,26 @@ class _Walk:
             return part.reads, (part,)
         return (True,) * count, ()
 
+    def of_loop(self, body: ClosedJaxpr, first: int, carried: Sequence[bool], made: tuple[bool, ...] = ()) -> Part:
+        """The body of a loop, whose carried inputs begin at `first`: what a later round needs is needed in this one."""
+        while True:
+            part = self.part(body.jaxpr, (*carried, *made))
+            later = [a or b for a, b in zip(carried, part.reads[first : first + len(carried)], strict=True)]
+            if later == [*carried]:
+                return part
+            carried = later
+
     def of_scan(self, params: Any, gives: tuple[bool, ...]) -> tuple[tuple[bool, ...], tuple[Part, ...]]:
         first, count = _loop_sizes(params)
-        last, carried, made = first + count, gives[:count], gives[count:]
-        while True:
-            part = self.part(params["jaxpr"].jaxpr, (*carried, *made))
-            later = tuple(a or b for a, b in zip(carried, part.reads[first:last], strict=True))
-            if later == carried:
-                return (*part.reads[:first], *carried, *part.reads[last:]), (part,)
-            carried = later
+        part = self.of_loop(params["jaxpr"], first, gives[:count], gives[count:])
+        return (*part.reads[:first], *part.wanted[:count], *part.reads[first + count :]), (part,)
 
     def of_while(self, params: Any, gives: tuple[bool, ...]) -> tuple[tuple[bool, ...], tuple[Part, ...]]:
         tested, done = params["cond_nconsts"], params["body_nconsts"]
         test = self.part(params["cond_jaxpr"].jaxpr, (True,))
-        carried = tuple(a or b for a, b in zip(gives, test.reads[tested:], strict=True))
-        while True:
-            part = self.part(params["body_jaxpr"].jaxpr, carried)
-            later = tuple(a or b for a, b in zip(carried, part.reads[done:], strict=True))
-            if later == carried:
-                return (*test.reads[:tested], *part.reads[:done], *carried), (test, part)
-            carried = later
+        carried = [a or b for a, b in zip(gives, test.reads[tested:], strict=True)]
+        part = self.of_loop(params["body_jaxpr"], done, carried)
+        return (*test.reads[:tested], *part.reads[:done], *part.wanted), (test, part)
 
 
 def _loop_sizes(params: Any) -> tuple[int, int]:
@@ -219,9 +219,9 @@ def _settings(params: Any) -> str:
 
 def value_text(value: Any) -> str:
     """A constant by its kind and its bytes."""
-    array = np.asarray(value) if not hasattr(value, "dtype") or value.dtype.kind in "biufc" else None
-    if array is None:
+    if hasattr(value, "dtype") and value.dtype.kind not in "biufc":
         return f"{value.dtype}{value.shape}"
+    array = np.asarray(value)
     if array.ndim == 0:
         return f"{array.dtype}:{array!r}"
     return f"{array.dtype}{array.shape}:{hashlib.sha256(array.tobytes()).hexdigest()[:16]}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from io import BytesIO
+from typing import Literal
 
 import matplotlib
 
@@ -13,8 +14,10 @@ from matplotlib.figure import Figure
 from sparring.audit.findings import Picture
 from sparring.statistics.intervals import Interval
 
+Numbers = Sequence[float] | np.ndarray
 
-def boxes(title: str, values: Mapping[str, Sequence[float] | np.ndarray], what: str) -> Picture:
+
+def boxes(title: str, values: Mapping[str, Numbers], what: str) -> Picture:
     """A box for each name, such as a seat: median, quartiles, and every value as a dot where there are few."""
     figure, axis = plt.subplots(figsize=(1.6 + 1.2 * len(values), 3.8), layout="constrained")
     rows = [np.asarray(value, float) for value in values.values()]
@@ -25,8 +28,7 @@ def boxes(title: str, values: Mapping[str, Sequence[float] | np.ndarray], what: 
         if len(row) <= 50:
             axis.plot(np.linspace(place - 0.15, place + 0.15, len(row)), row, ".", color="#1d62d1", alpha=0.6)
     axis.set_ylabel(what)
-    axis.grid(alpha=0.25, axis="y")
-    return Picture(title, _png(figure))
+    return _picture(title, figure, "y")
 
 
 def ladder(title: str, rungs: Mapping[str, Interval], what: str, margin: float = 0.0) -> Picture:
@@ -42,25 +44,24 @@ def ladder(title: str, rungs: Mapping[str, Interval], what: str, margin: float =
     axis.set_yticks(range(len(rungs)), list(rungs))
     axis.set_ylim(len(rungs) - 0.5, -0.5)
     axis.set_xlabel(what)
-    axis.grid(alpha=0.25, axis="x")
-    return Picture(title, _png(figure))
+    return _picture(title, figure, "x")
 
 
-def curves(title: str, values: Mapping[str, tuple[Sequence[float], Sequence[float]]], across: str, up: str) -> Picture:
+def curves(title: str, values: Mapping[str, tuple[Numbers, Numbers]], across: str, up: str) -> Picture:
     """A line for each name: where it is measured, and what is measured there."""
     figure, axis = plt.subplots(figsize=(8, 3.8), layout="constrained")
     for name, (at, measured) in values.items():
         axis.plot(at, measured, label=name)
     axis.set_xlabel(across)
     axis.set_ylabel(up)
-    axis.grid(alpha=0.25)
     if len(values) > 1:
         axis.legend(fontsize=8)
-    return Picture(title, _png(figure))
+    return _picture(title, figure, "both")
 
 
-def _png(figure: Figure) -> bytes:
+def _picture(title: str, figure: Figure, across: Literal["x", "y", "both"]) -> Picture:
     data = BytesIO()
+    figure.gca().grid(alpha=0.25, axis=across)
     figure.savefig(data, dpi=110, format="png")
     plt.close(figure)
-    return data.getvalue()
+    return Picture(title, data.getvalue())

@@ -25,19 +25,24 @@ from sparring.training.train import train
 
 PLAYED = ("games", "length", "return/", "won/", "drawn/", "cause/", "count/")
 """Metrics that games alone decide."""
-
-
 ROUNDING = 1e-6
 """Weights that are this near, relative to their length, differ as one program compiled in two ways does."""
 
 
-class Muted(Module):
-    """A module that is there, with its parameters and buffers, and changes nothing."""
+class Wrapped(Module):
+    """A module inside of another one, which has its parameters and buffers."""
 
     inner: Module
 
     def buffers(self, worlds: int, seats: int) -> Any:
         return self.inner.buffers(worlds, seats)
+
+    def measures(self, buffers: Any) -> dict[str, Array]:
+        return self.inner.measures(buffers)
+
+
+class Muted(Wrapped):
+    """A module that is there and changes nothing."""
 
     def begin(self, buffers: Any, rollout: Any, key: Array) -> tuple[Any, Any]:
         return self.inner.begin(buffers, rollout, key)[0], rollout
@@ -45,18 +50,10 @@ class Muted(Module):
     def end(self, buffers: Any, rollout: Any, key: Array) -> tuple[Module, Any]:
         return self, self.inner.end(buffers, rollout, key)[1]
 
-    def measures(self, buffers: Any) -> dict[str, Array]:
-        return self.inner.measures(buffers)
 
-
-class Shuffled(Module):
+class Shuffled(Wrapped):
     """A module with the same parameters that sees what other worlds saw: the placebo. What it still brings is not what
     it knows."""
-
-    inner: Module
-
-    def buffers(self, worlds: int, seats: int) -> Any:
-        return self.inner.buffers(worlds, seats)
 
     def begin(self, buffers: Any, rollout: Any, key: Array) -> tuple[Any, Any]:
         order_W = jax.random.permutation(jax.random.fold_in(key, 1), rollout.features_TWNF.shape[1])
@@ -71,9 +68,6 @@ class Shuffled(Module):
     def end(self, buffers: Any, rollout: Any, key: Array) -> tuple[Module, Any]:
         inner, later = self.inner.end(buffers, rollout, key)
         return type(self)(inner), later
-
-    def measures(self, buffers: Any) -> dict[str, Array]:
-        return self.inner.measures(buffers)
 
 
 def wrapped(state: TrainState, wrapper: Any, names: Sequence[str]) -> TrainState:
@@ -99,12 +93,9 @@ def short(config: RunConfig, updates: int) -> RunConfig:
     run is seen as well."""
     steps = build(config).steps_per_iteration
     return replace(
-        config,
-        total_steps=updates * steps,
-        schedule_steps=0,
-        evaluation=EvalConfig(eval_games=0, eval_times=0),
+        config, total_steps=updates * steps, schedule_steps=0, evaluation=EvalConfig(eval_games=0, eval_times=0),
         checkpoint=CheckpointConfig(checkpoint_every=1, keep=updates),
-    )
+    )  # fmt: skip
 
 
 def run_arm(config: RunConfig, path: Path, wrapper: Any = None, names: Sequence[str] = ()) -> Arm:
@@ -129,11 +120,9 @@ def by_learner(arrays: Mapping[str, np.ndarray], built: Built) -> dict[str, np.n
     found = {}
     for name, array in arrays.items():
         place = next((one for one in places if name.startswith(one)), "")
-        if not place:
-            found[name] = array
-        for row, learner in enumerate(places.get(place, ())):
-            part = place.rstrip(".0123456789")
-            found[f"{part}.{learner}.{name.removeprefix(place)}"] = array[:, row]
+        part, rest = place.rstrip(".0123456789"), name.removeprefix(place)
+        own = {f"{part}.{learner}.{rest}": array[:, row] for row, learner in enumerate(places.get(place, ()))}
+        found |= own or {name: array}
     return found
 
 
@@ -176,8 +165,8 @@ def divergence(mine: Arm, other: Arm) -> Divergence:
     )
     weights, distance = None, 0.0
     for update, (a, b) in enumerate(zip(mine.states, other.states, strict=False), start=1):
-        shared = [name for name in a if name in b]
-        if any(a[name].shape != b[name].shape or a[name].tobytes() != b[name].tobytes() for name in shared):
+        both = ((a[name], b[name]) for name in a if name in b)
+        if any(x.shape != y.shape or x.tobytes() != y.tobytes() for x, y in both):
             weights, distance = update, apart(a, b)
             break
     updates = min(sum(line["kind"] == "train" for line in arm.lines) for arm in (mine, other))
@@ -188,9 +177,8 @@ def apart(mine: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> fl
     """How far weights that both have are from each other, relative to their length."""
     both = [(x, other[n]) for n, x in mine.items() if ".model." in n and n in other and other[n].shape == x.shape]
     weights = [(a.astype(float), b.astype(float)) for a, b in both if a.dtype.kind == "f"]
-    gap, whole = (
-        sum(float(np.square(x).sum()) for x in xs) for xs in ([a - b for a, b in weights], [a for a, _ in weights])
-    )
+    gap = sum(float(np.square(a - b).sum()) for a, b in weights)
+    whole = sum(float(np.square(a).sum()) for a, _ in weights)
     return float(np.sqrt(gap / max(whole, 1e-12)))
 
 

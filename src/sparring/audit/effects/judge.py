@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +20,7 @@ from sparring.audit.effects.stages import E3, E4, E6, E7, RNG_ONLY, RUNS
 from sparring.audit.effects.wiring import Wire, added, constants_in, influences, part_names, probe, shares, wires
 from sparring.audit.effects.worth import worth
 from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, Picture, Tell, Verdict, concluded, untold
+from sparring.audit.pictures import curves
 from sparring.core import code
 from sparring.core.errors import ConfigError, unknown
 from sparring.learn.module import weights_of
@@ -74,6 +76,11 @@ class Looked:
         return [name for name in theirs if name not in mine]
 
     @property
+    def models(self) -> Any:
+        """The treatment's, untrained."""
+        return first_models(self.on.built, int(self.on.built.seeds_R[0]))
+
+    @property
     def minds(self) -> bool:
         """Only in the treatment is there anybody with a mind."""
         off, on = (any(kind.mind.on for kind in one.built.plan.kinds) for one in (self.off, self.on))
@@ -86,10 +93,14 @@ class Looked:
         return next((group for group in groups if added(self.off, self.on, group)), 0)
 
     @property
+    def shared(self) -> set[str]:
+        """What both runs have of what anything later rests on."""
+        return self.off.outcomes & self.on.outcomes
+
+    @property
     def phases(self) -> dict[str, list[str]]:
         """By module, those of its phases that anything both runs have rests on."""
-        shared = self.off.outcomes & self.on.outcomes
-        scopes = {match for text in self.on.iterate.part(shared).scopes() for match in SCOPE.findall(text)}
+        scopes = {match for text in self.on.iterate.part(self.shared).scopes() for match in SCOPE.findall(text)}
         return {name: sorted(phase for module, phase in scopes if module == name) for name in self.modules}
 
     @property
@@ -116,17 +127,14 @@ def audit_effects(
     what of the code of stored runs is not what it was."""
     asked = set(differences(off, on))
     if asked and asked <= {"total_steps", "schedule_steps"}:
-        raise ConfigError(
-            "Only the length of the runs differs: that is no treatment. Give both the same --total-steps."
-        )
+        raise ConfigError("Only the length of the runs differs: that is no treatment. Give both one --total-steps.")
     tell("E0 to E2: building and tracing both", 0.0)
     found = look(off, on)
     copies = provenance.second_copies(found.files)
     digests = {provenance.shown(Path(file)): provenance.digest(Path(file)) for file in found.files}
     proof, dead = stages.proof(found.sameness, found.differ, found.readers)
-    told = [
-        stages.provenance(digests, copies, changed), stages.settings(found.differ, found.readers), use(found), proof,
-    ]  # fmt: skip
+    settings = stages.settings(found.differ, found.readers)
+    told = [stages.provenance(digests, copies, changed), settings, use(found), proof]
     pictures: tuple[Picture, ...] = ()
     if dead:
         verdict, reason = Verdict("DEAD (proved)", FAULT, dead_because(found, told)), "the two are one training"
@@ -150,25 +158,18 @@ def audit_effects(
 def use(found: Looked) -> Finding:
     """E2: the phases that act, and functions nobody calls."""
     called = {name: count for (_, name), count in found.called.items() if "<" not in name}
-    unused = [
-        name
-        for kind in own_kinds(first_models(found.on.built, int(found.on.built.seeds_R[0])), found.files)
-        for name in provenance.methods_of(kind)
-        if name not in called
-    ]
-    return stages.calls(found.phases, sorted(set(unused)), called)
+    own = own_kinds(found.models, found.files)
+    return stages.calls(found.phases, sorted({*chain(*map(provenance.methods_of, own))} - {*called}), called)
 
 
-def own_kinds(tree: Any, files: Container[str]) -> list[type]:
+def own_kinds(tree: Any, files: Container[str]) -> set[type]:
     """The classes of one's own that a tree is made of."""
-    if isinstance(tree, dict):
-        return own_kinds(list(tree.values()), files)
-    if isinstance(tree, list | tuple):
-        return list(dict.fromkeys(kind for one in tree for kind in own_kinds(one, files)))
-    if not isinstance(tree, eqx.Module):
-        return []
-    own = [type(tree)] if provenance.file_of(type(tree)) in files else []
-    return own + own_kinds([getattr(tree, name) for name in tree.__dataclass_fields__], files)
+    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list | tuple) else ()
+    own = set()
+    if isinstance(tree, eqx.Module):
+        parts = [getattr(tree, name) for name in tree.__dataclass_fields__]
+        own = {type(tree)} if provenance.file_of(type(tree)) in files else own
+    return own.union(*(own_kinds(part, files) for part in parts))
 
 
 def chance_alone(found: Looked) -> bool:
@@ -185,15 +186,14 @@ def dead_because(found: Looked, told: Sequence[Finding]) -> str:
     unread = [name for name in found.differ if not found.readers.get(name)]
     if unread:  # settings that are read between iterations are never proved dead
         return f"Nobody reads {stages.listed(unread)}: it changes nothing in training."
-    if found.modules:
-        (calls,) = (one for one in told if one.level == "E2")
-        never = stages.listed(list(calls.numbers["never"]))
-        where = f" {never} is never called in training." if never else ""
-        return (
-            f"Nothing that plays or learns rests on {stages.listed(found.modules)}: the actor, the critic and every "
-            f"game are computed as without it.{where}"
-        )
-    return f"{stages.listed(list(found.differ))} changes nothing that is computed."
+    if not found.modules:
+        return f"{stages.listed(list(found.differ))} changes nothing that is computed."
+    never = stages.listed(next(list(one.numbers["never"]) for one in told if one.level == "E2"))
+    where = f" {never} is never called in training." if never else ""
+    return (
+        f"Nothing that plays or learns rests on {stages.listed(found.modules)}: the actor, the critic and every game "
+        f"are computed as without it.{where}"
+    )
 
 
 @dataclass(frozen=True)
@@ -270,20 +270,16 @@ class Measured:
         found, group = self.found, self.found.group
         names = added(found.off, found.on, group)
         probed = probe(found.on.built, group)
-        wired = wires(found.on, probed, names, found.off.outcomes & found.on.outcomes, group)
+        wired = wires(found.on, probed, names, found.shared, group)
         moved, owners = moves(arm, found.on.built.lineup.learners[group], list(wired)), part_names(wired)
         parts = influences(probed, owners)
         unfelt = {name for part, names in owners.items() if not parts[part].felt for name in names}
-        faults = {
-            short_name(name): why
-            for name, wire in wired.items()
-            if (why := fault(wire, moved[name], felt=name not in unfelt))
-            and not any(part in name.split(".") for part in self.frozen)
-        }
-        model = first_models(found.on.built, int(found.on.built.seeds_R[0]))[group]
-        statics = constants_in({name: model.modules[name] for name in found.modules} if model.modules else {})
-        weighed = shares(probed) if found.modules else {}
-        own = {name: share for name, share in weighed.items() if name in found.modules}
+        meant = {name for name in wired if {*name.split(".")} & {*self.frozen}}
+        whys = {name: fault(wire, moved[name], felt=name not in unfelt) for name, wire in wired.items()}
+        faults = shortened({name: why for name, why in whys.items() if why and name not in meant})
+        modules = found.models[group].modules
+        statics = constants_in({name: modules[name] for name in found.modules} if modules else {})
+        own = {name: share for name, share in shares(probed).items() if name in found.modules} if found.modules else {}
         told = [
             stages.influence(shortened(parts), own, found.phases),
             stages.gradient(shortened(wired), shortened(moved), faults, statics),
@@ -299,8 +295,8 @@ class Measured:
 
     def waits(self, name: str, arm: Arm) -> bool:
         """Whether something that a module remembers changes, and training rests on it."""
-        shared = self.found.off.outcomes & self.found.on.outcomes
-        used = self.found.on.iterate.used(self.found.on.iterate.part(shared))
+        program = self.found.on.iterate
+        used = program.used(program.part(self.found.shared))
         return any(f".buffers.{name}" in one for one in used) and stirred(arm, f".buffers.{name}")
 
 
@@ -317,24 +313,13 @@ def fault(wire: Wire, moved: float, *, felt: bool = True) -> str:
     return ""
 
 
-def short_name(name: str) -> str:
-    return name.removeprefix("modules.")
-
-
 def shortened(by_name: Mapping[str, Any]) -> dict[str, Any]:
-    return {short_name(name): value for name, value in by_name.items()}
+    return {name.removeprefix("modules."): value for name, value in by_name.items()}
 
 
 def timeline(arms: dict[str, Arm]) -> Picture:
     """How far weights that both have are apart after each update."""
-    from sparring.audit.pictures import curves
-
-    lines = {
-        name: (
-            list(range(1, len(arm.states) + 1)),
-            [apart(a, b) for a, b in zip(arms["off"].states, arm.states, strict=False)],
-        )
-        for name, arm in arms.items()
-        if name != "off"
-    }
+    first, *rest = arms.items()
+    gaps = {name: [apart(a, b) for a, b in zip(first[1].states, arm.states, strict=False)] for name, arm in rest}
+    lines = {name: (list(range(1, len(gap) + 1)), gap) for name, gap in gaps.items()}
     return curves("How far runs with one seed part from the baseline", lines, "update", "distance of weights, relative")

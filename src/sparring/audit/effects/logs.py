@@ -4,12 +4,13 @@ A log is a file, or a folder of files; a folder of such folders, one for each se
 """
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from sparring.audit.effects.stages import E0, E1, E2, E3, E4, E7, RNG_ONLY, RUNS, listed
 from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, Picture, Verdict, concluded
+from sparring.audit.pictures import boxes
 from sparring.core.errors import ConfigError
 from sparring.statistics.paired import paired
 from sparring.store.event_file import read_values
@@ -116,16 +117,12 @@ def audit_logs(off: Path, on: Path, *, muted: Path | None = None, figure: str = 
     logs = [logs_in(path) for path in (off, on, *((muted,) if muted else ()))]
     if len({len(own) for own in logs}) > 1 or not all(logs):
         counts = " and ".join(str(len(own)) for own in logs)
-        raise ConfigError(
-            f"Logs are compared pair by pair, and there are {counts}. Name folders with as many logs each."
-        )
+        raise ConfigError(f"Logs are compared in pairs, and there are {counts}. Name folders with as many logs each.")
     pairs = list(zip(*(own.values() for own in logs), strict=True))
     partings = [parting(pair[0], pair[1]) for pair in pairs]
     if not all(one.shared for one in partings):
-        names = listed(sorted(pairs[0][0])), listed(sorted(pairs[0][1]))
-        raise ConfigError(
-            f"The logs have no step and name in common: {names[0]} against {names[1]}. Log the same names."
-        )
+        names = " against ".join(listed(sorted(own)) for own in pairs[0][:2])
+        raise ConfigError(f"The logs have no step and name in common: {names}. Log the same names.")
     quiet = [(parting(p[0], p[2]), parting(p[1], p[2])) for p in pairs] if muted else []
     told = [one.skipped("logs show no code, settings or gradients") for one in (E0, E1, E2, E3, E4)]
     runs, verdict = judged(partings, quiet)
@@ -162,12 +159,13 @@ def judged(partings: Sequence[Parting], quiet: Sequence[tuple[Parting, Parting]]
     if quiet and all(a.unlike and not b.unlike for a, b in quiet):
         remedy = "Draw its random numbers from a stream of its own."
         return RUNS.found(False, f"{evidence}; the muted log equals the treatment", "", remedy, **numbers), RNG_ONLY
+    text = ""
     if quiet and not any(a.unlike for a, _ in quiet):
         text = "With its output muted the run is the baseline: what differs is the output's doing."
-        found = RUNS.found(True, f"{evidence}; the muted log equals the baseline", **numbers)
-        return found, Verdict("CONNECTED", SOUND, text)
-    if all(one.first is not None and one.first > one.begins for one in partings):
+        evidence += "; the muted log equals the baseline"
+    elif all(one.first is not None and one.first > one.begins for one in partings):
         text = f"They are equal at first and part at {where}."
+    if text:
         return RUNS.found(True, evidence, **numbers), Verdict("CONNECTED", SOUND, text)
     text = "They differ from the first step on: that may be an effect, another seed, or random numbers that were moved."
     remedy = "Log a third run with the output replaced by zeros (--muted LOG), or several seeds (folders of logs)."
@@ -187,15 +185,12 @@ def weigh(pairs: Sequence[tuple[Series, Series]], figure: str) -> tuple[Finding,
         f"{chosen}, last fifth, {len(pairs)} pairs: {gap.mean:+.3g} [{gap.low:+.3g}, {gap.high:+.3g}], p "
         f"{found.p_value:.3f}, detectable {found.detectable:.3g}"
     )
-    from sparring.audit.pictures import boxes
-
     picture = boxes(f"{chosen}, last fifth", {"baseline": first, "treatment": second}, chosen)
-    meaning = "" if effect else f"If it changes {chosen}, then by less than about {found.detectable:.3g}."
-    remedy = "" if effect else "More seeds see smaller effects; with five pairs or fewer none can be shown at 0.05."
+    meaning = f"If it changes {chosen}, then by less than about {found.detectable:.3g}."
+    remedy = "More seeds see smaller effects; with five pairs or fewer none can be shown at 0.05."
     return E7.found(True if effect else None, evidence, meaning, remedy, p=found.p_value), effect, (picture,)
 
 
 def last_fifth(curve: Mapping[float, float]) -> float:
-    values: Iterable[float] = [curve[step] for step in sorted(curve)]
-    kept = list(values)[-max(1, len(curve) // 5) :]
+    kept = [curve[step] for step in sorted(curve)][-max(1, len(curve) // 5) :]
     return sum(kept) / len(kept)

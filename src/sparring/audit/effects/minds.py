@@ -65,29 +65,27 @@ def minded(built: Built, state: TrainState, group: int) -> Minded | None:
     """The first learner of a group in this state, which has learned; None where it has no mind."""
     if not built.plan.kinds[group].mind.on:
         return None
-    one, orders = (jax.tree.map(lambda x: x[0], tree) for tree in (state, built.standing))
-    knobs = tuple(map(jnp.asarray, built.knobs(0)))
-    key = jax.random.fold_in(jax.random.key(int(built.seeds_R[0])), 1)
+    state, orders = (jax.tree.map(lambda x: x[0], tree) for tree in (state, built.standing))
+    knobs, key = tuple(map(jnp.asarray, built.knobs(0))), jax.random.key(int(built.seeds_R[0]))
 
     def lived(game: Any, state: Any, key: Any) -> tuple:
         return program.play(built.plan, game, state, built.rosters, orders, knobs, key)[:2]
 
-    learners, rollouts = quick_jit(lived)(built.game_of(0), one, key)
+    learners, rollouts = quick_jit(lived)(built.game_of(0), state, jax.random.fold_in(key, 1))
+    beliefs: Any = state.cursor.minds
+    beliefs = beliefs[built.plan.seating.learning[group]]
+    learner, beliefs = jax.tree.map(lambda x: x[0], (learners[group], beliefs))
     rollout = jax.tree.map(lambda x: x[:, 0], rollouts[group])
-    learner = jax.tree.map(lambda x: x[0], learners[group])
-    place = built.plan.seating.learning[group]
-    beliefs = jax.tree.map(lambda x: x[0], one.cursor.minds[place])
     return Minded(learner, beliefs, rollout, knobs[group][0], built.plan, group)
 
 
 def studied_by(found: Minded, reached: Callable[[Callable, Any], set[str]]) -> tuple[dict[str, set[str]], dict]:
     """By loss of the study the parameters of the mind that its gradient reaches, and the gradient of each parameter."""
     mind, sample = found.mind, found.sample
-    terms = jax.eval_shape(lambda tree: tree.loss(sample)[1], mind)
-    flows = {
-        f"mind/{term}": {f"{PLACE}{n}" for n in reached(lambda tree, term=term: tree.loss(sample)[1][term], mind)}
-        for term in terms
-    }
+    flows = {}
+    for term in jax.eval_shape(lambda tree: tree.loss(sample)[1], mind):
+        names = reached(lambda tree, term=term: tree.loss(sample)[1][term], mind)
+        flows[f"mind/{term}"] = {f"{PLACE}{name}" for name in names}
     gradient = jax.jit(jax.grad(lambda tree: tree.loss(sample)[0]))(mind)
     return flows, {f"{PLACE}{name}": x for name, x in named(("",), (gradient,)).items()}
 

@@ -6,7 +6,7 @@ in common is found by name.
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from sparring.audit.graph import Cuts, Part, named, part_of, text_of
-from sparring.core.schedules import Schedule
+from sparring.core.fields import leaves
 from sparring.games.trial import is_key
 from sparring.learn.config import COEFFICIENTS
 from sparring.learn.module import weights_of
@@ -95,14 +95,12 @@ def begun_with(built: Built) -> tuple:
 
 
 def traced(built: Built) -> Traced:
-    first, later = begun_with(built), given(built)
-    words = ("game", "state", "rosters", "orders", "knobs", "seeds", "iteration")
-    begun = partial(begin_runs, Beginning.of(built))
-    begin = trace(begun, first, ("game", "rosters", "orders", "models", "knobs", "seeds"), (STATE[:-1],))
+    first, words = begun_with(built), ("game", "rosters", "orders", "models", "knobs", "seeds")
+    begin = trace(partial(begin_runs, Beginning.of(built)), first, words, (STATE[:-1],))
+    later = ("game", "state", "rosters", "orders", "knobs", "seeds", "iteration")
     # A fresh program: one that was traced before would be read from memory, and its settings by nobody.
-    iterate = trace(compile_program.__wrapped__(built.plan), later, words, (STATE[:-1], ""))
-    found = named(("game", "rosters", "orders", "models"), first[:4]) | named(("seeds",), (first[5],))
-    inputs = {name: digest(leaf) for name, leaf in found.items()}
+    iterate = trace(compile_program.__wrapped__(built.plan), given(built), later, (STATE[:-1], ""))
+    inputs = {name: digest(leaf) for name, leaf in named(words, first).items() if not name.startswith("knobs")}
     return Traced(built, begin, iterate, inputs | all_knobs(built))
 
 
@@ -157,12 +155,8 @@ def compared(off: Traced, on: Traced) -> Sameness:
     first = {name for name in off.begin.gives if name in on.begin.gives}
     fed = on.begin.used(on.begin.part(first))
     added = sorted(name for name in used if name not in off.iterate.reads)
-    differ = sorted(
-        name
-        for name in off.inputs
-        if on.inputs.get(name, "") not in ("", off.inputs[name])
-        and (name in used | fed or name.rpartition(".")[0] in used | fed)  # a knob is part of an input
-    )
+    unlike = (name for name, told in off.inputs.items() if on.inputs.get(name, told) != told)
+    differ = sorted(name for name in unlike if {name, name.rpartition(".")[0]} & (used | fed))  # knobs are parts of one
 
     def alike(cuts: Cuts) -> bool:
         return not (added or resting.calls_host) and all(
@@ -177,18 +171,9 @@ def compared(off: Traced, on: Traced) -> Sameness:
 
 def differences(off: RunConfig, on: RunConfig) -> dict[str, tuple[str, str]]:
     """Settings by their bare names, which are unique, with both values as texts, where these differ."""
-    mine, theirs = dict(_settings(off)), dict(_settings(on))
-    return {name: (said(mine[name]), said(theirs[name])) for name in mine if mine[name] != theirs[name]}
+    pairs = ((one.name, mine, other) for (one, mine), (_, other) in zip(leaves(off), leaves(on), strict=True))
+    return {name: (said(mine), said(other)) for name, mine, other in pairs if mine != other}
 
 
 def said(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _settings(config: Any) -> Iterable[tuple[str, Any]]:
-    for field in fields(config):
-        value = getattr(config, field.name)
-        if is_dataclass(value) and not isinstance(value, Schedule):
-            yield from _settings(value)
-        else:
-            yield field.name, value

@@ -5,9 +5,8 @@ import hashlib
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import jax
@@ -22,19 +21,13 @@ FLAGS = ("jax_enable_x64", "jax_default_prng_impl", "jax_default_matmul_precisio
 """Settings of JAX that change numbers."""
 
 
-def module_of(text: str) -> ModuleType | None:
-    """The module that a reference was loaded from."""
-    try:
-        return sys.modules.get(getattr(code.load(text), "__module__", ""))
-    except Exception:
-        return None
-
-
 def files_of(configs: Iterable[RunConfig]) -> dict[str, str]:
     """By the file that was really loaded, the name that the settings have for it."""
-    named = dict.fromkeys(text for config in configs for text in named_code(config))
-    found = {text: module_of(text) for text in named}
-    return {str(module.__file__): text for text, module in found.items() if module and module.__file__}
+    found = {}
+    for text in dict.fromkeys(text for config in configs for text in named_code(config)):
+        with suppress(Exception):  # what cannot be loaded is refused where it is used
+            found[file_of(code.load(text))] = text
+    return {file: text for file, text in found.items() if file}
 
 
 def facts() -> dict[str, str]:
@@ -48,8 +41,7 @@ def second_copies(files: dict[str, str]) -> list[str]:
     """A sentence for each file that is used where another one of the same name is at hand, and differs."""
     found = [copy for own in files for copy in _shadowed_imports(Path(own))]
     for own, text in files.items():
-        reference = code.reference(text)
-        source = reference.source if reference else ""
+        source = getattr(code.reference(text), "source", "")
         meant = Path(source) if source.endswith(".py") else Path(*source.split(".")).with_suffix(".py")
         found += _unlike(source, Path(own), [meant, Path("src") / meant])
     package = Path(sparring.__file__)
@@ -112,5 +104,6 @@ def methods_of(kind: type) -> list[str]:
     return [f"{kind.__qualname__}.{name}" for name in own]
 
 
-def file_of(kind: type) -> str:
-    return str(getattr(sys.modules.get(kind.__module__), "__file__", ""))
+def file_of(kind: Any) -> str:
+    """The file of the module that a class or a function was loaded from."""
+    return getattr(sys.modules.get(getattr(kind, "__module__", "")), "__file__", None) or ""

@@ -1,7 +1,7 @@
 """The stages of the effect audit as findings: what was asked, what was seen, what it means and what to try."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sparring.audit.effects.reads import Readers, read_between
 from sparring.audit.findings import FAULT, Finding, Question, Verdict
@@ -11,15 +11,20 @@ if TYPE_CHECKING:  # logs of other people are judged without jax
     from sparring.audit.effects.programs import Sameness
     from sparring.audit.effects.wiring import Influence, Wire
 
-PHASES = ("begin", "loss", "end")
-E0 = Question("E0", "is the code that runs the code that was edited?")
+E0 = Question(
+    "E0", "is the code that runs the code that was edited?", "The file that was edited may not be the one that runs."
+)
 E1 = Question("E1", "do the settings differ, and does anybody read what differs?")
 E2 = Question("E2", "is it called where it should be?")
 E3 = Question("E3", "does the learner change when it is replaced by zeros, noise, its own numbers shuffled?")
 E4 = Question("E4", "does a gradient reach every parameter, and does an optimiser move it?")
 PROOF = Question("E5 proof", "is it the same program on the same inputs?")
 RUNS = Question("E5 runs", "when do two runs with one seed part?")
-E6 = Question("E6", "with its outputs muted, is the run the baseline bit for bit?")
+E6 = Question(
+    "E6", "with its outputs muted, is the run the baseline bit for bit?",
+    "Something else than its outputs changes training: random numbers, or a number that both share.",
+    "Draw from its own key alone, and change nothing outside of what a phase returns.",
+)  # fmt: skip
 E7 = Question("E7", "what is it worth over seeds, and is that what it knows?")
 STAGES = tuple(one.level for one in (E0, E1, E2, E3, E4, PROOF, RUNS, E6, E7))
 RNG_ONLY = Verdict(
@@ -35,14 +40,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def provenance(files: Mapping[str, str], copies: Sequence[str], changed: Sequence[str]) -> Finding:
-    wrong = [*copies, *changed]
-    if wrong:
-        return E0.found(
-            False, ". ".join(wrong), "The file that was edited may not be the one that runs.",
-            "Remove the other copy, or name the file that is meant by its path.", files=files,
-        )  # fmt: skip
+    wrong = ". ".join([*copies, *changed])
     told = listed([f"{name} ({digest[:12]})" for name, digest in files.items()]) or "no code of one's own is named"
-    return E0.found(True, f"{told}; no second copy at hand", files=files)
+    remedy = "Remove the other copy, or name the file that is meant by its path."
+    return E0.found(not wrong, wrong or f"{told}; no second copy at hand", remedy=remedy, files=files)
 
 
 def settings(differ: Mapping[str, tuple[str, str]], readers: Readers) -> Finding:
@@ -55,14 +56,13 @@ def settings(differ: Mapping[str, tuple[str, str]], readers: Readers) -> Finding
             "Nothing was switched on: a flag that has the value of a default is no treatment.",
             "Look at the effective settings: sparring train ... --print-config.", **numbers,
         )  # fmt: skip
-    if unread:
-        return E1.found(
-            False, f"{listed(told)}; nobody reads {listed(unread)} while the run is built and traced",
-            "A setting that nobody reads cannot change training.",
-            "Check that the part that should read it is switched on.", **numbers,
-        )  # fmt: skip
-    who = {name: sorted(readers[name])[0].removeprefix("sparring.") for name in differ}
-    return E1.found(True, f"{listed(told)}; read by {listed(sorted(set(who.values())))}", **numbers)
+    who = {sorted(readers[name])[0].removeprefix("sparring.") for name in differ if readers.get(name)}
+    missed = f"nobody reads {listed(unread)} while the run is built and traced"
+    return E1.found(
+        not unread, f"{listed(told)}; {missed if unread else f'read by {listed(sorted(who))}'}",
+        "A setting that nobody reads cannot change training.",
+        "Check that the part that should read it is switched on.", **numbers,
+    )  # fmt: skip
 
 
 def calls(scopes: Mapping[str, Sequence[str]], unused: Sequence[str], called: Mapping[str, int]) -> Finding:
@@ -72,18 +72,15 @@ def calls(scopes: Mapping[str, Sequence[str]], unused: Sequence[str], called: Ma
     told += [f"called while traced: {listed([f'{name} ({count})' for name, count in called.items()])}"] * bool(called)
     told += [f"never called: {listed(unused)}"] * bool(unused)
     numbers = {"phases": scopes, "called": called, "never": unused}
-    evidence = "; ".join(told)
-    if silent:
-        return E2.found(
-            False, evidence,
-            f"Nothing that the baseline has too rests on {listed(silent)}: training calls begin, loss and end of a "
-            "module, and no other method of it.",
-            "Move what it should do into begin, loss or end, or into the network (--body), which plays and learns.",
-            **numbers,
-        )  # fmt: skip
+    evidence = "; ".join(told) or "no code of one's own: settings of the library are read where E1 says"
     if not scopes and not called and unused:
         return E2.found(False, evidence, "None of its functions is called.", "Check which name is loaded.", **numbers)
-    return E2.found(True, evidence or "no code of one's own: settings of the library are read where E1 says", **numbers)
+    return E2.found(
+        not silent, evidence, f"Nothing that the baseline has too rests on {listed(silent)}: training calls begin, "
+        "loss and end of a module, and no other method of it.",
+        "Move what it should do into begin, loss or end, or into the network (--body), which plays and learns.",
+        **numbers,
+    )  # fmt: skip
 
 
 def influence(
@@ -95,13 +92,12 @@ def influence(
     ]
     told += [f"loss of {name}: {share:.2%} of the whole gradient" for name, share in shares.items()]
     small = [name for name, share in shares.items() if share < SMALL and not {"begin", "end"} & {*phases[name]}]
-    numbers = {"parts": {part: x._asdict() for part, x in found.items()}, "shares": dict(shares)}
-    if small:
-        return E3.found(
-            False, "; ".join(told), f"The loss of {listed(small)} moves the learner by less than a thousandth of "
-            "what its other losses do.", "Raise its weight, or look for a factor of 0 in it.", **numbers,
-        )  # fmt: skip
-    return E3.found(True, "; ".join(told) or "adds no parameters and no losses of its own", **numbers)
+    return E3.found(
+        not small, "; ".join(told) or "adds no parameters and no losses of its own",
+        f"The loss of {listed(small)} moves the learner by less than a thousandth of what its other losses do.",
+        "Raise its weight, or look for a factor of 0 in it.",
+        parts={part: x._asdict() for part, x in found.items()}, shares=dict(shares),
+    )  # fmt: skip
 
 
 def gradient(
@@ -113,16 +109,14 @@ def gradient(
         for name, wire in found.items()
     ]
     told += [f"numbers that are static or whole: {listed(statics)}"] * bool(statics)
-    parameters = {name: wire._asdict() for name, wire in found.items()}
-    numbers = {"parameters": parameters, "moved": dict(moved), "faults": dict(faults)}
-    if faults:
-        return E4.found(
-            False, "; ".join(f"{name} {why}" for name, why in list(faults.items())[:FEW]),
-            "A part of it learns nothing, or nothing learns from it.",
-            "Look for a stop_gradient, an output that is dropped, two factors that are both zero at first. What is "
-            "meant to stay as it is, is named with --frozen.", **numbers,
-        )  # fmt: skip
-    return E4.found(True, "; ".join(told[: 2 * FEW]) or "adds no parameters", **numbers)
+    wrong = "; ".join(f"{name} {why}" for name, why in list(faults.items())[:FEW])
+    return E4.found(
+        not faults, wrong or "; ".join(told[: 2 * FEW]) or "adds no parameters",
+        "A part of it learns nothing, or nothing learns from it.",
+        "Look for a stop_gradient, an output that is dropped, two factors that are both zero at first. What is meant "
+        "to stay as it is, is named with --frozen.",
+        parameters={name: wire._asdict() for name, wire in found.items()}, moved=dict(moved), faults=dict(faults),
+    )  # fmt: skip
 
 
 def proof(found: "Sameness", differ: Mapping[str, tuple[str, str]], readers: Readers) -> tuple[Finding, bool]:
@@ -157,24 +151,17 @@ def runs(found: "Divergence", *, chance: bool, waiting: Sequence[str]) -> Findin
         return RUNS.found(True, f"they differ: {found.where} (of {found.updates})", **numbers)
     equal = "stayed bit for bit equal" if found.first is None else f"differ {found.where}"
     evidence = f"games, losses and weights {equal} over {found.updates} updates; schedules ran through"
-    if waiting:
-        return RUNS.found(
-            None, evidence, f"It may be waiting for {listed(waiting)}.",
-            "Audit more updates than it waits for: --updates N.", **numbers,
-        )  # fmt: skip
+    meaning = "What it computes reaches training, and is worth nothing there."
     remedy = "Look for a weight of 0 or a factor of 0. If it waits for something, audit more: --updates N."
-    return RUNS.found(
-        False, evidence, "What it computes reaches training, and is worth nothing there.", remedy, **numbers
-    )
+    if waiting:
+        meaning = f"It may be waiting for {listed(waiting)}."
+        remedy = "Audit more updates than it waits for: --updates N."
+    return RUNS.found(None if waiting else False, evidence, meaning, remedy, **numbers)
 
 
 def off_equivalence(muted: "Divergence", on: "Divergence") -> Finding:
-    numbers: dict[str, Any] = {"muted": muted._asdict(), "on": on._asdict()}
-    if muted.none:
-        return E6.found(True, f"equal over {muted.updates} updates: the difference is its outputs'", **numbers)
     rest = "and with its outputs nothing differs further" if on.none else "though its outputs do nothing there"
-    return E6.found(
-        False, f"with its outputs muted the run differs from the baseline ({muted.where}) {rest}",
-        "Something else than its outputs changes training: random numbers, or a number that both share.",
-        "Draw from its own key alone, and change nothing outside of what a phase returns.", **numbers,
-    )  # fmt: skip
+    evidence = f"with its outputs muted the run differs from the baseline ({muted.where}) {rest}"
+    if muted.none:
+        evidence = f"equal over {muted.updates} updates: the difference is its outputs'"
+    return E6.found(muted.none, evidence, muted=muted._asdict(), on=on._asdict())

@@ -69,16 +69,11 @@ def module_faults(log: Log) -> Iterator[tuple[str, tuple[Question, str, bool]]]:
 
 def provenance(log: Log) -> Finding:
     imports = log["imports"]
-    copies = [
-        f"{name} is imported from {x['file']}, not from {x['other']}" for name, x in imports.items() if x["other"]
-    ]
-    if copies:
-        return E0.found(
-            False, listed(copies), "The file that was edited may not be the one that runs.",
-            "Uninstall the other copy, or install the project in editable mode (pip install -e .).", imports=imports,
-        )  # fmt: skip
-    text = f"{len(imports)} files of the project are imported, none from a second copy"
-    return E0.found(True, text, imports=imports)
+    twice = {name: (x["file"], x["other"]) for name, x in imports.items() if x["other"]}
+    copies = [f"{name} is imported from {file}, not from {other}" for name, (file, other) in twice.items()]
+    told = listed(copies) or f"{len(imports)} files of the project are imported, none from a second copy"
+    remedy = "Uninstall the other copy, or install the project in editable mode (pip install -e .)."
+    return E0.found(not copies, told, remedy=remedy, imports=imports)
 
 
 def settings(log: Log, off: Log | None) -> Finding:
@@ -89,16 +84,10 @@ def settings(log: Log, off: Log | None) -> Finding:
             name, equals, value = word[2:].partition("=")
             flags[name.replace("-", "_")] = value if equals else after
     wrong = [f"--{name} was given and is no setting" for name in flags if known and name not in known]
-    wrong += [
-        f"--{name} {value} became True"
-        for name, value in flags.items()
-        if known.get(name) == "True" and value.lower() in NO
-    ]
-    wrong += [
-        f"{name} is the text {known[name]!r}, and every text counts as true"
-        for name in log.get("texts", ())
-        if known[name].lower() in NO
-    ]
+    off_now = {name: value for name, value in flags.items() if known.get(name) == "True" and value.lower() in NO}
+    wrong += [f"--{name} {value} became True" for name, value in off_now.items()]
+    texts = {name: known[name] for name in log.get("texts", ()) if known[name].lower() in NO}
+    wrong += [f"{name} is the text {value!r}, and every text counts as true" for name, value in texts.items()]
     if wrong:
         return E1.found(
             False, listed(wrong), "parse_known_args forgets flags that it does not know; type=bool, and a text that is "
@@ -108,17 +97,16 @@ def settings(log: Log, off: Log | None) -> Finding:
     if off is None or not known:
         return E1.skipped("every flag arrived; no baseline to compare with" if known else "no settings were given")
     differ = {name: (off["settings"].get(name), x) for name, x in known.items() if off["settings"].get(name) != x}
-    if not differ:
-        text = "both runs have the same effective settings"
-        return E1.found(False, text, "Nothing was switched on.", "Look for a default that is already on.")
-    return E1.found(True, listed([f"{name}: {a} -> {b}" for name, (a, b) in differ.items()]), differ=differ)
+    told = listed([f"{name}: {a} -> {b}" for name, (a, b) in differ.items()])
+    return E1.found(
+        bool(differ), told or "both runs have the same effective settings", "Nothing was switched on.",
+        "Look for a default that is already on.", differ=differ,
+    )  # fmt: skip
 
 
 def calls(log: Log, faults: Faults) -> Finding:
-    told = [
-        f"{name}: {', '.join(f'{n} in {phase}' for phase, n in own['calls'].items()) or 'never'}"
-        for name, own in log["modules"].items()
-    ]
+    counts = {name: own["calls"].items() for name, own in log["modules"].items()}
+    told = [f"{name}: {', '.join(f'{n} in {phase}' for phase, n in own) or 'never'}" for name, own in counts.items()]
     remedy = "Call it where training draws actions and where the loss evaluates them again, not only in evaluation."
     return of_stage(E2, told, faults, remedy)
 
@@ -144,7 +132,7 @@ def gradient(log: Log, faults: Faults) -> Finding:
 
 def of_stage(question: Question, told: Sequence[str], faults: Faults, remedy: str) -> Finding:
     mine = [f"{name} {why}" for name, (stage, why, _) in faults.items() if stage is question]
-    return question.found(not mine, "; ".join(told), ". ".join(mine), remedy if mine else "")
+    return question.found(not mine, "; ".join(told), ". ".join(mine), remedy)
 
 
 def runs(on: Log, off: Log | None, muted: Log | None) -> Finding:
@@ -154,7 +142,7 @@ def runs(on: Log, off: Log | None, muted: Log | None) -> Finding:
     if muted and not same and muted["fingerprint"] == on["fingerprint"]:
         return RUNS.found(False, RNG_ONLY.summary, "", "Make the module inside own_chance(seed).", chance=True)
     evidence = f"metrics of {on['metrics']} updates are {'equal to the last digit' if same else 'not equal'}"
-    return RUNS.found(not same, evidence, "Both runs are one training." if same else "", same=same)
+    return RUNS.found(not same, evidence, "Both runs are one training.", same=same)
 
 
 def verdict_of(on: Log, faults: Faults, told: Sequence[Finding]) -> Verdict:

@@ -34,7 +34,6 @@ from sparring.setup.program import compile_program
 TERMS = ("policy_loss", "value_loss", "entropy", "anchor_kl", "imitation")
 FLOOR = 1e-9
 """Numbers below this are rounding."""
-BEGINNING = "model."
 
 
 @dataclass(frozen=True)
@@ -56,13 +55,9 @@ class Probe:
         key = stream(jax.random.key(0), "modules")
         total, found = objective(trained, untrained, self.batch, self.knobs, self.kl_weight, self.ppo, key)
         own = {} if found.own == () else found.own
-        used = {name: x for name in TERMS if (x := getattr(found, name)).shape == () and name_on(self.ppo, name)}
-        return {"total": total, **used, **own}
-
-
-def name_on(ppo: PPOConfig, term: str) -> bool:
-    """Whether a term is in the objective."""
-    return {"anchor_kl": ppo.on("anchor"), "imitation": ppo.on("imitation")}.get(term, True)
+        switches = {"anchor_kl": "anchor", "imitation": "imitation"}
+        on = (name for name in TERMS if name not in switches or self.ppo.on(switches[name]))
+        return {"total": total, **{name: x for name in on if (x := getattr(found, name)).shape == ()}, **own}
 
 
 def probe(built: Built, group: int = 0) -> Probe:
@@ -86,16 +81,13 @@ def reached(loss: Callable[[Any], Array], trained: Any) -> set[str]:
     found: set[str] = set()
 
     def marked(path: tuple, leaf: Any) -> Any:
-        @jax.custom_vjp
-        def same(x: Any) -> Any:
-            return x
-
         def back(_: None, gradient: Any) -> tuple:
             if isinstance(gradient, SymbolicZero):
                 return (jnp.zeros_like(leaf),)
             found.add(leaf_name(path))
             return (gradient,)
 
+        same = jax.custom_vjp(lambda x: x)
         same.defvjp(lambda x: (x.value, None), back, symbolic_zeros=True)
         return same(leaf)
 
@@ -121,29 +113,23 @@ class Wire(NamedTuple):
 
 def wires(on: Traced, found: Probe, wanted: Iterable[str], outcomes: set[str], group: int = 0) -> dict[str, Wire]:
     """By name, what parameters of the model reach; `outcomes` are those that the baseline has too."""
-    place = f"{STATE}learners.{group}.{BEGINNING}"
-    program = on.iterate
+    place, program = f"{STATE}learners.{group}.model.", on.iterate
     games = part_of(program.jaxpr, [name.startswith((f"{STATE}cursor", "tally.")) for name in program.gives])
     played, used = program.used(games), program.used(program.part(outcomes))
     trained, _ = trainable(found.model)
-    terms = jax.eval_shape(found.terms, trained)
-    flows = {
-        term: reached(lambda tree, term=term: found.terms(tree)[term], trained) for term in terms if term != "total"
-    }
+    terms = {*jax.eval_shape(found.terms, trained)} - {"total"}
+    flows = {term: reached(lambda tree, term=term: found.terms(tree)[term], trained) for term in sorted(terms)}
     slopes, groups, leaves = (named(("",), (x,)) for x in (gradients(found)["total"], labels(trained), trained))
     if found.mind is not None:
         own, steep = studied_by(found.mind, reached)
         flows, slopes, leaves = flows | own, slopes | steep, leaves | steep
         groups |= dict.fromkeys(steep, "the mind's own")
-    return {
-        name: Wire(
-            leaves[name].size, f"{place}{name}" in played, f"{place}{name}" in used,
-            tuple(term for term, names in flows.items() if name in names), float(jnp.linalg.norm(slopes[name])),
-            groups[name],
-        )
-        for name in wanted
-        if name in leaves and leaves[name].size
-    }  # fmt: skip
+    wires = {}
+    for name in (name for name in wanted if name in leaves and leaves[name].size):
+        losses = tuple(term for term, names in flows.items() if name in names)
+        acts, norm = (f"{place}{name}" in played, f"{place}{name}" in used), float(jnp.linalg.norm(slopes[name]))
+        wires[name] = Wire(leaves[name].size, *acts, losses, norm, groups[name])
+    return wires
 
 
 def gradients(found: Probe) -> dict[str, Any]:
@@ -153,12 +139,9 @@ def gradients(found: Probe) -> dict[str, Any]:
 
 def shares(found: Probe) -> dict[str, float]:
     """Of each loss of one's own: how long its gradient is, by its weight, beside that of the whole objective."""
-    norms = {term: float(length(tree)) for term, tree in gradients(found).items()}
-    return {
-        name: abs(weight) * norms[f"{name}/loss"] / max(norms["total"], FLOOR)
-        for name, weight in found.weights.items()
-        if f"{name}/loss" in norms
-    }
+    norms = {term.removesuffix("/loss"): float(length(tree)) for term, tree in gradients(found).items()}
+    own, whole = {name: abs(weight) for name, weight in found.weights.items() if name in norms}, norms["total"]
+    return {name: weight * norms[name] / max(whole, FLOOR) for name, weight in own.items()}
 
 
 def length(tree: Any) -> Array:
@@ -191,12 +174,12 @@ def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) 
         gradient = jax.grad(lambda tree: found.terms(tree)["total"])(trained)
         return given.kl, given.value, (gradient.actor, gradient.critic)
 
+    ways = (
+        np.zeros_like, lambda x: generator.normal(size=x.shape),
+        lambda x: generator.permutation(x.ravel()).reshape(x.shape),
+    )  # fmt: skip
+
     def replaced(model: Any, names: set[str]) -> list[Any]:
-        ways = (
-            np.zeros_like,
-            lambda x: generator.normal(size=x.shape),
-            lambda x: generator.permutation(x.ravel()).reshape(x.shape),
-        )
         return [with_leaves(model, names, way) for way in ways]
 
     of_mind = {part: names for part, names in parts.items() if part.startswith(PLACE.rstrip("."))}
@@ -204,18 +187,14 @@ def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) 
     if found.mind is not None and of_mind:
         told = {part: Influence(kl, 0.0, 0.0) for part, kl in policy_changes(found.mind, of_mind, replaced).items()}
     kl, value, gradient = seen(found.model)
-    for part, names in parts.items():
+    for part, names in ((part, {*names}) for part, names in parts.items() if part not in told):
         changes = []
-        for model in replaced(found.model, {*names}) if part not in told else ():
+        for model in replaced(found.model, names):
             other_kl, other, moved = seen(model)
             drift = length(jax.tree.map(jnp.subtract, moved, gradient)) / jnp.maximum(length(gradient), FLOOR)
-            change = (
-                masked_mean(jnp.abs(other_kl - kl), batch.acting),
-                masked_mean(jnp.abs(other - value), batch.present),
-                drift,
-            )
-            changes.append([float(x) for x in change])
-        told.setdefault(part, Influence(*np.max(changes or [[0.0] * 3], axis=0).tolist()))
+            apart = masked_mean(jnp.abs(other - value), batch.present)
+            changes.append([float(x) for x in (masked_mean(jnp.abs(other_kl - kl), batch.acting), apart, drift)])
+        told[part] = Influence(*np.max(changes, axis=0).tolist())
     return {part: told[part] for part in parts}
 
 
@@ -231,12 +210,8 @@ def added(off: Traced, on: Traced, group: int = 0) -> list[str]:
     """Parameters of a group's model that the baseline's of the same learners has not, or has of another kind."""
     mine, learner = f"models.{group}.", on.built.lineup.learners[group][0]
     theirs = next((i for i, names in enumerate(off.built.lineup.learners) if learner in names), 0)
-    new = (name.removeprefix(mine) for name in on.inputs if name.startswith(mine))
-    return [
-        name
-        for name in new
-        if kind_of(on.inputs[f"{mine}{name}"]) != kind_of(off.inputs.get(f"models.{theirs}.{name}"))
-    ]
+    kinds = {name.removeprefix(mine): kind_of(told) for name, told in on.inputs.items() if name.startswith(mine)}
+    return [name for name, kind in kinds.items() if kind != kind_of(off.inputs.get(f"models.{theirs}.{name}"))]
 
 
 def kind_of(told: str | None) -> str:

@@ -10,10 +10,10 @@ import numpy as np
 from sparring.audit.effects.arms import Shuffled, run_arm
 from sparring.audit.effects.stages import E7
 from sparring.audit.findings import Finding, Picture, Tell
+from sparring.audit.pictures import boxes, ladder
 from sparring.evaluation.regimes import AGAINST_BOTS, EXPLOITABILITY, POINTS, RETURN, figures_of_line
 from sparring.evaluation.scoring import LEARNED, UNTRAINED
 from sparring.setup.config import CheckpointConfig, RunConfig
-from sparring.statistics.intervals import Interval
 from sparring.statistics.paired import Paired, paired
 from sparring.store.run_dir import RunDir
 
@@ -29,10 +29,9 @@ class Worth(NamedTuple):
     pictures: tuple[Picture, ...]
 
 
-def figures(
-    lines: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]
-) -> dict[str, dict[int, tuple[float, float]]]:
+def figures(run: RunDir) -> dict[str, dict[int, tuple[float, float]]]:
     """By figure and seed: its last value, and its mean over the evaluations, which is the area under its curve."""
+    lines, manifest = run.metrics(), run.read_manifest()
     found: dict[str, dict[int, list[float]]] = {}
     for line in lines:
         if line["kind"] == "eval" and line["iteration"] != UNTRAINED:
@@ -53,14 +52,9 @@ def worth(
         tell(f"E7 training the {name}, {seeds} seeds of {config.total_steps:,} steps", 0.6 + 0.35 * place / len(arms))
         config = replace(config, seeds=seeds, checkpoint=CheckpointConfig(checkpoint_every=0, keep=1))
         run_arm(config, folder / name, wrapper, modules)
-        run = RunDir.open(folder / name)
-        told[name] = figures(run.metrics(), run.read_manifest())
-    shared = [
-        name
-        for kind in ORDER
-        for name in told["baseline"]
-        if name.startswith(kind) and all(name in own for own in told.values())
-    ]
+        told[name] = figures(RunDir.open(folder / name))
+    common = [name for name in told["baseline"] if all(name in own for own in told.values())]
+    shared = [name for kind in ORDER for name in common if name.startswith(kind)]
     if not shared:
         nothing = E7.found(None, "the runs have no evaluation to be compared by", "", "Evaluate: --eval-games 32.")
         return Worth(nothing, False, float("nan"), ())
@@ -71,40 +65,34 @@ def judged(figure: str, told: Mapping[str, Mapping[int, tuple[float, float]]], *
     """`draw`: pictures are wanted."""
     seeds = sorted(told["baseline"])
     last, area = ({name: [own[seed][which] for seed in seeds] for name, own in told.items()} for which in (0, 1))
-    compared = {
-        "at the end": paired(last["baseline"], last["treatment"]),
-        "over the run": paired(area["baseline"], area["treatment"]),
-    }
+    both = {"at the end": last, "over the run": area}
+    compared = {when: paired(own["baseline"], own["treatment"]) for when, own in both.items()}
     # Two figures are looked at: Holm's rule for the smaller of two p-values.
     p_value = min(1.0, 2 * min(one.p_value for one in compared.values()))
     effect, detectable = p_value <= ALPHA, compared["at the end"].detectable
     text = "; ".join(f"{when} {said(one)}" for when, one in compared.items())
     evidence = f"{figure}, {len(seeds)} seeds: {text}; p {p_value:.3f} (both together), detectable {detectable:.3g}"
-    most = max(abs(end) for end in (compared["at the end"].difference.low, compared["at the end"].difference.high))
-    meaning = "" if effect else f"If it changes {figure} at all, then by no more than {most:.3g} (95 %)."
+    end = compared["at the end"].difference
+    most = max(abs(end.low), abs(end.high))
     rungs = {f"treatment, {when}": one.difference for when, one in compared.items()}
     if "placebo" in told:
         beside = paired(last["placebo"], last["treatment"])
         rungs |= {"placebo, at the end": paired(last["baseline"], last["placebo"]).difference}
         evidence += f"; beyond the placebo {said(beside)}"
         if effect and beside.p_value > ALPHA:
-            meaning = "The placebo, which sees what other worlds saw, is not clearly worse: capacity, not knowledge?"
-    remedy = "" if effect else "More seeds or longer runs see smaller effects: --seeds N, --total-steps N."
-    numbers = {"figure": figure, "last": last, "area": area, "p": p_value, "detectable": detectable}
-    pictures = drawn(figure, rungs, last, detectable) if draw else ()
-    return Worth(E7.found(True if effect else None, evidence, meaning, remedy, **numbers), effect, detectable, pictures)
+            evidence += (
+                ". The placebo, which sees what other worlds saw, is not clearly worse: capacity, not knowledge?"
+            )
+    finding = E7.found(
+        True if effect else None, evidence, f"If it changes {figure} at all, then by no more than {most:.3g} (95 %).",
+        "More seeds or longer runs see smaller effects: --seeds N, --total-steps N.",
+        figure=figure, last=last, area=area, p=p_value, detectable=detectable,
+    )  # fmt: skip
+    if not draw:
+        return Worth(finding, effect, detectable, ())
+    steps = ladder(f"Difference of {figure} from the baseline, by seed pairs", rungs, figure, detectable)
+    return Worth(finding, effect, detectable, (steps, boxes(f"{figure} at the end, one dot a seed", last, figure)))
 
 
 def said(one: Paired) -> str:
     return f"{one.difference.mean:+.3g} [{one.difference.low:+.3g}, {one.difference.high:+.3g}]"
-
-
-def drawn(
-    figure: str, rungs: Mapping[str, Interval], last: Mapping[str, Sequence[float]], detectable: float
-) -> tuple[Picture, ...]:
-    from sparring.audit.pictures import boxes, ladder
-
-    return (
-        ladder(f"Difference of {figure} from the baseline, by seed pairs", rungs, figure, detectable),
-        boxes(f"{figure} at the end, one dot a seed", last, figure),
-    )

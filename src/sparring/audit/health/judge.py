@@ -10,33 +10,40 @@ from sparring.audit.findings import FAULT, SOUND, Audit, Picture, Question, Verd
 from sparring.audit.health import league, learning
 from sparring.audit.health.learning import Check, by_notice
 from sparring.audit.health.record import Record
+from sparring.audit.pictures import curves
 from sparring.core.names import counted
 from sparring.evaluation.advice import ADVICE
+from sparring.reports.curves import curve
 from sparring.training.notices import LARGE_KL
 
 OFTEN = 0.1
 """Share of iterations from which on something is not an accident."""
 CHECKS: dict[Question, Check] = {
-    Question("entropy", "does the policy still try things in the first half?"): by_notice(
-        "entropy", "A policy that settled early may have settled on anything.", f"Try to {ADVICE['entropy']}."
-    ),
-    Question("KL", "do updates stay near the policy that played?"): by_notice(
-        "kl", f"Iterations with a KL above {LARGE_KL} learn from choices that the policy no longer makes.",
-        "Use smaller steps: --target-kl 0.02, fewer --epochs, a lower --learning-rate.", share=OFTEN,
-    ),
-    Question("critic", "does the critic explain returns?"): by_notice(
-        "blind_critic", "Advantages are mostly noise, so learning is slow or none.", f"Try to {ADVICE['blind_critic']}."
-    ),
-    Question("numbers", "is every number finite?"): by_notice(
-        "not_finite", "Some minibatches taught nothing.", "Look at the rewards of the game, or lower the step size."
-    ),
-    Question("game", "do all games go as their rules say?"): by_notice(
-        "left_out", "Worlds broke and were left out, so that the rest may mislead.",
-        "Check the game: sparring games GAME.",
-    ),
-    Question("time", "do games end before their limit?"): by_notice(
-        "by_time", "Nobody reaches the end of the game by its rules.", f"Try to {ADVICE['by_time']}."
-    ),
+    Question(
+        "entropy", "does the policy still try things in the first half?",
+        "A policy that settled early may have settled on anything.", f"Try to {ADVICE['entropy']}."
+    ): by_notice("entropy"),
+    Question(
+        "KL", "do updates stay near the policy that played?",
+        f"Iterations with a KL above {LARGE_KL} learn from choices that the policy no longer makes.",
+        "Use smaller steps: --target-kl 0.02, fewer --epochs, a lower --learning-rate."
+    ): by_notice("kl", share=OFTEN),
+    Question(
+        "critic", "does the critic explain returns?", "Advantages are mostly noise, so learning is slow or none.",
+        f"Try to {ADVICE['blind_critic']}."
+    ): by_notice("blind_critic"),
+    Question(
+        "numbers", "is every number finite?", "Some minibatches taught nothing.",
+        "Look at the rewards of the game, or lower the step size."
+    ): by_notice("not_finite"),
+    Question(
+        "game", "do all games go as their rules say?",
+        "Worlds broke and were left out, so that the rest may mislead.", "Check the game: sparring games GAME."
+    ): by_notice("left_out"),
+    Question(
+        "time", "do games end before their limit?", "Nobody reaches the end of the game by its rules.",
+        f"Try to {ADVICE['by_time']}."
+    ): by_notice("by_time"),
     Question("stale pool", "do past selves still teach?"): league.stale_pool,
     Question("cycling league", "do players take turns beating each other?"): league.cycling,
     Question("swings", "does one update turn winning into losing?"): league.swings,
@@ -60,16 +67,9 @@ def audit_health(path: Path, command: str = "") -> Audit:
 
 
 def pictures(record: Record) -> tuple[Picture, ...]:
-    """The curves that most symptoms are read from, the first seed's."""
-    from sparring.audit.pictures import curves
-
-    name, seed = record.built.lineup.names[0], record.kind("train")[0]["seed"]
-    own = [line for line in record.kind("train") if line["seed"] == seed]
-    kinds = {"entropy": "nats", "approx_kl": "KL", "explained_variance": "share"}
-    found = []
-    for key, unit in kinds.items():
-        line = [(x["iteration"], x[f"{name}/{key}"]) for x in own if x.get(f"{name}/{key}") is not None]
-        if line:
-            at, value = zip(*line, strict=True)
-            found.append(curves(f"{name}: {key}", {key: (at, value)}, "iteration", unit))
+    """The curves that most symptoms are read from."""
+    name, found = record.built.lineup.names[0], []
+    for key, unit in {"entropy": "nats", "approx_kl": "KL", "explained_variance": "share"}.items():
+        if one := curve(record.kind("train"), [f"{name}/{key}"]):
+            found.append(curves(f"{name}: {key}", {key: (one.steps, one.mean)}, "steps", unit))
     return tuple(found)

@@ -9,7 +9,6 @@ from sparring.audit.findings import Finding, Question
 from sparring.audit.health.record import ENOUGH, SURE, Record
 from sparring.core.names import counted
 from sparring.evaluation.advice import settling
-from sparring.evaluation.findings import Opposed
 from sparring.evaluation.scoring import SHADOW, UNTRAINED
 from sparring.evaluation.standing import against_bots, by_side, falls
 from sparring.evaluation.stored import scores_at
@@ -43,13 +42,12 @@ def stale_pool(ask: Question, record: Record) -> Finding:
         )  # fmt: skip
     if points is None:
         return ask.skipped(f"{games} games with past selves, none of them won or lost; newest taken in {last}")
-    if rated >= ENOUGH and points >= EASY:
-        return ask.found(
-            False, f"{points:.0%} of the points of {games} games against past selves in the last quarter",
-            "Opponents that always lose teach nothing, and games with them are lost to training.",
-            "Prefer those that are hard to beat (--sampler pfsp_hard), or lower --history.", **numbers,
-        )  # fmt: skip
-    return ask.found(True, f"{points:.0%} of the points of {games} games; newest taken in {last}", **numbers)
+    return ask.found(
+        rated < ENOUGH or points < EASY,
+        f"{points:.0%} of the points of {games} games with past selves in the last quarter; newest taken in {last}",
+        "Opponents that always lose teach nothing, and games with them are lost to training.",
+        "Prefer those that are hard to beat (--sampler pfsp_hard), or lower --history.", **numbers,
+    )  # fmt: skip
 
 
 def standings(record: Record) -> dict[tuple[str, str], list[tuple[int, Interval]]]:
@@ -80,14 +78,13 @@ def cycling(ask: Question, record: Record) -> Finding:
         signs = [1 if rate.low > 0.5 else -1 for _, rate in rates if rate.low > 0.5 or rate.high < 0.5]
         turns[pair] = sum(a != b for a, b in pairwise(signs))
     round_ = {f"{a} and {b}": count for (a, b), count in turns.items() if count >= 2}
-    if round_:
-        return ask.found(
-            False, f"{counted(len(round_), 'pair')} changed places twice or more: {'; '.join(list(round_)[:3])}",
-            "Learning goes round: what beats today's opponents loses to older ones, which then come back.",
-            f"Meet more of the past at once (--history-floor 0.2, --pool-size). {settling(record.opposed)[0]}",
-            turns=round_,
-        )  # fmt: skip
-    return ask.found(True, f"none of {len(turns)} pairs changed places twice", pairs=len(turns))
+    seen = f"{counted(len(round_), 'pair')} changed places twice or more: {'; '.join(list(round_)[:3])}"
+    return ask.found(
+        not round_, seen if round_ else f"none of {len(turns)} pairs changed places twice",
+        "Learning goes round: what beats today's opponents loses to older ones, which then come back.",
+        f"Meet more of the past at once (--history-floor 0.2, --pool-size). {settling(record.opposed)[0]}",
+        turns=round_, pairs=len(turns),
+    )  # fmt: skip
 
 
 def swings(ask: Question, record: Record) -> Finding:
@@ -105,16 +102,15 @@ def swings(ask: Question, record: Record) -> Finding:
             looked += 1
             if (before[1].low > ALL and rate.high < NOTHING) or (before[1].high < NOTHING and rate.low > ALL):
                 found.append(f"{what}: {before[1].mean:.0%} to {rate.mean:.0%} in iteration {line['iteration']}")
-    if found:
-        return ask.found(
-            False, f"{counted(len(found), 'time')}, such as {found[0]}",
-            "A policy that one update turns over has no ground: steps are too large, or the opponent is too pure.",
-            f"Lower --learning-rate or set --target-kl 0.02. {settling(record.opposed)[0]}",
-            swings=found[:20],
-        )  # fmt: skip
     if not looked:
         return ask.skipped("no rates of two iterations with games enough")
-    return ask.found(True, f"none in {looked} steps from one iteration to the next", looked=looked)
+    none = f"none in {looked} steps from one iteration to the next"
+    return ask.found(
+        not found, f"{counted(len(found), 'time')}, such as {found[0]}" if found else none,
+        "A policy that one update turns over has no ground: steps are too large, or the opponent is too pure.",
+        f"Lower --learning-rate or set --target-kl 0.02. {settling(record.opposed)[0]}",
+        swings=found[:20], looked=looked,
+    )  # fmt: skip
 
 
 def rates_of(line: Mapping[str, Any]) -> list[tuple[str, float, int]]:
@@ -132,17 +128,13 @@ def rates_of(line: Mapping[str, Any]) -> list[tuple[str, float, int]]:
 def rating_against_payoff(ask: Question, record: Record) -> Finding:
     """A live rating that says the opposite of the games behind it."""
     last = [line for line in record.kind("train") if line["iteration"] == record.done - 1]
-    ratings = {
-        key.removeprefix("rating/"): value for line in last for key, value in line.items() if key.startswith("rating/")
-    }
+    ratings = {key: value for line in last for key, value in line.items() if key.startswith("rating/")}
     compared, wrong = 0, []
-    for pair, rating in ratings.items():
+    for key, rating in ratings.items():
+        pair = key.removeprefix("rating/")
         player, _, anchor = pair.partition(" vs ")
-        rows = [
-            r
-            for r in record.rows
-            if (r.kind, r.player, r.opponent) == ("train", player, anchor) and r.iteration in record.late
-        ]
+        late = (row for row in record.rows if row.kind == "train" and row.iteration in record.late)
+        rows = [row for row in late if (row.player, row.opponent) == (player, anchor)]
         games = sum(row.games for row in rows)
         if games < ENOUGH:
             continue
@@ -150,17 +142,15 @@ def rating_against_payoff(ask: Question, record: Record) -> Finding:
         rate = clopper_pearson(sum(row.wins + row.draws / 2 for row in rows), games, SURE)
         promised = float(expected(rating, 0.0))
         if (promised > 0.6 and rate.high < 0.5) or (promised < 0.4 and rate.low > 0.5):
-            wrong.append(
-                f"{pair}: the rating promises {promised:.0%} of the points, {games} games gave {rate.mean:.0%}"
-            )
+            said = f"the rating promises {promised:.0%} of the points, {games} games gave {rate.mean:.0%}"
+            wrong.append(f"{pair}: {said}")
     if not compared:
         return ask.skipped("no rated pair met often enough in the last quarter")
-    if wrong:
-        return ask.found(
-            False, "; ".join(wrong), "One number for each player cannot say who beats whom where they go round.",
-            "Read the table of pairs: sparring tournament with RUN and its past players; see cyclic share there.",
-        )  # fmt: skip
-    return ask.found(True, f"{counted(compared, 'rated pair')} as their games say")
+    return ask.found(
+        not wrong, "; ".join(wrong) or f"{counted(compared, 'rated pair')} as their games say",
+        "One number for each player cannot say who beats whom where they go round.",
+        "Read the table of pairs: sparring tournament with RUN and its past players; see cyclic share there.",
+    )  # fmt: skip
 
 
 def forgetting(ask: Question, record: Record) -> Finding:
@@ -171,25 +161,19 @@ def forgetting(ask: Question, record: Record) -> Finding:
     eval_rows = [row for row in record.rows if row.kind == "eval"]
     evaluations = {iteration: scores_at(eval_rows, iteration, record.manifest) for iteration in known}
     lost = falls(evaluations, record.manifest)
-    if lost:
-        texts = [
-            f"{fall.side and f'{fall.side} '}against {fall.opponent or 'the game'}: {fall.then.mean:.2f} after "
-            f"iteration {fall.iteration}, {fall.now.mean:.2f} at the end"
-            for fall in lost
-        ]
-        return ask.found(
-            False, "; ".join(texts[:4]), "The policy lost what it could do; nothing it meets asks for it now.",
-            remedy(record.opposed),
-        )  # fmt: skip
     places = sum(len(against_bots(own)) for own in by_side(evaluations[known[-1]], record.manifest).values())
-    if not places:
+    if not lost and not places:
         return ask.skipped("no opponent that stays the same was met")
-    return ask.found(True, f"against {counted(places, 'opponent')} no earlier policy was surely better",
-                   opponents=places)  # fmt: skip
-
-
-def remedy(opposed: Opposed) -> str:
-    """What a run does not do yet."""
+    texts = [
+        f"{fall.side and f'{fall.side} '}against {fall.opponent or 'the game'}: {fall.then.mean:.2f} after iteration "
+        f"{fall.iteration}, {fall.now.mean:.2f} at the end"
+        for fall in lost[:4]
+    ]
+    opposed = record.opposed  # what it does not do yet is what it could
     flags = ["past selves (--history 0.3)"] * (not opposed.past) + ["bots (--bots 0.2)"] * (not opposed.bots)
     meet = f"Meet {' or '.join(flags)}. " if flags else ""
-    return f"{meet}{settling(opposed)[0]} An older policy may be the better player."
+    return ask.found(
+        not lost, "; ".join(texts) or f"against {counted(places, 'opponent')} no earlier policy was surely better",
+        "The policy lost what it could do; nothing it meets asks for it now.",
+        f"{meet}{settling(opposed)[0]} An older policy may be the better player.", opponents=places,
+    )  # fmt: skip

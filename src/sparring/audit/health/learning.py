@@ -13,19 +13,18 @@ ILLEGAL = ("illegal", "invalid", "forfeit")
 """Parts of the names of causes and counts."""
 
 
-def by_notice(kind: str, meaning: str, remedy: str, *, share: float = 0.0) -> Check:
+def by_notice(kind: str, *, share: float = 0.0) -> Check:
     """A symptom that is a notice, or one that comes back in this share of the iterations."""
 
     def look(ask: Question, record: Record) -> Finding:
         told = record.noticed.get(kind, [])
         seen = len({line["iteration"] for line in told})
-        part = seen / record.done
-        if not told or part < share:
+        if not told or seen / record.done < share:
             rare = f", but for {seen}, which is rare" if told else ""
             return ask.found(True, f"yes, in all {record.done} iterations{rare}", iterations=seen)
         when = f"{seen} of {record.done} iterations, first in {told[0]['iteration']}"
         evidence = f"{told[0]['learner']}: {told[0]['text'].partition('. ')[0]}. ({when})"
-        return ask.found(False, evidence, meaning, remedy, iterations=seen, first=told[0]["iteration"])
+        return ask.found(False, evidence, iterations=seen, first=told[0]["iteration"])
 
     return look
 
@@ -33,48 +32,33 @@ def by_notice(kind: str, meaning: str, remedy: str, *, share: float = 0.0) -> Ch
 def illegal(ask: Question, record: Record) -> Finding:
     """Games that end by, or count, choices that the rules forbid."""
     late = [line for line in record.kind("train") if line["iteration"] in record.late]
-    keys = {
-        key
-        for line in late
-        for key in line
-        if key.startswith(("cause/", "count/")) and any(word in key.lower() for word in ILLEGAL)
-    }
+    told = sorted({key for line in late for key in line if key.startswith(("cause/", "count/"))})
+    keys = [key for key in told if any(word in key.lower() for word in ILLEGAL)]
     if not keys:
         return ask.found(True, "the game names none, and masks keep the policy from them")
-    means: dict[str, Any] = {
-        key: mean([line[key] for line in late if line.get(key) is not None]) for key in sorted(keys)
-    }
-    if any(value > 0.01 for value in means.values()):
-        told = ", ".join(f"{key} {value:.2g} a game" for key, value in means.items())
-        return ask.found(
-            False, told, "The policy may choose what the rules forbid: it learns to play around a penalty.",
-            "Give the legal entries in the observation (legal_SA; action_mask of a PettingZoo environment).", **means,
-        )  # fmt: skip
-    return ask.found(True, "below 1 in 100 games", **means)
+    means: dict[str, Any] = {key: mean([line[key] for line in late if line.get(key) is not None]) for key in keys}
+    often = ", ".join(f"{key} {value:.2g} a game" for key, value in means.items() if value > 0.01)
+    return ask.found(
+        not often, often or "below 1 in 100 games",
+        "The policy may choose what the rules forbid: it learns to play around a penalty.",
+        "Give the legal entries in the observation (legal_SA; action_mask of a PettingZoo environment).", **means,
+    )  # fmt: skip
 
 
 def truncation(ask: Question, record: Record) -> Finding:
     """Time limits that cut games, counted as ends of them."""
     spec = record.built.game.spec
-    late = [
-        line["length"]
-        for line in record.kind("train")
-        if line["iteration"] in record.late and line["length"] is not None
-    ]
-    length = mean(late)
+    late = (line["length"] for line in record.kind("train") if line["iteration"] in record.late)
+    length = mean([steps for steps in late if steps is not None])
     if record.built.config.ppo.time_limit != "end":
         return ask.found(True, "what follows a cut game is the value of its last observation")
-    if spec.outside or cuts(record.built.game):
-        if length >= 0.5 * spec.longest:
-            return ask.found(
-                False, f"games last {length:.0f} of at most {spec.longest} steps, and time_limit is end",
-                "A game that time cut counts as worth nothing from there on, so the critic learns to fear the clock.",
-                "Leave --time-limit at bootstrap, unless the limit is a rule that the policy can see.", length=length,
-            )  # fmt: skip
-        return ask.found(
-            True, f"games end long before their limit ({length:.0f} of {spec.longest} steps)", length=length
-        )
-    return ask.found(True, "this game is never cut by time: its limit is one of its rules")
+    if not spec.outside and not cuts(record.built.game):
+        return ask.found(True, "this game is never cut by time: its limit is one of its rules")
+    return ask.found(
+        length < 0.5 * spec.longest, f"games last {length:.0f} of at most {spec.longest} steps, and time_limit is end",
+        "A game that time cut counts as worth nothing from there on, so the critic learns to fear the clock.",
+        "Leave --time-limit at bootstrap, unless the limit is a rule that the policy can see.", length=length,
+    )  # fmt: skip
 
 
 def cuts(game: Game) -> bool:

@@ -44,8 +44,8 @@ class Record:
         found = opposed(run.settings(), built.game.spec.longest)
         return cls(built, run.read_manifest(), lines, rows, found)
 
-    def kind(self, *kinds: str) -> list[Mapping[str, Any]]:
-        return [line for line in self.lines if line["kind"] in kinds]
+    def kind(self, kind: str) -> list[Mapping[str, Any]]:
+        return [line for line in self.lines if line["kind"] == kind]
 
     @cached_property
     def done(self) -> int:

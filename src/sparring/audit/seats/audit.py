@@ -58,30 +58,26 @@ def audit_seats(asked: Asked, tell: Tell = untold) -> Audit:
     """Run the levels that are asked for. Raises ConfigError where nothing can be judged."""
     began = time.monotonic()
     game = claimed(asked.game, asked.alike)
-    pictures: list[Picture] = []
-    findings: list[Finding] = []
     pipe, why_not = pipeline_of(asked, game)
-    if "L0" in asked.levels:
-        findings.append(settings(asked, game, pipe))
-    fair = None
+    findings = [settings(asked, game, pipe)] if "L0" in asked.levels else []
+    pictures, fair = [], None
     if "L1" in asked.levels:
         found, fair = exchanged(asked, game, part(tell, 0.0, 0.35))
         findings.append(found)
     if "L2" in asked.levels:
-        found, shown = earned(asked, game, fair, part(tell, 0.35, 0.7))
+        found, pictures = earned(asked, game, fair, part(tell, 0.35, 0.7))
         findings.append(found)
-        pictures += shown
     tell("L3 learners on each other's seats", 0.7)
-    findings += crossed_levels(asked, game)
+    if "L3" in asked.levels:
+        untrained = L3.skipped("no trained run is named.")
+        findings.append(change_seats(game, asked.runs[0], seed=asked.seed) if asked.runs else untrained)
     tell("L4, L5, L8 training with a stand-in", 0.75)
     findings += stand_in_levels(asked, pipe, why_not)
     more, shown = trained_levels(asked, game, part(tell, 0.85, 1.0))
-    findings, pictures = findings + more, pictures + shown
-    findings.sort(key=lambda one: LEVELS.index(one.level))
+    findings = sorted(findings + more, key=lambda one: LEVELS.index(one.level))
+    groups = (", ".join(game.spec.seat_names[s] for s in group) for group in seats_alike(game))
     facts = {
-        "seats that should be alike": "; ".join(
-            ", ".join(game.spec.seat_names[s] for s in group) for group in seats_alike(game)
-        ),
+        "seats that should be alike": "; ".join(groups),
         "seed": str(asked.seed),
         "chance of a false alarm": f"at most {ALPHA:g} at each of L2, L3, L6 and L7; other levels have none",
         "margin": f"{returns.MARGIN:.0%} of what a seat earns",
@@ -89,7 +85,7 @@ def audit_seats(asked: Asked, tell: Tell = untold) -> Audit:
     }
     return concluded(
         "seats", asked.subject or type(game).__name__, verdict_of(findings), findings, facts=facts,
-        command=asked.command, pictures=pictures,
+        command=asked.command, pictures=pictures + shown,
     )  # fmt: skip
 
 
@@ -165,19 +161,9 @@ def earned(asked: Asked, game: Game, fair: Sequence[Cast] | None, tell: Tell) ->
     play = returns.match_player(game, players, casts, batch=asked.budget.batch, seed=asked.seed)
     tell(f"L2 compiling games of {', '.join(map(cast_name, casts))}", 0.0)
     played = returns.compare(game.spec, play, asked.budget, tell)
-    by_place = ""
-    if min(played.p_values) < ALPHA:
-        by_place = returns.name_or_place(game, players, played, casts, asked.budget)
-    found = returns.judged(game.spec, played, by_place=by_place)
-    return found, list(returns.pictures_of(game.spec, played))
-
-
-def crossed_levels(asked: Asked, game: Game) -> list[Finding]:
-    if "L3" not in asked.levels:
-        return []
-    if not asked.runs:
-        return [L3.skipped("no trained run is named.")]
-    return [change_seats(game, asked.runs[0], seed=asked.seed)]
+    shown = min(played.p_values) < ALPHA
+    by_place = returns.name_or_place(game, players, played, casts, asked.budget) if shown else ""
+    return returns.judged(game.spec, played, by_place=by_place), returns.pictures_of(game.spec, played)
 
 
 def stand_in_levels(asked: Asked, pipe: pipeline.Pipeline | None, why_not: str) -> list[Finding]:
@@ -233,9 +219,5 @@ def trained_levels(asked: Asked, game: Game, tell: Tell) -> tuple[list[Finding],
 
 def metrics_of(runs: Sequence[Path]) -> list[dict[str, Any]]:
     """Lines of several runs; seeds of each are numbered apart."""
-    return [
-        {**line, "seed": (number, line["seed"])}
-        for number, run in enumerate(runs)
-        for line in RunDir.open(run).metrics()
-        if line["kind"] == "train"
-    ]
+    lines = ((number, line) for number, run in enumerate(runs) for line in RunDir.open(run).metrics())
+    return [{**line, "seed": (number, line["seed"])} for number, line in lines if line["kind"] == "train"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparring.audit.findings import Finding
 from sparring.audit.minds import said_again
-from sparring.audit.seats.levels import L8, WRONG_BOOKS
+from sparring.audit.seats.levels import L8
 from sparring.audit.seats.pipeline import Lived, Pipeline
 from sparring.audit.seats.stand_in import LENGTH, goals_like, paying
 from sparring.games.others import others_SO
@@ -31,53 +31,37 @@ def booking(pipe: Pipeline) -> Finding:
     rising = np.arange(1, spec.seats + 1, dtype=float)
     falling, equal = rising[::-1].copy(), np.ones(spec.seats)
     wide = -LARGE * rising  # what a bound on rewards would cut
-    for mean_S, spread in (
-        (rising, 0.25),
-        (falling, 0.25),
-        (wide, 2 * LARGE * spec.seats),
-        (equal, 0.0),
-        (rising, 0.0),
-    ):
+    paid = ((rising, 0.25), (falling, 0.25), (wide, 2 * LARGE * spec.seats), (equal, 0.0), (rising, 0.0))
+    for mean_S, spread in paid:
         lived = pipe.lived(paying(pipe.game, jnp.asarray(mean_S), spread))
         again = pipe.remembered(lived) if looked == 0 else None
         for group, names in enumerate(pipe.names):
             for row, name in enumerate(names):
                 looked += 1
-                faults += misbooked(pipe, lived, group, row, name, mean_S, spread)
+                faults += misbooked(pipe, lived.rollouts[group], group, row, mean_S, spread)
                 faults += misremembered(name, again[group][row]) if again else []
         if looked == sum(map(len, pipe.names)):
             faults += misseen(pipe, lived) + misthought(pipe, lived)
         if spread == 0.0:
             faults += miscounted(pipe, lived, mean_S)
-    numbers = {"faults": faults, "looked": looked}
-    if not faults:
-        text = (
-            "Rewards, returns, metrics and results are what each seat was paid: rising, falling, equal and large. "
-            "Stored choices and values are those of the learner, and what was seen of others is"
-            " theirs."
-        )
-        return L8.found(True, text, **numbers)
-    return L8.found(
-        False, faults[0], WRONG_BOOKS, "Look at how what happened goes from seats to learners, and on to the log.",
-        **numbers,
-    )  # fmt: skip
+    right = (
+        "Rewards, returns, metrics and results are what each seat was paid: rising, falling, equal and large. Stored "
+        "choices and values are those of the learner, and what was seen of others is theirs."
+    )
+    return L8.found(not faults, faults[0] if faults else right, faults=faults, looked=looked)
 
 
 def misremembered(name: str, gap_2: np.ndarray) -> list[str]:
     """Whether the likelihood of what a learner did, and the value of what it saw, are what it would say itself."""
-    told = zip(("choices", "values"), gap_2, strict=True)
+    wrong = ((what, gap) for what, gap in zip(("choices", "values"), gap_2, strict=True) if not gap <= SAME)
     return [
-        f"The {what} that {name} learns from are not those that it made: they differ by {gap:.3g}."
-        for what, gap in told
-        if not gap <= SAME
+        f"The {what} that {name} learns from are not those that it made: they differ by {x:.3g}." for what, x in wrong
     ]
 
 
-def misbooked(
-    pipe: Pipeline, lived: Lived, group: int, row: int, name: str, mean_S: np.ndarray, spread: float
-) -> list[str]:
+def misbooked(pipe: Pipeline, rollout: Any, group: int, row: int, mean_S: np.ndarray, spread: float) -> list[str]:
     """Whether a learner's experience has the rewards of its own seats, worlds and steps."""
-    rollout = lived.rollouts[group]
+    name = pipe.names[group][row]
     reward_TWN = np.asarray(rollout.reward_TWN[:, row])
     seen_TWN = np.asarray(rollout.features_TWNF[:, row, ..., 0]) if pipe.game.spec.features else reward_TWN
     if not np.allclose(reward_TWN, seen_TWN, rtol=1e-6):
@@ -108,12 +92,10 @@ def miscounted(pipe: Pipeline, lived: Lived, mean_S: np.ndarray) -> list[str]:
         return faults
     for row in result_rows(pipe.built, 0, report, ()):
         seats = list(pipe.built.plan.seating.seats_of_side[row.side])
-        wanted = LENGTH * mean_S[seats].mean()
-        if not np.isclose(row.return_sum / row.games, wanted, rtol=1e-5):
-            faults.append(
-                f"The results say that {row.player} earned {row.return_sum / row.games:g} a game on side {row.side}, "
-                f"and it was paid {wanted:g}."
-            )
+        wanted, found = LENGTH * mean_S[seats].mean(), row.return_sum / row.games
+        if not np.isclose(found, wanted, rtol=1e-5):
+            said = f"{row.player} earned {found:g} a game on side {row.side}"
+            faults.append(f"The results say that {said}, and it was paid {wanted:g}.")
     return faults
 
 
@@ -123,17 +105,12 @@ def misthought(pipe: Pipeline, lived: Lived) -> list[str]:
     for group, (kind, names) in enumerate(zip(pipe.built.plan.kinds, pipe.names, strict=True)):
         if kind.mind.on and lived.rollouts[group].thought is not None:
             minds, beliefs = lived.learners[group].model.actor.mind, pipe.state.cursor.minds[seating.learning[group]]
-            again = quick_jit(jax.vmap(said_again, in_axes=(0, 1, 0), out_axes=1))(
-                minds, lived.rollouts[group], beliefs
-            )
-            gap_L = np.abs(np.asarray(again - lived.rollouts[group].thought.said_NM)).max(
-                initial=0.0, axis=(0, 2, 3, 4)
-            )
-            faults += [
-                f"What {name} was told of the others is not what its own mind says: it differs by {gap:.3g}."
-                for name, gap in zip(names, gap_L, strict=True)
-                if not gap <= SAME
-            ]
+            rollout = lived.rollouts[group]
+            again = quick_jit(jax.vmap(said_again, in_axes=(0, 1, 0), out_axes=1))(minds, rollout, beliefs)
+            gap_L = np.abs(np.asarray(again - rollout.thought.said_NM)).max(initial=0.0, axis=(0, 2, 3, 4))
+            wrong = ((name, gap) for name, gap in zip(names, gap_L, strict=True) if not gap <= SAME)
+            text = "What {} was told of the others is not what its own mind says: it differs by {:.3g}."
+            faults += [text.format(*one) for one in wrong]
     return faults
 
 
@@ -158,12 +135,9 @@ def misseen(pipe: Pipeline, lived: Lived) -> list[str]:
     seen = by_seat([rollout.features_TWNF for rollout in lived.rollouts])
     driven_BS = np.any([seating.sources(group) >= 0 for group in groups], axis=0)
     known_BWS = np.broadcast_to(driven_BS[:, None], (*driven_BS.shape[:1], seating.worlds, seating.spec.seats))
-    return [
-        fault
-        for number, group in enumerate(groups)
-        if lived.rollouts[number].others is not None
-        for fault in seen_otherwise(pipe, lived.rollouts[number].others, number, group, (done, seen, known_BWS))
-    ]
+    truth = (done, seen, known_BWS)
+    shown = ((lived.rollouts[number].others, number, group) for number, group in enumerate(groups))
+    return [fault for one in shown if one[0] is not None for fault in seen_otherwise(pipe, *one, truth)]
 
 
 def seen_otherwise(pipe: Pipeline, others: Any, number: int, group: Group, truth: tuple) -> list[str]:

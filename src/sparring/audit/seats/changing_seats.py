@@ -21,13 +21,8 @@ MOST_LINEUPS = 24
 def line_ups(spec: GameSpec, group: Sequence[int]) -> list[tuple[int, ...]]:
     """Who sits where: learners of the group in all orders, or in turn where these are too many; others stay."""
     orders = list(permutations(group)) if len(group) <= 4 else [tuple(np.roll(group, by)) for by in range(len(group))]
-    found = []
-    for order in orders[:MOST_LINEUPS]:
-        seated = list(range(spec.seats))
-        for seat, learner in zip(group, order, strict=True):
-            seated[seat] = int(learner)
-        found.append(tuple(seated))
-    return found
+    moves = [dict(zip(group, map(int, order), strict=True)) for order in orders[:MOST_LINEUPS]]
+    return [tuple(one.get(seat, seat) for seat in range(spec.seats)) for one in moves]
 
 
 def change_seats(game: Game, run: Path, *, games: int = 768, seed: int = 0) -> Finding:

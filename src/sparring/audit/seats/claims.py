@@ -39,16 +39,17 @@ def claimed(game: Game, alike: Sequence[str] = ()) -> Game:
         exchanges(spec)
     except GameError as error:
         raise ConfigError(f"--alike {' '.join(alike)}: {error}") from None
-    return with_spec(game, spec)
+    other = copy.copy(game)  # the same game, whatever its constructor wants
+    object.__setattr__(other, "spec", spec)
+    return other
 
 
 def group_of(spec: GameSpec, text: str) -> tuple[int, ...]:
     """The seats of a group in words."""
     if text == ALL:
         return tuple(range(spec.seats))
-    names = [word.strip() for word in text.split(",")]
     seats = []
-    for name in names:
+    for name in (word.strip() for word in text.split(",")):
         number = int(name) if name.isdigit() else spec.seat_names.index(name) if name in spec.seat_names else -1
         if not 0 <= number < spec.seats:
             known = ", ".join(spec.seat_names)
@@ -57,13 +58,6 @@ def group_of(spec: GameSpec, text: str) -> tuple[int, ...]:
     if len(set(seats)) < 2:
         raise ConfigError(f"--alike {text} names {len(set(seats))} seat: a group has two or more, as in --alike 0,1.")
     return tuple(sorted(set(seats)))
-
-
-def with_spec(game: Game, spec: GameSpec) -> Game:
-    """The same game under another spec, whatever its constructor wants."""
-    other = copy.copy(game)
-    object.__setattr__(other, "spec", spec)
-    return other
 
 
 def orders_of(spec: GameSpec) -> list[np.ndarray]:
@@ -76,9 +70,9 @@ def orders_of(spec: GameSpec) -> list[np.ndarray]:
         fresh = [tuple(np.asarray(old)[order]) for old in fresh for order in generators]
         fresh = [order for order in dict.fromkeys(fresh) if order not in known][: MOST_ORDERS + 1 - len(known)]
         known.update(fresh)
-    ordered = [tuple(order) for order in generators]
-    ordered += [order for order in sorted(known) if order not in ordered and order != tuple(range(spec.seats))]
-    return [np.asarray(order, np.int32) for order in ordered]
+    plain = tuple(range(spec.seats))
+    ordered = dict.fromkeys([*map(tuple, generators), *sorted(known)])
+    return [np.asarray(order, np.int32) for order in ordered if order != plain]
 
 
 def pairs_of(spec: GameSpec) -> list[Pair]:

@@ -1,7 +1,7 @@
 """L3: learners change seats from game to game. What stays with the seat is in the game or in the books; what goes with
 the learner is in the training. No JAX."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,33 +22,25 @@ class Crossed(NamedTuple):
 def crossed_finding(found: Crossed, learners: Sequence[str], seats: Sequence[str]) -> Finding:
     """The two effects, each with the other taken out."""
     both = two_way(found.return_GS, found.learner_GS)
-    by_seat = {name: float(x) for name, x in zip(seats, both.column_N, strict=True)}
-    by_learner = {name: float(x) for name, x in zip(learners, both.label_L, strict=True)}
-    text = (
-        f"{len(found.return_GS):,} games. By seat: {spelled(by_seat)}, p = {both.column_p:.2g}. "
-        f"By learner: {spelled(by_learner)}, p = {both.label_p:.2g}."
-    )
+    by_seat, by_learner = (dict(zip(*own, strict=True)) for own in ((seats, both.column_N), (learners, both.label_L)))
     left_GS = found.return_GS - both.label_L[found.learner_GS]
     spread = float((left_GS - left_GS.mean(axis=1, keepdims=True)).std(ddof=1)) * (1 - 1 / len(seats)) ** -0.5
     detectable = seen_with(len(left_GS), spread, len(seats))
-    text += f" A seat that earns {detectable:.3g} more is seen in 4 of 5 such audits."
-    numbers = {
-        "seat_p": both.column_p,
-        "learner_p": both.label_p,
-        "by_seat": by_seat,
-        "by_learner": by_learner,
-        "detectable": detectable,
-    }
-    if both.column_p < ALPHA:
-        return L3.found(
-            False, text, "The order follows the seat, whoever sits there: it is in the game or in the books.",
-            "See L1 and L2 for the game, L8 for the books.", **numbers,
-        )  # fmt: skip
-    learned = (
-        "The learners differ, wherever they sit: that came from training. One run always shows some order; whether it "
-        "is the same in every seed is for L6 to say."
+    text = (
+        f"{len(found.return_GS):,} games. By seat: {spelled(by_seat)}, p = {both.column_p:.2g}. By learner: "
+        f"{spelled(by_learner)}, p = {both.label_p:.2g}. A seat that earns {detectable:.3g} more is seen in 4 of 5 "
+        "such audits."
     )
-    return L3.found(True, text, learned if both.label_p < ALPHA else "", **numbers)
+    fair = both.column_p >= ALPHA
+    if fair and both.label_p < ALPHA:
+        text += (
+            " The learners differ, wherever they sit: that came from training. One run always shows some order; "
+            "whether it is the same in every seed is for L6 to say."
+        )
+    return L3.found(
+        fair, text, seat_p=both.column_p, learner_p=both.label_p, by_seat=by_seat, by_learner=by_learner,
+        detectable=detectable,
+    )  # fmt: skip
 
 
 def seen_with(games: int, spread: float, seats: int, power: float = 0.8) -> float:
@@ -59,5 +51,5 @@ def seen_with(games: int, spread: float, seats: int, power: float = 0.8) -> floa
     return spread * float(shift / (games * (1 - 1 / seats))) ** 0.5
 
 
-def spelled(values: dict[str, float]) -> str:
+def spelled(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:+.3g}" for name, value in values.items())

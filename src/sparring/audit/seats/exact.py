@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from sparring.audit.findings import Finding, Tell, untold
-from sparring.audit.graph import inputs_of_step
+from sparring.audit.graph import inputs_of_step, named
 from sparring.audit.seats.claims import order_name, orders_of
 from sparring.audit.seats.levels import L1
 from sparring.audit.seats.probes import Cast, cast_name, even_handed, players_of, record_of
@@ -20,14 +20,11 @@ from sparring.audit.seats.starts import seats_alike, start_faults
 from sparring.games.game import Game
 from sparring.games.symmetry import exchange, exchange_goals, exchange_potentials
 from sparring.games.trial import CLOSE, Record, is_key, quick_jit, sample_of
-from sparring.setup.named_arrays import leaf_name
 
 WORLDS, STEPS, FARTHEST = 16, 64, 512
 """Games of each probe, steps that are looked at, and the last of these: what only happens late is a fault, too."""
 FEW = 64
 """Transitions in which players are asked again, with what they see listed in another order."""
-
-
 VIEW, LISTED = "seen.features_SF", "seen.features_SF in any order"
 
 
@@ -52,13 +49,9 @@ class Exact(NamedTuple):
 
 
 def exact(
-    game: Game,
-    *,
-    seed: int = 0,
-    probes: Sequence[str] = (),
-    learned: Mapping[str, Any] | None = None,
+    game: Game, *, seed: int = 0, probes: Sequence[str] = (), learned: Mapping[str, Any] | None = None,
     tell: Tell = untold,
-) -> Exact:
+) -> Exact:  # fmt: skip
     """L1 of a game whose states can be set; by all probes, or by those that are named."""
     players, casts = players_of(game, learned)
     casts = [cast for cast in casts if not probes or cast_name(cast) in probes]
@@ -111,15 +104,11 @@ class Compared(NamedTuple):
 @quick_jit
 def _compared(game: Game, sample: Record, orders_OS: Array) -> dict[str, Compared]:
     """All orders in one program, which leaves only what is needed to find the faults again."""
-
-    def of_order(order_S: Array) -> dict[str, Compared]:
-        return {leaf: _first(a, b, sample.played) for leaf, (a, b) in _leaves(game, sample, order_S).items() if a.size}
-
-    return jax.lax.map(of_order, orders_OS)
+    return jax.lax.map(lambda order_S: _of_order(game, sample, order_S), orders_OS)
 
 
-def _leaves(game: Game, sample: Record, order_S: Array) -> dict[str, tuple[Array, Array]]:
-    """Every leaf by name, as it is and as it should be."""
+def _of_order(game: Game, sample: Record, order_S: Array) -> dict[str, Compared]:
+    """Every leaf by name, as it is and as it should be, compared."""
     found, wanted = exchange(game, sample, order_S)
     both = zip(jax.tree_util.tree_leaves_with_path(found), jax.tree.leaves(wanted), strict=True)
     leaves = {jax.tree_util.keystr(path).lstrip("."): (a, b) for (path, a), b in both}
@@ -129,13 +118,11 @@ def _leaves(game: Game, sample: Record, order_S: Array) -> dict[str, tuple[Array
         for part, (a, b) in zip(("goals", "reached"), pairs, strict=True):
             leaves |= {f"{part}.{name}": (getattr(a, name), getattr(b, name)) for name in a._fields}
     leaves[LISTED] = tuple(jnp.sort(side, axis=-1) for side in leaves[VIEW])  # type: ignore[assignment]
-    keys = {name for name, (a, _) in leaves.items() if is_key(a)}
-    return {
-        n: (jax.random.key_data(a), jax.random.key_data(b)) if n in keys else (a, b) for n, (a, b) in leaves.items()
-    }
+    return {leaf: _first(a, b, sample.played) for leaf, (a, b) in leaves.items() if a.size}
 
 
 def _first(a: Array, b: Array, played_M: Array) -> Compared:
+    a, b = (jax.random.key_data(x) if is_key(x) else x for x in (a, b))
     floats = jnp.issubdtype(a.dtype, jnp.floating)
     same = jnp.isclose(a, b, equal_nan=True, **CLOSE) if floats else a == b
     bad_M = ~same.reshape(len(same), -1).all(1)
@@ -162,25 +149,21 @@ def traces_of(
         floats = np.issubdtype(a.dtype, np.floating)
         place = tuple(np.argwhere(~(np.isclose(a, b, equal_nan=True, **CLOSE) if floats else a == b))[0])
         order = tuple(map(int, orders[best]))
-        traces.append(
-            Trace(
-                probe, seed, int(first_O[best]) % WORLDS, int(step_O[best]), order, leaf, str(a[place]), str(b[place])
-            )
-        )
+        where = int(first_O[best]) % WORLDS, int(step_O[best])
+        traces.append(Trace(probe, seed, *where, order, leaf, str(a[place]), str(b[place])))
     return traces, largest
 
 
 def judged(game: Game, traces: list[Trace], starts: list[str], largest: float, compared: int, casts: int) -> Finding:
     rounding = "bit for bit" if largest == 0.0 else f"to within {largest:.2g}"
     numbers = {"compared": compared, "probes": casts, "largest_deviation": largest, "starts": starts}
-    if not traces and not starts:
-        text = (
+    if not traces:
+        agree = (
             f"{compared:,} exchanged transitions of {casts} probes agree {rounding}; starts and chance favour nobody."
         )
-        return L1.found(True, text, **numbers)
-    if not traces:
         return L1.found(
-            False, starts[0], "The rules treat seats alike, but games do not begin alike for them.",
+            not starts, starts[0] if starts else agree,
+            "The rules treat seats alike, but games do not begin alike for them.",
             "Look at start() and chance(): draw one order of all places and give them out by it.", **numbers,
         )  # fmt: skip
     first = min(
@@ -193,29 +176,24 @@ def judged(game: Game, traces: list[Trace], starts: list[str], largest: float, c
         f"{order_name(game.spec, first.order)}: {first.leaf} is {first.found} where it should be {first.wanted}."
     )
     numbers |= {"trace": first._asdict(), "leaves": leaves, "faults": len(traces)}
-    if not starts and (keys := common_keys(game)) and all(keys & inputs_of_step(game, leaf) for leaf in differing):
-        return L1.found(
-            None, text, f"All that differs rests on {', '.join(sorted(keys))}, drawn for all seats at once: exchanged, "
-            "it falls otherwise. Whether it falls alike for all is for L2 to say.",
-            "Draw in chance() what belongs to a seat, in fields that end in S (lot_S): then this level is exact.",
-            **numbers,
-        )  # fmt: skip
-    if not starts and differing == {VIEW}:
-        return L1.found(
-            None, text, "Seats see the same numbers, and not in the same order. Nothing else differs.",
-            "If that is the order in which others are listed, say so: Feature(..., lists='others').", **numbers,
-        )  # fmt: skip
-    return L1.found(
-        False, text, f"The rules favour seats by their number. What differs: {', '.join(leaves[:6])}.",
+    sound, why, remedy = (
+        False, f"The rules favour seats by their number. What differs: {', '.join(leaves[:6])}.",
         "Look where step() or observe() goes through seats in order, takes the first of several, or names one.",
-        **numbers,
     )  # fmt: skip
+    if not starts and (keys := common_keys(game)) and all(keys & inputs_of_step(game, leaf) for leaf in differing):
+        sound, why, remedy = (
+            None, f"All that differs rests on {', '.join(sorted(keys))}, drawn for all seats at once: exchanged, it "
+            "falls otherwise. Whether it falls alike for all is for L2 to say.",
+            "Draw in chance() what belongs to a seat, in fields that end in S (lot_S): then this level is exact.",
+        )  # fmt: skip
+    elif not starts and differing == {VIEW}:
+        sound, why = None, "Seats see the same numbers, and not in the same order. Nothing else differs."
+        remedy = "If that is the order in which others are listed, say so: Feature(..., lists='others')."
+    return L1.found(sound, text, why, remedy, **numbers)
 
 
 def common_keys(game: Game) -> set[str]:
     """Keys of chance that are not one for each seat."""
     chance = jax.eval_shape(game.chance, jax.random.key(0))
-    leaves = ((leaf_name(path), x) for path, x in jax.tree_util.tree_leaves_with_path(chance))
-    return {
-        f"chance.{name}".strip(".") for name, x in leaves if is_key(x) and not name.rpartition("_")[2].startswith("S")
-    }
+    leaves = named(("chance",), (chance,)).items()
+    return {name for name, x in leaves if is_key(x) and not name.rpartition("_")[2].startswith("S")}

@@ -26,10 +26,9 @@ class Training:
     steps: int = 200_000
 
     def told(self, rungs: Mapping[str, RunConfig]) -> str:
-        total = len(rungs) * self.seeds * self.steps
+        names, total = ", ".join(rungs), len(rungs) * self.seeds * self.steps
         return (
-            f"{len(rungs)} trainings ({', '.join(rungs)}) of {self.seeds} seeds with {self.steps:,} steps each: "
-            f"{total:,} steps."
+            f"{len(rungs)} trainings ({names}) of {self.seeds} seeds with {self.steps:,} steps each: {total:,} steps."
         )
 
 

@@ -7,16 +7,26 @@ from sparring.audit.findings import FAULT, OPEN, SOUND, Finding, Question, Verdi
 L0 = Question("L0", "do settings or code name particular agents?")
 L1 = Question("L1", "does the game do the same when seats change places?")
 L2 = Question("L2", "do seats earn the same in many games?")
-L3 = Question("L3", "does an order follow the seat or the learner?")
-L4 = Question("L4", "do learners with each other's data become each other?")
+L3 = Question(
+    "L3", "does an order follow the seat or the learner?",
+    "The order follows the seat, whoever sits there: it is in the game or in the books.",
+    "See L1 and L2 for the game, L8 for the books.",
+)  # fmt: skip
+L4 = Question(
+    "L4", "do learners with each other's data become each other?", "Learning depends on a learner's number.",
+    "Look for a branch on an id, a counter or buffer that learners share, or a mean over the stacked axis.",
+)  # fmt: skip
 L5 = Question("L5", "does every learner get the same amount of everything?")
 L6 = Question("L6", "do seats come out in the same order in every seed?")
 L7 = Question("L7", "with which module does the order come?")
-L8 = Question("L8", "is everything booked on the seat to which it happened?")
+L8 = Question(
+    "L8", "is everything booked on the seat to which it happened?",
+    "Books do not say what happened. Nothing else that they say can be believed before this is mended.",
+    "Look at how what happened goes from seats to learners, and how it is added up, scaled and masked on its way.",
+)  # fmt: skip
 LEVELS = tuple(one.level for one in (L0, L1, L2, L3, L4, L5, L6, L7, L8))
 ALPHA = 0.01
 """Chance that a level which goes by numbers of chance accuses where there is no fault."""
-WRONG_BOOKS = "Books do not say what happened. Nothing else that they say can be believed before this is mended."
 TRAINING = ("L0", "L4", "L5", "L7", "L6")
 """Levels that accuse the training, those first that name what is at fault."""
 

@@ -2,7 +2,9 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from math import exp
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from sparring.audit.findings import Audit, Finding, Picture, concluded
 from sparring.audit.pictures import boxes
 from sparring.audit.seats import static, trained
 from sparring.audit.seats.crossed import Crossed, crossed_finding
-from sparring.audit.seats.levels import ALPHA, L1, L2, L3, L4, L5, L6, L7, L8, WRONG_BOOKS, verdict_of
+from sparring.audit.seats.levels import ALPHA, L1, L2, L3, L4, L5, L6, L7, L8, verdict_of
 from sparring.audit.seats.parity import parity_finding
 from sparring.bridges.seat_log import VERSION, SeatLog
 from sparring.core.errors import RunError
@@ -57,14 +59,9 @@ def audit_logs(logs: Sequence[Log], *, sources: Sequence[Path] = (), command: st
     suspects = [one for path in sources for one in static.scan(path)]
     findings = [
         static.settings_finding(logs[0]["settings"], suspects, foreign=bool(sources)),
-        L1.skipped("the states of this game cannot be set."),
-        fixed_play(full, agents),
-        seats_or_learners(full, agents),
-        L4.skipped("only our learners can be exchanged."),
-        ledger(full),
-        *over_seeds(logs, agents),
-        books(full),
-    ]
+        L1.skipped("the states of this game cannot be set."), fixed_play(full, agents), seats_or_learners(full, agents),
+        L4.skipped("only our learners can be exchanged."), ledger(full), *over_seeds(logs, agents), books(full),
+    ]  # fmt: skip
     facts = {"logs": str(len(logs)), "episodes": str(sum(len(log["returns"]) for log in logs))}
     facts |= {"chance of a false alarm": f"at most {ALPHA:g} at each of L2, L3, L5 (shares) and L6"}
     facts |= {"seconds": f"{time.monotonic() - began:.1f}"}
@@ -80,47 +77,40 @@ def fixed_play(logs: Sequence[Log], agents: Sequence[str]) -> Finding:
     if len(rows) < 2 * PILOT:
         reason = "no episodes of fixed, equal policies: log some of random play with SeatLog(..., fixed=True)."
         return L2.skipped(reason)
-    return_GS = np.asarray(rows, float)
-    pairs = [(i, j) for i in range(len(agents)) for j in range(i)]
-    p_values, means = [], []
-    for i, j in pairs:
+    return_GS, found = np.asarray(rows, float), {}
+    for j, i in combinations(range(len(agents)), 2):
         apart_G = return_GS[:, j] - return_GS[:, i]
         scale = len(rows) / 4 * float((apart_G[:PILOT] ** 2).mean()) or 1.0
         running = zip(np.cumsum(apart_G[PILOT:]), np.cumsum(apart_G[PILOT:] ** 2), strict=True)
-        p_values.append(min(1.0, exp(-max(symmetry_evidence(float(s), float(q), scale) for s, q in running))))
-        means.append(float(apart_G.mean()))
-    worst, p_value = int(np.argmin(p_values)), min(holm(p_values))
-    i, j = pairs[worst]
-    text = f"{len(rows):,} episodes. {agents[j]} less {agents[i]}: {means[worst]:+.3g}, p = {p_value:.2g} of all pairs."
+        evidence = max(symmetry_evidence(float(s), float(q), scale) for s, q in running)
+        found[f"{agents[j]} less {agents[i]}: {apart_G.mean():+.3g}"] = min(1.0, exp(-evidence))
+    worst, p_value = min(found, key=lambda pair: found[pair]), min(holm([*found.values()]))
+    text = f"{len(rows):,} episodes. {worst}, p = {p_value:.2g} of all pairs."
     numbers = {"p_value": p_value, "means": return_GS.mean(0).tolist()}
-    if p_value < ALPHA:
-        return L2.found(
-            False, text, "The game, or its books, pay seats unlike that play alike.",
-            "Look at ties, at the order of moves, at where games begin; L8 tells whether it is the books.", **numbers,
-        )  # fmt: skip
-    return L2.found(None, f"No difference shown. {text}", **numbers)
+    if p_value >= ALPHA:
+        return L2.found(None, f"No difference shown. {text}", **numbers)
+    return L2.found(
+        False, text, "The game, or its books, pay seats unlike that play alike.",
+        "Look at ties, at the order of moves, at where games begin; L8 tells whether it is the books.", **numbers,
+    )  # fmt: skip
 
 
 def seats_or_learners(logs: Sequence[Log], agents: Sequence[str]) -> Finding:
     """L3, where ids were shuffled from episode to episode."""
-    returns = np.asarray([row for log in logs for row in log["returns"]], float)
-    learners = np.asarray([row for log in logs for row in log["learners"]], int)
+    returns, learners = (np.asarray([row for log in logs for row in log[kind]]) for kind in ("returns", "learners"))
     if not len(learners) or (learners == learners[0]).all():
         return L3.skipped("learners never changed seats: shuffle ids at each reset and tell log.episode.")
-    return crossed_finding(Crossed(returns, learners), agents, agents)
+    return crossed_finding(Crossed(returns.astype(float), learners.astype(int)), agents, agents)
 
 
 def ledger(logs: Sequence[Log]) -> Finding:
     """L5: counts must be equal; shares must not differ beyond chance."""
     if not any(log["counts"][name] for log in logs for name in log["agents"]):
         return L5.skipped("nothing was counted: see SeatLog.count, watch and watch_optimiser.")
-    total: dict[str, dict[str, float]] = {}
-    for log in logs:
-        for name, counts in log["counts"].items():
-            own = total.setdefault(name, {})
-            for what, amount in counts.items():
-                own[what] = own.get(what, 0.0) + amount
-    found = parity_finding(total, "in these logs")
+    total: dict[str, Counter[str]] = {}
+    for name, counts in (both for log in logs for both in log["counts"].items()):
+        total.setdefault(name, Counter()).update(counts)
+    found = parity_finding({name: dict(own) for name, own in total.items()}, "in these logs")
     return unlike_shares(logs) or found if found.outcome == "PASS" else found
 
 
@@ -130,15 +120,13 @@ def unlike_shares(logs: Sequence[Log]) -> Finding | None:
     tests = []
     for what in names:
         table = np.sum([[own.get(what, [0, 0]) for own in log["shares"].values()] for log in logs], axis=0)
-        hits, of = table[:, 0], table[:, 1]
-        rest = np.stack([hits, of - hits])
-        share = hits / np.maximum(of, 1)
+        hits, of = table.T
+        rest: Any = np.stack([hits, of - hits])
         # Somebody without any at all is no matter of chance; where nobody has a hit there is nothing to compare.
         p_value = 0.0 if (of == 0).any() else 1.0
         if (of > 0).all() and (rest.sum(1) > 0).all():
-            found: Any = chi2_contingency(rest)
-            p_value = float(found.pvalue)
-        tests.append((what, share, p_value))
+            p_value = float(chi2_contingency(rest).pvalue)  # type: ignore[attr-defined]
+        tests.append((what, hits / np.maximum(of, 1), p_value))
     for (what, share, _), p_value in zip(tests, holm([p for _, _, p in tests]), strict=True):
         if p_value < ALPHA and share.max() - share.min() > LEAST_GAP:
             told = ", ".join(f"{name} {x:.1%}" for name, x in zip(logs[0]["agents"], share, strict=True))
@@ -174,11 +162,8 @@ def books(logs: Sequence[Log]) -> Finding:
     faults = [fault for own in checked for fault in own]
     if not checked:
         return L8.skipped("the book-keeping was not tried: see SeatLog.check_logger.")
-    if not faults:
-        text = "Known rewards, rising, falling and equal, are logged as they were paid."
-        return L8.found(True, text)
-    remedy = "Look at how rewards are added up, scaled and masked for each agent."
-    return L8.found(False, faults[0], WRONG_BOOKS, remedy, faults=faults)
+    right = "Known rewards, rising, falling and equal, are logged as they were paid."
+    return L8.found(not faults, faults[0] if faults else right, faults=faults)
 
 
 def shown(logs: Sequence[Log], agents: Sequence[str]) -> tuple[Picture, ...]:

@@ -15,8 +15,7 @@ def parity_finding(ledger: Ledger, when: str) -> Finding:
     counts = {what: {name: own.get(what, 0.0) for name, own in ledger.items()} for what in kinds}
     unequal = [what for what, own in counts.items() if len(set(own.values())) > 1]
     if not unequal:
-        text = f"{len(ledger)} learners are equal in all {len(kinds)} counts {when}."
-        return L5.found(True, text, ledger=ledger)
+        return L5.found(True, f"{len(ledger)} learners are equal in all {len(kinds)} counts {when}.", ledger=ledger)
     what, *more = unequal
     told = ", ".join(f"{name} {count:,.6g}" for name, count in counts[what].items())
     values = list(counts[what].values())

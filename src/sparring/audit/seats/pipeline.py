@@ -3,7 +3,7 @@ stand-in for the game; `booking` asks it L8."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -89,13 +89,13 @@ class Pipeline:
         """For each learning group."""
         plan, game = self.built.plan, self.game
 
-        def of_group(group: int) -> Any:
-            def teach(learner: Learner, rollout: Rollout, knobs_H: Any, key: Any) -> tuple[Learner, UpdateStats]:
-                return program.teach(plan, learner, rollout, knobs_H, key, group, game=game)[:2]
+        def teach(
+            group: int, learner: Learner, rollout: Rollout, knobs_H: Any, key: Any
+        ) -> tuple[Learner, UpdateStats]:
+            return program.teach(plan, learner, rollout, knobs_H, key, group, game=game)[:2]
 
-            return quick_jit(jax.vmap(teach, in_axes=(0, 1, 0, 0)))
-
-        return [of_group(group) for group in range(len(plan.kinds))]
+        groups = range(len(plan.kinds))
+        return [quick_jit(jax.vmap(partial(teach, group), in_axes=(0, 1, 0, 0))) for group in groups]
 
     @cached_property
     def state(self) -> Any:
@@ -106,19 +106,16 @@ class Pipeline:
         """For each learning group."""
         plan = self.built.plan
 
-        def of_kind(ppo: PPOConfig) -> Any:
-            def gaps(learner: Learner, rollout: Rollout, knobs_H: Any) -> Any:
-                """How far stored log-probabilities and values are from what the learner says."""
-                rollout = program.as_trained(plan, rollout, ppo)
-                batch = to_rows(rollout, cut_of(rollout, ppo))
-                said = evaluation(learner, batch, knobs_of(knobs_H, len(ppo.losses) + len(ppo.modules)), ppo)
-                acting, present = batch.acting, batch.present
-                gap = (jnp.abs(said.log_prob - batch.log_prob) * acting, jnp.abs(said.value - batch.value) * present)
-                return jnp.stack([x.max() for x in gap])
+        def gaps(ppo: PPOConfig, learner: Learner, rollout: Rollout, knobs_H: Any) -> Any:
+            """How far stored log-probabilities and values are from what the learner says."""
+            rollout = program.as_trained(plan, rollout, ppo)
+            batch = to_rows(rollout, cut_of(rollout, ppo))
+            said = evaluation(learner, batch, knobs_of(knobs_H, len(ppo.losses) + len(ppo.modules)), ppo)
+            acting, present = batch.acting, batch.present
+            gap = (jnp.abs(said.log_prob - batch.log_prob) * acting, jnp.abs(said.value - batch.value) * present)
+            return jnp.stack([x.max() for x in gap])
 
-            return quick_jit(jax.vmap(gaps, in_axes=(0, 1, 0)))
-
-        return [of_kind(kind.ppo) for kind in plan.kinds]
+        return [quick_jit(jax.vmap(partial(gaps, kind.ppo), in_axes=(0, 1, 0))) for kind in plan.kinds]
 
     def remembered(self, lived: Lived) -> list[np.ndarray]:
         """Of each group and learner, how far its memory of choices and of values is from what it says now, [L, 2]."""
@@ -163,30 +160,20 @@ class Pipeline:
 
 def equivariance(pipe: Pipeline) -> Finding:
     """L4, to the last bit."""
-    learners = max(map(len, pipe.names))
-    lived = pipe.lived(pipe.game)
-    plain = pipe.taught(lived, 0)
-    faults, orders = [], 0
-    for order_L in (turned(pipe.names, 1), [np.arange(len(names))[::-1] for names in pipe.names]):
-        orders += 1
+    learners, lived = max(map(len, pipe.names)), pipe.lived(pipe.game)
+    plain, faults = pipe.taught(lived, 0), []
+    turned = [np.roll(np.arange(len(names)), 1) for names in pipe.names]
+    orders = (turned, [np.arange(len(names))[::-1] for names in pipe.names])
+    for order_L in orders:
         for group, (one, two) in enumerate(zip(plain, pipe.taught(lived, 0, order_L), strict=True)):
             wanted = jax.tree.map(lambda x, order=order_L[group]: np.asarray(x)[order], one)
             faults += unequal(two, wanted, pipe.names[group])
-    numbers = {"orders": orders, "learners": learners, "faults": faults}
-    if not faults:
-        text = f"{learners} learners, {orders} orders: weights, optimisers and statistics agree bit for bit."
-        return L4.found(True, text, **numbers)
-    name, leaf, gap = max(faults, key=lambda fault: fault[2])
-    return L4.found(
-        False, f"{name}, given all that another had, differs from it in {leaf} by {gap:.3g} after one update.",
-        f"Learning depends on a learner's number. At fault: {', '.join(sorted({f[0] for f in faults}))}.",
-        "Look for a branch on an id, a counter or buffer that learners share, or a mean over the stacked axis.",
-        **numbers,
-    )  # fmt: skip
-
-
-def turned(names: Sequence[tuple[str, ...]], by: int) -> list[np.ndarray]:
-    return [np.roll(np.arange(len(own)), by) for own in names]
+    text = f"{learners} learners, {len(orders)} orders: weights, optimisers and statistics agree bit for bit."
+    if faults:
+        name, leaf, gap = max(faults, key=lambda fault: fault[2])
+        text = f"{name}, given all that another had, differs from it in {leaf} by {gap:.3g} after one update."
+    meaning = f"{L4.meaning} At fault: {', '.join(sorted({name for name, *_ in faults}))}."
+    return L4.found(not faults, text, meaning, orders=len(orders), learners=learners, faults=faults)
 
 
 def unequal(found: Any, wanted: Any, names: tuple[str, ...]) -> list[tuple[str, str, float]]:
@@ -198,9 +185,8 @@ def unequal(found: Any, wanted: Any, names: tuple[str, ...]) -> list[tuple[str, 
             continue
         same = (a == b) | ((a != a) & (b != b))
         for row in np.flatnonzero(~same.reshape(len(a), -1).all(1)):
-            faults.append(
-                (names[row], path, float(np.abs(np.asarray(a[row], float) - np.asarray(b[row], float)).max()))
-            )
+            gap = np.abs(np.asarray(a[row], float) - np.asarray(b[row], float)).max()
+            faults.append((names[row], path, float(gap)))
     return faults
 
 
@@ -216,9 +202,8 @@ def parity(pipe: Pipeline, iterations: int = 2) -> Finding:
                 old = ledger.get(name, {})
                 ledger[name] = {what: old.get(what, 0.0) + number for what, number in counted.items()}
         state = state._replace(learners=tuple(learners for learners, _ in taught), cursor=lived.cursor)
-    return parity_finding(
-        comparable(ledger, pipe.names), f"after {iterations} iterations with seats that are exactly alike"
-    )
+    when = f"after {iterations} iterations with seats that are exactly alike"
+    return parity_finding(comparable(ledger, pipe.names), when)
 
 
 def comparable(ledger: Mapping[str, Mapping[str, float]], kinds: Sequence[tuple[str, ...]]) -> Ledger:
@@ -234,14 +219,11 @@ def counts_of(lived: Lived, taught: list[tuple], group: int, row: int) -> dict[s
     learner, stats = jax.tree.map(lambda x: np.asarray(x)[row], taught[group])
     before = jax.tree.map(lambda x: np.asarray(x)[row], lived.learners[group])
     found = {
-        "steps": float(rollout.present_TWN.sum()),
-        "decisions": float(rollout.acting_TWN.sum()),
-        "episodes": float(rollout.ended_TWN.sum()),
-        "optimiser steps": float(learner.updates - before.updates),
-        "rows not learned from": float(stats.bad_minibatches),
-        "rewards": float(np.isfinite(rollout.reward_TWN).sum()),
-    }
-    found |= {f"own {name}": float(x) for name, x in (stats.own or {}).items() if np.issubdtype(x.dtype, np.integer)}
+        "steps": rollout.present_TWN.sum(), "decisions": rollout.acting_TWN.sum(),
+        "episodes": rollout.ended_TWN.sum(), "optimiser steps": learner.updates - before.updates,
+        "rows not learned from": stats.bad_minibatches, "rewards": np.isfinite(rollout.reward_TWN).sum(),
+    }  # fmt: skip
+    found |= {f"own {name}": x for name, x in (stats.own or {}).items() if np.issubdtype(x.dtype, np.integer)}
     for where, later, earlier in (
         ("buffer", learner.buffers, before.buffers), ("what its mind is fitted on:", learner.study, before.study),
     ):  # fmt: skip
@@ -249,4 +231,4 @@ def counts_of(lived: Lived, taught: list[tuple], group: int, row: int) -> dict[s
         for (path, new), old in pairs:
             if np.issubdtype(new.dtype, np.integer) and new.ndim == 0:
                 found[f"{where} {leaf_name(path)}"] = float(new) - float(old)
-    return found
+    return {what: float(count) for what, count in found.items()}

@@ -70,13 +70,9 @@ def players_of(game: Game, learned: Mapping[str, Any] | None = None) -> tuple[di
     for number in range(max(map(len, fitting))):
         casts.append(tuple(names[number % len(names)] if names else RANDOM for names in fitting))
     players: dict[str, Any] = {name: Scripted.make(game, name) for cast in casts for name in cast}
-    for number in range(STUBBORN):
-        players[name := f"stubborn {number + 1}"] = stubborn(game.spec.action, number)
-        casts.append((name,) * game.spec.sides)
-    for name, policy in (learned or {}).items():
-        players[name] = policy
-        casts.append((name,) * game.spec.sides)
-    return players, casts
+    alone = {f"stubborn {number + 1}": stubborn(game.spec.action, number) for number in range(STUBBORN)}
+    alone |= learned or {}
+    return players | alone, casts + [(name,) * game.spec.sides for name in alone]
 
 
 def cast_name(cast: Cast) -> str:
@@ -178,8 +174,7 @@ def even_handed(game: Game, drivers: Sequence[Any], sample: Record, orders: Sequ
     """Whether the players of all sides make no difference between seats that they see: with these listed in another
     order they choose the same. One that attacks the first of its list favours the others, and its games would accuse
     the game."""
-    found = _opinions(game, tuple(drivers), sample.moment.seen, jnp.asarray(np.stack(orders)))
-    was, now = map(np.asarray, found)
+    was, now = _opinions(game, tuple(drivers), sample.moment.seen, jnp.asarray(np.stack(orders)))
     return bool(np.isclose(was, now, rtol=CLOSE["rtol"], atol=CLOSE["atol"]).all())
 
 

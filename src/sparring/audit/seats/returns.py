@@ -10,17 +10,20 @@ from dataclasses import dataclass, field
 from math import exp
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from sparring.audit.findings import Finding, Picture, Tell, untold
 from sparring.audit.pictures import boxes, ladder
-from sparring.audit.seats.claims import Pair, pair_name, pairs_of
+from sparring.audit.seats.claims import Pair, orders_of, pair_name, pairs_of
 from sparring.audit.seats.levels import ALPHA, L2
 from sparring.audit.seats.probes import Cast, cast_name
-from sparring.audit.seats.shuffled import shuffled
 from sparring.core.spec import GameSpec
 from sparring.evaluation.match import prepare_match
 from sparring.games.game import Game
+from sparring.games.own_parts import OwnParts
 from sparring.statistics.intervals import Interval
 from sparring.statistics.permutation import holm
 from sparring.statistics.sequential import games_to_see, running_half_width, symmetry_evidence
@@ -146,8 +149,7 @@ def apart(return_GS: np.ndarray, pair: Pair) -> np.ndarray:
 
 def judged(spec: GameSpec, played: Played, *, by_place: str = "") -> Finding:
     """What the games show; `by_place` is added to the meaning of a fault."""
-    worst, tests = played.worst, len(played.tallies)
-    p_value = min(played.p_values)
+    worst, tests, p_value = played.worst, len(played.tallies), min(played.p_values)
     span = worst.interval(ALPHA / tests)
     share = f" ({abs(worst.mean) / played.size:.1%} of the {played.size:.3g} that a seat earns)" if played.size else ""
     shown = f"{pair_name(spec, worst.pair)} under {worst.probe}: {worst.mean:+.3g} [{span.low:.3g}, {span.high:.3g}]"
@@ -187,6 +189,16 @@ def more_games(one: Tally, tests: int, margin: float) -> int:
     return max(0, count - one.count)
 
 
+def shuffled(game: Game) -> OwnParts:
+    """The game beginning with its seats in an order drawn by chance; everything else is that game's."""
+    orders_OS = np.stack([np.arange(game.spec.seats), *orders_of(game.spec)])
+
+    def dealt(state: Any, key: Array) -> Any:
+        return game.permute(state, jnp.asarray(orders_OS)[jax.random.randint(key, (), 0, len(orders_OS))])
+
+    return OwnParts(game.spec, game.rules, game, opening=dealt)
+
+
 def name_or_place(game: Game, players: Mapping[str, Any], played: Played, casts: Sequence[Cast], budget: Budget) -> str:
     """Whether a difference follows the number of a seat or the place it begins in: places are dealt out anew before
     each game. What then stays with the seat is in the rules."""
@@ -195,29 +207,27 @@ def name_or_place(game: Game, players: Mapping[str, Any], played: Played, casts:
     worst = played.worst
     cast = next(cast for cast in casts if cast_name(cast) == worst.probe)
     play = match_player(shuffled(game), players, [cast], batch=budget.batch, seed=1)
-    difference_G = np.concatenate(
-        [apart(play(number)[worst.probe], worst.pair) for number in range(-(-worst.count // budget.batch))]
-    )
-    error = float(difference_G.std()) / max(1.0, np.sqrt(len(difference_G)))
+    numbers = range(-(-worst.count // budget.batch))
+    difference_G = np.concatenate([apart(play(number)[worst.probe], worst.pair) for number in numbers])
+    error = float(difference_G.std()) / np.sqrt(len(difference_G))
     stays = difference_G.mean() * np.sign(worst.mean) > max(abs(worst.mean) / 2, 2 * error)
     where = "stays with the number of the seat: the rules name it" if stays else "goes: it is in where a seat begins"
     return f"With places dealt again before each game the difference is {difference_G.mean():+.3g} and {where}."
 
 
-def pictures_of(spec: GameSpec, played: Played) -> tuple[Picture, ...]:
+def pictures_of(spec: GameSpec, played: Played) -> list[Picture]:
     """Boxes of each seat under the probe that says most, and the intervals of all pairs."""
     worst = played.worst
     return_GS = np.concatenate(played.returns[worst.probe])
     seats = sorted({seat for one in played.tallies for seat in one.pair[0] + one.pair[1]})
     shown = {spec.seat_names[seat]: return_GS[:, seat] for seat in seats}
-    alpha = ALPHA / len(played.tallies)
     largest, unit = sorted(played.tallies, key=lambda one: -abs(one.mean))[:20], 100 / (played.size or 1.0)
-    rungs = {f"{one.probe}: {pair_name(spec, one.pair)}": scaled(one.interval(alpha), unit) for one in largest}
-    return (
+    spans = ((one, one.interval(ALPHA / len(played.tallies))) for one in largest)
+    rungs = {
+        f"{one.probe}: {pair_name(spec, one.pair)}": Interval(x.mean * unit, x.low * unit, x.high * unit, x.count)
+        for one, x in spans
+    }
+    return [
         boxes(f"Returns of each seat, {worst.probe}", shown, "return of a game"),
         ladder("Differences of pairs of seats", rungs, "per cent of what a seat earns", 100 * MARGIN),
-    )
-
-
-def scaled(interval: Interval, factor: float) -> Interval:
-    return Interval(interval.mean * factor, interval.low * factor, interval.high * factor, interval.count)
+    ]

@@ -60,11 +60,9 @@ def unlike(game: Game, orders: Sequence[np.ndarray], seed: int) -> dict[str, str
                 tests = 2 * len(drawn) * len(orders) * len(names) ** (1 if two is None else 2)
                 where = f"{part} {order}"
                 if p_value < ALPHA / tests and where not in found:
-                    together = f" together with {names[two]}" if two not in (None, one) else ""
-                    found[where] = (
-                        f"Of {DRAWS} games, {part}, {names[one]}{together} is not drawn alike with "
-                        f"{order_name(game.spec, order)} (p = {p_value:.1g}, twice)."
-                    )
+                    what = f"{part}, {names[one]}" + (f" together with {names[two]}" if two not in (None, one) else "")
+                    alike = f"is not drawn alike with {order_name(game.spec, order)} (p = {p_value:.1g}, twice)."
+                    found[where] = f"Of {DRAWS} games, {what} {alike}"
     return found
 
 
@@ -107,9 +105,8 @@ def p_values(mean: np.ndarray, square: np.ndarray) -> np.ndarray:
 
 def seats_alike(game: Game) -> list[tuple[int, ...]]:
     """Sets of seats of which each may take the place of each other one."""
-    pairs = exchangeable_pairs(game.spec)
     partners: dict[int, set[int]] = {}
-    for one, two in pairs:
+    for one, two in exchangeable_pairs(game.spec):
         for a, b in zip(one, two, strict=True):
             joined = partners.get(a, {a}) | partners.get(b, {b})
             for seat in joined:

@@ -40,20 +40,19 @@ def settings_finding(
     numbers = {"unlike": unlike, "suspects": [str(one) for one in suspects]}
     places = f" Places to look at first: {'; '.join(map(str, suspects[:3]))}." if suspects else ""
     if unlike:
-        name, values = next(iter(unlike.items()))
-        told = ", ".join(f"{learner} {value}" for learner, value in values.items())
-        more = f" Also unlike: {', '.join(list(unlike)[1:])}." if len(unlike) > 1 else ""
+        name, *others = unlike
+        told = ", ".join(f"{learner} {value}" for learner, value in unlike[name].items())
+        more = f" Also unlike: {', '.join(others)}." if others else ""
         return L0.found(
             False, f"{name}: {told}.{more}{places}", "Learners that should be alike learn under different settings.",
             f"Give all of them the same {name}, unless that is what you are studying.", **numbers,
         )  # fmt: skip
     same = f"{len(settings)} learners have the same settings in force." if settings else "No settings were given."
-    if suspects and foreign:
-        return L0.found(
-            None, same + places, "Code of these shapes has favoured seats before; it need not.",
-            "Read these lines with the question: what if the agents had other numbers?", **numbers,
-        )  # fmt: skip
-    return L0.found(True, same + places, **numbers)
+    return L0.found(
+        None if suspects and foreign else True, same + places,
+        "Code of these shapes has favoured seats before; it need not.",
+        "Read these lines with the question: what if the agents had other numbers?", **numbers,
+    )  # fmt: skip
 
 
 def scan(path: Path) -> list[Suspect]:
@@ -62,13 +61,8 @@ def scan(path: Path) -> list[Suspect]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, UnicodeDecodeError):
         return []
-    found = {
-        Suspect(path.name, node.lineno, pattern)
-        for part in ast.walk(tree)
-        for node, pattern in patterns(part)
-        if hasattr(node, "lineno")
-    }
-    return sorted(found, key=lambda one: one.line)
+    found = {(node.lineno, pattern) for part in ast.walk(tree) for node, pattern in patterns(part)}
+    return [Suspect(path.name, *one) for one in sorted(found)]
 
 
 def patterns(node: ast.AST) -> Iterator[tuple[Any, str]]:
@@ -76,11 +70,10 @@ def patterns(node: ast.AST) -> Iterator[tuple[Any, str]]:
         yield node, "compares an agent with one particular id"
     if isinstance(node, ast.Dict) and len(node.keys) > 1 and all(is_agent_name(key) for key in node.keys):
         yield node, "a table with an entry for each agent"
-    if isinstance(node, ast.If) and node.orelse and isinstance(node.orelse[0], ast.If):
-        chain = (node.test, node.orelse[0].test)
-        if all(any(mentions_agent(part) for part in ast.walk(test)) for test in chain):
-            yield node, "if ... elif over agents: the first wins a tie"
-    if isinstance(node, ast.For) and any(mentions_agent(part) for part in ast.walk(node.iter)):
+    rest = node.orelse[:1] if isinstance(node, ast.If) and mentions_agent(node.test) else []
+    if any(isinstance(other, ast.If) and mentions_agent(other.test) for other in rest):
+        yield node, "if ... elif over agents: the first wins a tie"
+    if isinstance(node, ast.For) and mentions_agent(node.iter):
         yield from in_loop(node)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         yield from leaked(node)
@@ -95,14 +88,12 @@ def names_one(node: ast.Compare) -> bool:
 
 def in_loop(loop: ast.For) -> Iterator[tuple[Any, str]]:
     """An agent-by-agent loop that ends early, or that changes what the next agent then meets."""
-    own = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+    own = bound_by(loop)
     for part in (part for statement in loop.body for part in ast.walk(statement)):
         if isinstance(part, ast.Return | ast.Break):
             yield part, "a loop over agents that may end before the last"
-        targets = (
-            part.targets if isinstance(part, ast.Assign) else [part.target] if isinstance(part, ast.AugAssign) else []
-        )
-        for target in targets:
+        changed = [part.target] if isinstance(part, ast.AugAssign) else []
+        for target in part.targets if isinstance(part, ast.Assign) else changed:
             indexed = {inner.id for inner in ast.walk(target) if isinstance(inner, ast.Name)}
             if isinstance(target, ast.Attribute | ast.Subscript) and not indexed & own:
                 yield part, "a loop over agents that changes what they share: the first has the first choice"
@@ -110,27 +101,21 @@ def in_loop(loop: ast.For) -> Iterator[tuple[Any, str]]:
 
 def leaked(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[Any, str]]:
     """The variable of a loop, used after it."""
-    for loop in (part for part in ast.walk(function) if isinstance(part, ast.For)):
-        own = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name) and part.id != "_"}
-        inside = {id(part) for part in ast.walk(loop)}
-        later = [
-            part
-            for part in ast.walk(function)
-            if isinstance(part, ast.Name) and part.id in own and id(part) not in inside
-            and part.lineno > (loop.end_lineno or loop.lineno)
-        ]  # fmt: skip
-        for name in own:
-            uses = sorted((part for part in later if part.id == name), key=lambda part: (part.lineno, part.col_offset))
-            if uses and isinstance(uses[0].ctx, ast.Load) and not bound_again(function, loop, name):
-                yield uses[0], f"{name!r} of the loop in line {loop.lineno} used after it"
+    binders = [part for part in ast.walk(function) if isinstance(part, ast.For | ast.comprehension)]
+    names = [part for part in ast.walk(function) if isinstance(part, ast.Name)]
+    names.sort(key=lambda part: (part.lineno, part.col_offset))
+    for loop in (part for part in binders if isinstance(part, ast.For)):
+        # Where another loop or a comprehension has a variable of that name, its uses are its own.
+        again = {name for other in binders if other is not loop for name in bound_by(other)}
+        for name in bound_by(loop) - again - {"_"}:
+            later = (part for part in names if part.id == name and part.lineno > (loop.end_lineno or loop.lineno))
+            first = next(later, None)
+            if first and isinstance(first.ctx, ast.Load):
+                yield first, f"{name!r} of the loop in line {loop.lineno} used after it"
 
 
-def bound_again(function: ast.AST, loop: ast.For, name: str) -> bool:
-    """Whether a later loop or comprehension has a variable of that name: its uses are its own."""
-    others = (
-        part.target for part in ast.walk(function) if isinstance(part, ast.For | ast.comprehension) and part is not loop
-    )
-    return any(isinstance(part, ast.Name) and part.id == name for target in others for part in ast.walk(target))
+def bound_by(loop: ast.For | ast.comprehension) -> set[str]:
+    return {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
 
 
 def name_of(node: ast.AST) -> str:
@@ -138,7 +123,9 @@ def name_of(node: ast.AST) -> str:
 
 
 def mentions_agent(node: ast.AST) -> bool:
-    return bool(AGENTS.search(name_of(node)) or AN_ID.match(name_of(node))) or is_agent_name(node)
+    """Somewhere in it."""
+    parts = [*ast.walk(node)]
+    return any(AGENTS.search(name_of(x)) or AN_ID.match(name_of(x)) or is_agent_name(x) for x in parts)
 
 
 def is_agent_name(node: ast.AST | None) -> bool:

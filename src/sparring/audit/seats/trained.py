@@ -11,6 +11,7 @@ import numpy as np
 from sparring.audit.findings import Finding, Picture
 from sparring.audit.pictures import boxes, curves, ladder
 from sparring.audit.seats.levels import ALPHA, L6, L7
+from sparring.reports.curves import curve
 from sparring.statistics.intervals import Interval, mean_interval
 from sparring.statistics.permutation import friedman, holm, page
 
@@ -65,9 +66,8 @@ def consistency(return_RS: np.ndarray, seats: Sequence[str]) -> Finding:
     if reach <= EQUAL:
         return L6.found(True, text, **numbers)
     needed = max(least, seeds_within(widest, EQUAL * size))
-    meaning = f"That seats are alike within {EQUAL:.0%} is not shown either."
-    if seeds < least:
-        meaning = f"One run always shows some order, and {seeds} cannot show that it repeats. {meaning}"
+    few = f"One run always shows some order, and {seeds} cannot show that it repeats. " if seeds < least else ""
+    meaning = f"{few}That seats are alike within {EQUAL:.0%} is not shown either."
     remedy = (
         f"With {len(seats)} seats, {least} seeds can show an order that is the same in all; about {needed:,} can show "
         f"that there is none (--training-seeds, or more runs)."
@@ -77,10 +77,10 @@ def consistency(return_RS: np.ndarray, seats: Sequence[str]) -> Finding:
 
 def furthest(return_RS: np.ndarray) -> Interval:
     """Of all pairs of seats the difference whose interval reaches furthest from 0; without two seeds there is none."""
-    pairs = combinations(range(return_RS.shape[1]), 2)
     if len(return_RS) < 2:
         return Interval(0.0, -np.inf, np.inf, len(return_RS))
-    found = (mean_interval(return_RS[:, i] - return_RS[:, j], CONFIDENCE) for i, j in pairs)
+    pairs = combinations(return_RS.T, 2)
+    found = (mean_interval(one - two, CONFIDENCE) for one, two in pairs)
     return max(found, key=lambda one: max(abs(one.low), abs(one.high)))
 
 
@@ -117,11 +117,9 @@ def localised(tables: Mapping[str, np.ndarray], shared: str = "") -> Finding:
     else:
         clean = next((name for name in names if not biased[name]), "")
         culprit = clean.removeprefix("without ").removeprefix("no ") or "independent learning"
-        why = (
-            f"The slope goes with the rung {clean!r}: what is left out there makes it."
-            if clean
-            else "It goes only where one policy drives all seats: what the learners get is not the same."
-        )
+        why = f"The slope goes with the rung {clean!r}: what is left out there makes it."
+        if not clean:
+            why = "It goes only where one policy drives all seats: what the learners get is not the same."
         if clean == names[0]:
             culprit, why = "", "The full training shows none; what the ladder leaves out hid it."
     return L7.found(
@@ -131,27 +129,15 @@ def localised(tables: Mapping[str, np.ndarray], shared: str = "") -> Finding:
 
 
 def pictures_of(
-    return_RS: np.ndarray,
-    lines: Sequence[Mapping[str, Any]],
-    seats: Sequence[str],
+    return_RS: np.ndarray, lines: Sequence[Mapping[str, Any]], seats: Sequence[str],
     slopes: Mapping[str, Interval] | None,
-) -> tuple[Picture, ...]:
+) -> list[Picture]:  # fmt: skip
     """Boxes of each seat over seeds, its curve, and the ladder of rungs."""
-    found = [
-        boxes(f"Last {LAST:.0%} of training, one dot a seed", dict(zip(seats, return_RS.T, strict=True)), "return")
-    ]
+    by_seat = dict(zip(seats, return_RS.T, strict=True))
+    found = [boxes(f"Last {LAST:.0%} of training, one dot a seed", by_seat, "return")]
     train = [line for line in lines if line.get("kind") == "train"]
-    steps = sorted({line["steps"] for line in train})
-    stretch = max(1, len(steps) // 100)
-    shown = {}
-    for name in seats:
-        by_step: dict[int, list[float]] = {}
-        for line in train:
-            if line.get(f"return/{name}") is not None:
-                by_step.setdefault(steps.index(line["steps"]) // stretch, []).append(line[f"return/{name}"])
-        at = sorted(by_step)
-        shown[name] = ([steps[min(i * stretch, len(steps) - 1)] for i in at], [float(np.mean(by_step[i])) for i in at])
+    shown = {name: (one.steps, one.mean) for name in seats if (one := curve(train, [f"return/{name}"]))}
     found.append(curves("Return of each seat over training, mean over seeds", shown, "steps", "return of a game"))
     if slopes:
         found.append(ladder("Slope over seats, rung by rung", slopes, "return of a seat less that of the one before"))
-    return tuple(found)
+    return found
