@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
+# Bytecode is kept: without it every process of the tests reads all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup setup-dev demo test test-all mutants check format bench clean
 
 setup: $(VENV)/.installed

@@ -66,6 +66,10 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 50)
+    if "jax" in sys.modules:
+        from lowering import keep_contexts
+
+        keep_contexts()
 
 
 @pytest.hookimpl(tryfirst=True)
