@@ -63,12 +63,12 @@ def test_numbers_that_correct_a_game_s_own_preset_are_left_out_without_it():
     build(default_config("kuhn", self_play="naive", opponent="always_bet"))
 
 
-def own(sides=2, longest=1, in_turn=False, suits=()) -> GameSpec:
+def own(sides=2, longest=1, in_turn=False, suits=(), zero_sum=False, told=2) -> GameSpec:
     """What a newcomer writes of a game."""
     return GameSpec(
         seats=sides, side_of_seat=tuple(range(sides)), exchangeable=(tuple(range(sides)),), in_turn=in_turn,
-        action=ActionSpec(heads=(3,)), layout=(Feature("one", (1,)),), central=Central("seat", sides),
-        longest=longest, suits=suits,
+        action=ActionSpec(heads=(3,)), layout=(Feature("one", (1,)),), central=Central("seat", told),
+        longest=longest, suits=suits, zero_sum=zero_sum,
     )  # fmt: skip
 
 
@@ -79,6 +79,14 @@ def test_a_short_game_for_two_with_moves_made_at_once_settles_though_nobody_tune
     assert suited(config, own(suits=(("steps", 16),))).play.steps == 16
     assert preset_for(own(suits=(("self_play", "pool"),)), config) == "pool"
     assert suited(config, own(suits=(("self_play", "pool"),))).play.steps == config.play.steps
+
+
+def test_a_short_zero_sum_game_of_turns_settles_where_a_seat_sees_less_than_there_is():
+    config = RunConfig(game="kuhn")
+    assert preset_for(own(longest=2, in_turn=True, zero_sum=True), config) == "magnet"
+    assert preset_for(own(longest=2, in_turn=True, zero_sum=True, told=1), config) == "sparring"
+    assert preset_for(own(longest=30, in_turn=True, zero_sum=True), config) == "sparring"
+    assert preset_for(registry.make("tic_tac_toe").spec, config) == "sparring"
 
 
 def test_long_games_moves_in_turn_and_other_numbers_of_sides_keep_the_general_default():

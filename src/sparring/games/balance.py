@@ -17,8 +17,8 @@ SHORT = 10
 """Steps of a game up to which moves made at once leave little but a balance to be found. In longer ones, such as a
 fight in the air, skill comes first, and a magnet slows it down (docs/log/2026-11-18-settling.md)."""
 UNSAID: Suits = ((PRESET, "magnet"), ("steps", 8))
-"""Few moves for two, made at once, of which nobody says more: what the newest policy needs to come to rest in any of
-them, and no tuned step size (docs/log/2026-11-18-front-door.md)."""
+"""A few moves for two, of which nobody says more: what the newest policy needs to come to rest in any such game, and no
+tuned step size (docs/log/2026-11-18-front-door.md, docs/log/2026-11-19-settling.md)."""
 
 SMALL: Suits = (
     ("self_play", "magnet"),
@@ -63,5 +63,12 @@ DILEMMA: Suits = (
 def suits_of(spec: GameSpec) -> Suits:
     """What suits a game: what it says itself, and where it does not say who opposes, what its spec tells."""
     said = dict(spec.suits)
-    at_once = spec.sides == 2 and not spec.in_turn and spec.longest <= SHORT
-    return spec.suits if PRESET in said or not at_once else tuple({**dict(UNSAID), **said}.items())
+    return spec.suits if PRESET in said or not leaves_a_balance(spec) else tuple({**dict(UNSAID), **said}.items())
+
+
+def leaves_a_balance(spec: GameSpec) -> bool:
+    """Few moves of two sides, made at once; or in turn and for the same stakes, where a central critic is told more than
+    a seat sees. On an open board it is told the same, and a best answer need not be hidden among others."""
+    if spec.sides != 2 or spec.longest > SHORT:
+        return False
+    return not spec.in_turn or (spec.zero_sum and spec.central.size > spec.features)
