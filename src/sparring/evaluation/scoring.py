@@ -34,6 +34,17 @@ class MatchGames(NamedTuple):
     count_GSJ: np.ndarray | None = None
 
 
+def company(opponents: str) -> str:
+    """Several opponents by name and number, in no order, such as "2 x random, stay"."""
+    counts = sorted(Counter(opponents.split(", ")).items())
+    return ", ".join(name if count == 1 else f"{count} x {name}" for name, count in counts)
+
+
+def company_kind(part: str) -> str:
+    """Of a part of a company, such as "2 x random", who it is."""
+    return part.rpartition(" x ")[2]
+
+
 @dataclass(frozen=True)
 class SideScore:
     """How one side did in one line-up."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from scipy.special import ndtri
 
 from sparring.evaluation.deploy import measure
-from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore, merged
+from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore, company, merged
 from sparring.statistics.intervals import Interval, mean_of, student
 from sparring.statistics.rates import rate_interval
 
@@ -153,7 +153,7 @@ def of_games(score: SideScore) -> tuple[float, float]:
 def against_bots(scores: Sequence[SideScore]) -> dict[str, SideScore]:
     """The learner's scores of one side by opponent, but for itself and its shadow."""
     return {
-        score.opponents: score
+        company(score.opponents): score
         for score in scores
         if score.team == LEARNED and not {LEARNED, SHADOW} & {*score.opponents.split(", ")}
     }
@@ -165,7 +165,7 @@ def beside_bots(scores: Sequence[SideScore]) -> dict[str, Interval]:
     bots = dict.fromkeys(score.team for score in scores if score.team not in (LEARNED, SHADOW, MIXTURE))
     found = {}
     for bot in bots:
-        theirs = {score.opponents: score for score in scores if score.team == bot}
+        theirs = {company(score.opponents): score for score in scores if score.team == bot}
         pairs = [less(measure(own[place]), measure(theirs[place])) for place in own if place in theirs]
         if pairs:
             found[bot] = mean_of(pairs)

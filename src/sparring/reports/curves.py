@@ -10,10 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW
+from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, company
 from sparring.evaluation.standing import is_contest
 from sparring.reports.html import png
-from sparring.reports.tables import company
 from sparring.statistics.intervals import mean_interval
 
 MOST_POINTS = 400

@@ -1,6 +1,5 @@
 """Tables for people, and the same numbers for scripts."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from math import isfinite, isnan
@@ -9,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from sparring.core.errors import RunError
-from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore, merged
+from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore, company, company_kind, merged
 from sparring.statistics.intervals import Interval
 
 LEFT = (
@@ -107,17 +106,6 @@ def folded(scores: Sequence[SideScore]) -> list[SideScore]:
         words = company(score.opponents)
         found.setdefault((score.team, words), replace(score, side=0, opponents=words))
     return list(found.values())
-
-
-def company_kind(part: str) -> str:
-    """Of a part of a company, such as "2 x random", who it is."""
-    return part.rpartition(" x ")[2]
-
-
-def company(opponents: str) -> str:
-    """Several opponents by name and number, in no order."""
-    counts = sorted(Counter(opponents.split(", ")).items())
-    return ", ".join(name if count == 1 else f"{count} x {name}" for name, count in counts)
 
 
 def full_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> Rows:
