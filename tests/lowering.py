@@ -1,6 +1,6 @@
 """Writes programs sooner: half of the time in which JAX writes the text of one operation goes into the making of an
-MLIR context for it, and one context serves any number of texts. This reaches into JAX, and is left out where a version of
-it has not what is replaced."""
+MLIR context for it, and one context serves any number of texts. This reaches into JAX, and is left out where a version
+of it has not what is replaced."""
 
 import threading
 from typing import Any

@@ -67,8 +67,8 @@ def suits_of(spec: GameSpec) -> Suits:
 
 
 def leaves_a_balance(spec: GameSpec) -> bool:
-    """Few moves of two sides, made at once; or in turn and for the same stakes, where a central critic is told more than
-    a seat sees. On an open board it is told the same, and a best answer need not be hidden among others."""
+    """Few moves of two sides, made at once; or in turn and for the same stakes, where a central critic is told more
+    than a seat sees. On an open board it is told the same, and a best answer need not be hidden among others."""
     if spec.sides != 2 or spec.longest > SHORT:
         return False
     return not spec.in_turn or (spec.zero_sum and spec.central.size > spec.features)
