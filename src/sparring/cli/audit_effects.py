@@ -44,8 +44,8 @@ class AuditEffects:
     """
 
     without: Annotated[str, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = ""
-    """The loss, module, network or shaping term of one's own that is the treatment, or mind for all minds: the baseline
-    is all but that."""
+    """The loss, module, network or shaping term of one's own that is the treatment, or a part of the minds: mind
+    (all of them), goals, actions, imagination, influence, gate, planner. The baseline is all but that."""
     frozen: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")] = ()
     """Parts of it that are meant to stay as they are, such as a target network."""
     updates: int = setting(8, least=2, most=10_000)
@@ -117,7 +117,8 @@ def of_runs(arguments: AuditEffects, others: list[str], told: str, tell: "Tell")
     prepare(arguments.machine)
     folders = [path for words in (off, on) for path in words if (Path(path) / "config.toml").is_file()]
     admit(arguments.own, *folders)
-    from sparring.audit.effects.judge import audit_effects, without
+    from sparring.audit.effects.judge import audit_effects
+    from sparring.audit.effects.leaving_out import without
     from sparring.setup.own_code import changed_code
     from sparring.store.run_dir import RunDir
 

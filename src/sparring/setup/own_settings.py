@@ -4,8 +4,9 @@ Learners whose networks and algorithms are of one kind train as one stack; coeff
 from stack to stack.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 from sparring.core.errors import ConfigError, unknown
@@ -58,13 +59,22 @@ def without_minds(config: RunConfig) -> RunConfig:
     return without_idle(replace(config, mind=MindConfig(), learner=own))
 
 
-def with_minds(config: RunConfig, **settings: str) -> RunConfig:
-    """The config with these settings for every mind that there is: the common one, and those of single learners."""
-    said = (said_in(text) for text in config.learner)
-    names = [one.learner for one in said if one.setting == "mind" and one.value != "none"]
-    own = tuple(f"{name}.{setting}={value}" for name in names for setting, value in settings.items())
-    mind = replace(config.mind, **settings) if config.mind.on else config.mind
-    return without_idle(replace(config, mind=mind, learner=(*config.learner, *own)))
+def with_minds(config: RunConfig, change: Callable[[MindConfig], Mapping[str, Any]]) -> RunConfig:
+    """The config with what `change` says of every mind that there is: the common one, and those of single learners."""
+    texts = list(config.learner)
+    for name in dict.fromkeys(said_in(text).learner for text in texts):
+        mind = alone(config, name, texts).mind
+        new = {setting: value for setting, value in change(mind).items() if mind.on and getattr(mind, setting) != value}
+        texts += [f"{name}.{setting}={str(value).lower()}" for setting, value in new.items()]
+    own = tuple(text for text in texts if met(said_in(text).setting, alone(config, said_in(text).learner, texts)))
+    mind = replace(config.mind, **change(config.mind)) if config.mind.on else config.mind
+    return without_idle(replace(config, mind=mind, learner=own))
+
+
+def alone(config: RunConfig, name: str, texts: Iterable[str]) -> RunConfig:
+    """The config by which all would learn as the learner does that is called so in some of these texts."""
+    own = (text for text in texts if said_in(text).learner == name)
+    return reduce(lambda config, text: changed(config, said_in(text), text), own, config)
 
 
 def each_of(text: str, names: Sequence[str]) -> tuple[str, list[str]]:

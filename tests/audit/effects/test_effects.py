@@ -11,7 +11,8 @@ import pytest
 
 from sparring.audit.effects import judge, stages
 from sparring.audit.effects.arms import Divergence
-from sparring.audit.effects.judge import Measured, audit_effects, chance_alone, fault, look, without
+from sparring.audit.effects.judge import Measured, audit_effects, chance_alone, fault, look
+from sparring.audit.effects.leaving_out import without
 from sparring.audit.effects.programs import Sameness, Traced, compared, traced
 from sparring.audit.effects.reads import watched_settings
 from sparring.audit.effects.wiring import Influence, Wire

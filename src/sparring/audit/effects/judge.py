@@ -21,41 +21,16 @@ from sparring.audit.effects.wiring import Wire, added, constants_in, influences,
 from sparring.audit.effects.worth import worth
 from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Finding, Picture, Tell, Verdict, concluded, untold
 from sparring.audit.pictures import curves
-from sparring.core import code
-from sparring.core.errors import ConfigError, unknown
+from sparring.core.errors import ConfigError
 from sparring.learn.module import weights_of
 from sparring.setup.beginning import first_models
 from sparring.setup.build import build
 from sparring.setup.config import RunConfig
-from sparring.setup.own_settings import with_minds, without_minds
+from sparring.setup.own_settings import with_minds
 from sparring.training.opposition import Opposition
 
 UPDATES, SEEDS = 8, 8
-MIND = "mind"
-"""What all minds of a run are called by --without."""
 SCOPE = re.compile(r"module\.(\w+)\.(\w+)")
-
-
-def without(config: RunConfig, name: str) -> RunConfig:
-    """The config without a loss, a module, a network or a shaping term of one's own, by its name; or without minds."""
-    ppo, net, plain = config.ppo, config.net, without_minds(config)
-    if name == MIND and plain != config:
-        return plain
-    kept = {kind: tuple(text for text in getattr(ppo, kind) if named(text) != name) for kind in ("losses", "modules")}
-    if kept != {kind: getattr(ppo, kind) for kind in kept}:
-        return replace(config, ppo=replace(ppo, **kept))
-    if code.name_in(net.body) == name and code.reference(net.body):
-        return replace(config, net=replace(net, body=type(net)().body))
-    shaping = tuple(text for text in config.shaping if code.name_in(text.partition("=")[0].strip()) != name)
-    if shaping != config.shaping:
-        return replace(config, shaping=shaping)
-    known = [*map(named, (*ppo.losses, *ppo.modules)), *(text.partition("=")[0] for text in config.shaping)]
-    known += [code.name_in(net.body), *([MIND] if plain != config else [])]
-    raise ConfigError(unknown("loss, module, network or shaping term here", name, known))
-
-
-def named(text: str) -> str:
-    return code.name_in(text.partition("=")[0].strip())
 
 
 @dataclass(frozen=True)
@@ -223,7 +198,7 @@ class Measured:
         weak = next((one.meaning for one in wiring if one.level == E3.level and one.outcome == "FAIL"), "")
         verdict = self.verdict(parted, leak, waiting, faults, weak)
         if full and verdict.code != FAULT:
-            placebo = with_minds(on, mind_control="shuffled") if self.found.minds else on
+            placebo = with_minds(on, lambda _: {"mind_control": "shuffled"}) if self.found.minds else on
             result = worth(off, on, placebo, self.found.modules, seeds=seeds, folder=self.folder, tell=self.tell)
             told.append(result.finding)
             pictures += result.pictures
@@ -259,7 +234,7 @@ class Measured:
         if not self.found.modules and not self.found.minds:
             return [E6.skipped("only minds, and modules and losses of one's own, can be muted")], False
         self.tell("E6 training it with its outputs muted", 0.35)
-        config = short(with_minds(on, mind_tells="nothing") if self.found.minds else on, self.updates)
+        config = short(with_minds(on, lambda _: {"mind_tells": "nothing"}) if self.found.minds else on, self.updates)
         arms["muted"] = run_arm(config, self.folder / "muted", Muted, self.found.modules)
         quiet, rest = divergence(arms["off"], arms["muted"]), divergence(arms["on"], arms["muted"])
         leak = not quiet.none and rest.none and not parted.none

@@ -18,7 +18,7 @@ from sparring.learn.learner import Learner, behaviour
 from sparring.learn.losses import masked_mean
 from sparring.learn.ppo import cut_of
 from sparring.opponent_models.mind import mind_in
-from sparring.opponent_models.sample import Sample, aims, rows_of
+from sparring.opponent_models.view import transitions
 from sparring.play.rollout import Rollout
 from sparring.setup import program
 from sparring.setup.build import Built
@@ -45,10 +45,18 @@ class Minded:
         return mind_in(self.learner)
 
     @property
-    def sample(self) -> Sample:
-        """Its steps as rows that its models are fitted on."""
-        seen = aims(self.rollout.others, listed=self.mind.listed)
-        return rows_of(self.rollout._replace(others=seen), self.mind.action, self.mind.recall)
+    def studies(self) -> dict[str, tuple[Any, Callable]]:
+        """By the place of its models, these and what they are fitted by: the losses, by name, of what this learner
+        lived."""
+        mind, study, key = self.mind, self.learner.study, jax.random.key(0)
+        rows = mind.lived(self.rollout)[1]
+        found: dict[str, tuple[Any, Callable]] = {
+            PLACE: (mind.with_world(None), lambda models: models.loss(rows, key, study.updates)[1])
+        }
+        if mind.world is not None:
+            steps = transitions(self.rollout, mind.view(self.rollout.features_TWNF.shape[-1])).transition
+            found[f"{PLACE}world."] = mind.world, lambda world: world.loss(steps, key)[1]
+        return found
 
     def policy_kl(self, learner: Learner, said_TWNM: Array) -> Array:
         """Mean KL of the policy that played and the one that is told this."""
@@ -81,13 +89,14 @@ def minded(built: Built, state: TrainState, group: int) -> Minded | None:
 
 def studied_by(found: Minded, reached: Callable[[Callable, Any], set[str]]) -> tuple[dict[str, set[str]], dict]:
     """By loss of the study the parameters of the mind that its gradient reaches, and the gradient of each parameter."""
-    mind, sample = found.mind, found.sample
-    flows = {}
-    for term in jax.eval_shape(lambda tree: tree.loss(sample)[1], mind):
-        names = reached(lambda tree, term=term: tree.loss(sample)[1][term], mind)
-        flows[f"mind/{term}"] = {f"{PLACE}{name}" for name in names}
-    gradient = jax.jit(jax.grad(lambda tree: tree.loss(sample)[0]))(mind)
-    return flows, {f"{PLACE}{name}": x for name, x in named(("",), (gradient,)).items()}
+    flows, slopes = {}, {}
+    for place, (models, losses) in found.studies.items():
+        for term in jax.eval_shape(losses, models):
+            names = reached(lambda tree, losses=losses, term=term: losses(tree)[term], models)
+            flows[f"{place.removeprefix('actor.').replace('.', '/')}{term}"] = {f"{place}{name}" for name in names}
+        gradient = jax.jit(jax.grad(lambda tree, losses=losses: sum(losses(tree).values())))(models)
+        slopes |= {f"{place}{name}": x for name, x in named(("",), (gradient,)).items()}
+    return flows, slopes
 
 
 def policy_changes(
@@ -101,7 +110,8 @@ def policy_changes(
         return found.policy_kl(learner, said_again(mind_in(learner), found.rollout, found.beliefs))
 
     learner = found.learner
+    as_played = float(told(learner))
     return {
-        part: max(float(told(learner._replace(model=model))) for model in changed(learner.model, {*names}))
+        part: max(abs(float(told(learner._replace(model=m))) - as_played) for m in changed(learner.model, {*names}))
         for part, names in parts.items()
     }
