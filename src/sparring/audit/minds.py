@@ -9,8 +9,8 @@ from sparring.play.rollout import Rollout
 from sparring.play.witness import Situation, Witnessed
 
 
-def said_again(mind: Any, rollout: Rollout, beliefs: Any) -> Array:
-    """said_TWNM of one learner's steps. `beliefs`: what was held before the first of them."""
+def thought_again(mind: Any, rollout: Rollout, beliefs: Any) -> tuple[Array, Any]:
+    """said_TWNM of one learner's steps, and what was held before each. `beliefs`: before the first of them."""
     others: Any = rollout.others
     start_TWN = jnp.broadcast_to(rollout.start_TW[..., None], rollout.present_TWN.shape)
     situation = Situation(
@@ -18,8 +18,8 @@ def said_again(mind: Any, rollout: Rollout, beliefs: Any) -> Array:
     )
     seen = Witnessed(others.discrete, others.continuous, others.reached, rollout.action, rollout.reward_TWN)
 
-    def step(beliefs: Any, now: tuple[Situation, Witnessed]) -> tuple[Any, Array]:
+    def step(beliefs: Any, now: tuple[Situation, Witnessed]) -> tuple[Any, tuple[Array, Any]]:
         thought, pending = mind.attend(now[0], beliefs)
-        return mind.witness(now[1], pending), thought.said_NM
+        return mind.witness(now[1], pending), (thought.said_NM, beliefs)
 
     return lax.scan(step, beliefs, (situation, seen))[1]

@@ -15,7 +15,7 @@ from sparring.setup.own_settings import said_in, with_minds, without_minds
 
 
 def without(config: RunConfig, name: str) -> RunConfig:
-    """The config without a loss, a module, a network or a shaping term of one's own; else without that part of minds."""
+    """The config without a loss, a module, a network or a shaping term of one's own; else without a part of minds."""
     ppo, net = config.ppo, config.net
     kept = {kind: tuple(text for text in getattr(ppo, kind) if named(text) != name) for kind in ("losses", "modules")}
     if kept != {kind: getattr(ppo, kind) for kind in kept}:
@@ -71,5 +71,5 @@ PARTS: dict[str, Callable[[RunConfig], RunConfig]] = {
     "gate": lambda config: with_minds(config, lambda _: {"mind_gate": 0.0}),
     "planner": without_planner,
 }
-"""What minds are made of, and how each part is left out of all of them. Without goals, beliefs are left out too; without
-actions they stay, for by what somebody would do they follow what is done."""
+"""What minds are made of, and how each part is left out of all of them. Without goals nothing is believed; without
+actions beliefs stay, since by what somebody would do they follow what is done, and only the policy is not told."""

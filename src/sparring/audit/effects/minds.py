@@ -5,16 +5,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import optax
 from jax import Array
 
 from sparring.audit.graph import named
-from sparring.audit.minds import said_again
+from sparring.audit.minds import thought_again
 from sparring.games.trial import quick_jit
 from sparring.learn.batch import to_rows, unroll
 from sparring.learn.config import knobs_of
-from sparring.learn.learner import Learner, behaviour
+from sparring.learn.learner import Learner, behaviour, trainable
 from sparring.learn.losses import masked_mean
 from sparring.learn.ppo import cut_of
 from sparring.opponent_models.mind import mind_in
@@ -58,15 +60,22 @@ class Minded:
             found[f"{PLACE}world."] = mind.world, lambda world: world.loss(steps, key)[1]
         return found
 
-    def policy_kl(self, learner: Learner, said_TWNM: Array) -> Array:
-        """Mean KL of the policy that played and the one that is told this."""
+    def heard(self, learner: Learner, said_TWNM: Array) -> tuple[Array, Any]:
+        """Of the policy that is told this: its mean KL from the one that played, and the slope of the likelihood of
+        what was done. Where what is told has no part in what is done yet, only the slope shows that it can have."""
         ppo = self.plan.kinds[self.group].ppo
         told: Any = self.rollout.thought
         rollout = self.rollout._replace(thought=told._replace(said_NM=said_TWNM))
         rows = to_rows(program.as_trained(self.plan, rollout, ppo), cut_of(rollout, ppo))
-        model = learner.model
-        given = unroll(behaviour(model.actor, knobs_of(self.knobs_H), ppo), model.judge, rows)
-        return masked_mean(given.kl, rows.acting)
+        trained, untrained = trainable(learner.model)
+
+        def likely(trained: Any) -> tuple[Array, Array]:
+            model = eqx.combine(trained, untrained)
+            given = unroll(behaviour(model.actor, knobs_of(self.knobs_H), ppo), model.judge, rows)
+            return masked_mean(given.log_prob, rows.acting), masked_mean(given.kl, rows.acting)
+
+        slope, kl = jax.grad(likely, has_aux=True)(trained)
+        return kl, slope.actor
 
 
 def minded(built: Built, state: TrainState, group: int) -> Minded | None:
@@ -101,17 +110,21 @@ def studied_by(found: Minded, reached: Callable[[Callable, Any], set[str]]) -> t
 
 def policy_changes(
     found: Minded, parts: Mapping[str, Iterable[str]], changed: Callable[[Any, set[str]], Iterable[Any]]
-) -> dict[str, float]:
-    """Of each part of the mind, given by the names of its parameters, the policy's KL where it is replaced: the largest
-    of what `changed` makes of it."""
+) -> dict[str, tuple[float, float]]:
+    """Of each part of the mind, given by the names of its parameters, what becomes of the policy where it is replaced:
+    its KL, and the change of its slope as a share of that. The largest of what `changed` makes of it."""
 
     @jax.jit
-    def told(learner: Learner) -> Array:
-        return found.policy_kl(learner, said_again(mind_in(learner), found.rollout, found.beliefs))
+    def told(learner: Learner) -> tuple[Array, Any]:
+        return found.heard(learner, thought_again(mind_in(learner), found.rollout, found.beliefs)[0])
 
     learner = found.learner
-    as_played = float(told(learner))
-    return {
-        part: max(abs(float(told(learner._replace(model=m))) - as_played) for m in changed(learner.model, {*names}))
-        for part, names in parts.items()
-    }
+    kl, slope = told(learner)
+
+    def change(model: Any) -> tuple[float, float]:
+        other_kl, other = told(learner._replace(model=model))
+        gap = optax.global_norm(jax.tree.map(jnp.subtract, other, slope)) / optax.global_norm(slope)
+        return abs(float(other_kl - kl)), float(gap)
+
+    ways = {part: [change(model) for model in changed(learner.model, {*names})] for part, names in parts.items()}
+    return {part: (max(kl for kl, _ in own), max(gap for _, gap in own)) for part, own in ways.items()}

@@ -12,6 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax import Array
 from jax.custom_derivatives import SymbolicZero
 
@@ -139,13 +140,9 @@ def gradients(found: Probe) -> dict[str, Any]:
 
 def shares(found: Probe) -> dict[str, float]:
     """Of each loss of one's own: how long its gradient is, by its weight, beside that of the whole objective."""
-    norms = {term.removesuffix("/loss"): float(length(tree)) for term, tree in gradients(found).items()}
+    norms = {term.removesuffix("/loss"): float(optax.global_norm(tree)) for term, tree in gradients(found).items()}
     own, whole = {name: abs(weight) for name, weight in found.weights.items() if name in norms}, norms["total"]
     return {name: weight * norms[name] / max(whole, FLOOR) for name, weight in own.items()}
-
-
-def length(tree: Any) -> Array:
-    return jnp.sqrt(sum(jnp.sum(jnp.square(x)) for x in jax.tree.leaves(tree)))
 
 
 class Influence(NamedTuple):
@@ -156,7 +153,8 @@ class Influence(NamedTuple):
     value: float
     """Mean change of the critic's values."""
     gradient: float
-    """Change of the gradient of actor and critic, as a share of its length."""
+    """Change of the gradient of actor and critic, as a share of its length; for a part of a mind, of that of what was
+    done."""
 
     @property
     def felt(self) -> bool:
@@ -185,13 +183,15 @@ def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) 
     of_mind = {part: names for part, names in parts.items() if part.startswith(PLACE.rstrip("."))}
     batch, generator, told = found.batch, np.random.default_rng(seed), {}
     if found.mind is not None and of_mind:
-        told = {part: Influence(kl, 0.0, 0.0) for part, kl in policy_changes(found.mind, of_mind, replaced).items()}
+        changes = policy_changes(found.mind, of_mind, replaced)
+        told = {part: Influence(kl, 0.0, gradient) for part, (kl, gradient) in changes.items()}
     kl, value, gradient = seen(found.model)
     for part, names in ((part, {*names}) for part, names in parts.items() if part not in told):
         changes = []
         for model in replaced(found.model, names):
             other_kl, other, moved = seen(model)
-            drift = length(jax.tree.map(jnp.subtract, moved, gradient)) / jnp.maximum(length(gradient), FLOOR)
+            apart_by = optax.global_norm(jax.tree.map(jnp.subtract, moved, gradient))
+            drift = apart_by / jnp.maximum(optax.global_norm(gradient), FLOOR)
             apart = masked_mean(jnp.abs(other - value), batch.present)
             changes.append([float(x) for x in (masked_mean(jnp.abs(other_kl - kl), batch.acting), apart, drift)])
         told[part] = Influence(*np.max(changes, axis=0).tolist())

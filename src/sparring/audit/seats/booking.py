@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from sparring.audit.findings import Finding
-from sparring.audit.minds import said_again
+from sparring.audit.minds import thought_again
 from sparring.audit.seats.levels import L8
 from sparring.audit.seats.pipeline import Lived, Pipeline
 from sparring.audit.seats.stand_in import LENGTH, goals_like, paying
@@ -100,17 +100,36 @@ def miscounted(pipe: Pipeline, lived: Lived, mean_S: np.ndarray) -> list[str]:
 
 
 def misthought(pipe: Pipeline, lived: Lived) -> list[str]:
-    """Whether what each learner was told is what its own mind makes of what it was shown."""
+    """Whether what each learner was told is what its own mind makes of what it was shown, and whether it would go on in
+    imagination from moments of its own."""
     faults, seating = [], pipe.built.plan.seating
     for group, (kind, names) in enumerate(zip(pipe.built.plan.kinds, pipe.names, strict=True)):
-        if kind.mind.on and lived.rollouts[group].thought is not None:
+        rollout = lived.rollouts[group]
+        if kind.mind.on and rollout.thought is not None:
             minds, beliefs = lived.learners[group].model.actor.mind, pipe.state.cursor.minds[seating.learning[group]]
-            rollout = lived.rollouts[group]
-            again = quick_jit(jax.vmap(said_again, in_axes=(0, 1, 0), out_axes=1))(minds, rollout, beliefs)
-            gap_L = np.abs(np.asarray(again - rollout.thought.said_NM)).max(initial=0.0, axis=(0, 2, 3, 4))
+            again = quick_jit(jax.vmap(thought_again, in_axes=(0, 1, 0), out_axes=1))
+            said_TLWNM, held = again(minds, rollout, beliefs)
+            gap_L = np.abs(np.asarray(said_TLWNM - rollout.thought.said_NM)).max(initial=0.0, axis=(0, 2, 3, 4))
             wrong = ((name, gap) for name, gap in zip(names, gap_L, strict=True) if not gap <= SAME)
             text = "What {} was told of the others is not what its own mind says: it differs by {:.3g}."
             faults += [text.format(*one) for one in wrong]
+            faults += [] if rollout.branch is None else misplaced(pipe, group, rollout, held)
+    return faults
+
+
+def misplaced(pipe: Pipeline, group: int, rollout: Any, held: Any) -> list[str]:
+    """Whether the moments from which imagination begins are those that the learner lived: what its mind held, its seats
+    and, where worlds are kept, what it saw of its own."""
+    branch, faults = rollout.branch, []
+    every = rollout.start_TW.shape[0] // branch.seat.shape[0]
+    pairs = [(own, x[::every]) for own, x in zip(*map(jax.tree.leaves, (branch.minds, held)), strict=True)]
+    if branch.state is not None:
+        seen = jnp.take_along_axis(branch.state.seen_SF, branch.seat[..., None], axis=-2)
+        pairs.append((seen[..., 1:], rollout.features_TWNF[::every, ..., 1:]))  # the first is what is paid
+    for row, name in enumerate(pipe.names[group]):
+        same = (np.asarray(branch.seat[:, row]) == pipe.seats_of(group, row)).all()
+        same &= all(np.allclose(a[:, row], b[:, row], SAME, SAME, equal_nan=True) for a, b in pairs)
+        faults += [] if same else [f"Moments from which {name} goes on in imagination are not those that it lived."]
     return faults
 
 

@@ -28,6 +28,7 @@ from sparring.setup.beginning import first_state
 from sparring.setup.build import Built, build
 from sparring.setup.config import RunConfig
 from sparring.setup.named_arrays import leaf_name
+from sparring.setup.needs import without_idle
 
 WORLDS = 8
 
@@ -44,18 +45,20 @@ class Lived(NamedTuple):
 
 
 def small(config: RunConfig) -> RunConfig:
-    """The same training with few worlds: what is asked here does not depend on how many there are."""
+    """The same training with few worlds, in which the learners themselves play: what is asked here does not depend on
+    how many there are, nor on who plays in their place."""
     steps = 2 * LENGTH
     while steps % config.sequence or (config.ppo.burn_in and steps % config.ppo.burn_in):
         steps += LENGTH
     worlds = max(1, config.play.blocks) * WORLDS
     rows = steps // config.sequence * worlds
     minibatches = next(n for n in range(min(4, config.ppo.minibatches), 0, -1) if rows % n == 0)
-    return replace(
+    cut = replace(
         config, seeds=1, stages=(), play=replace(config.play, worlds=worlds, steps=steps),
         ppo=replace(config.ppo, minibatches=minibatches, epochs=min(2, config.ppo.epochs)),
         evaluation=replace(config.evaluation, eval_games=0, eval_every=0, eval_times=0),
     )  # fmt: skip
+    return without_idle(cut)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,83 @@
+"""Minds that favour a seat: clean ones pass, and each way to break the mind of one learner is found by its level."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from sparring.audit.seats import booking, pipeline
+from sparring.core.schedules import Schedule
+from sparring.games.registry import make
+from sparring.opponent_models.config import MindConfig
+from sparring.setup import program
+from sparring.setup.config import SeatsConfig
+
+GAME = make("stag_hunt", size=4, hunters=3, hares=2, walls=0, steps=6)
+MIND = MindConfig(
+    mind="belief", mind_size=4, mind_buffer=40, mind_batch=8, mind_updates=2, mind_gate=3.0, mind_replies=True,
+    imagine="learned", imagine_size=4, imagine_members=2, imagine_updates=2,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def config(tiny):
+    paid = replace(tiny.ppo, influence=Schedule.parse("0 -> 0.1"), imagine_length=Schedule.parse("2"))
+    return replace(tiny, game="stag_hunt", seats=SeatsConfig(share="seat"), ppo=paid, mind=MIND)
+
+
+@pytest.fixture(scope="module")
+def clean(config):
+    return pipeline.Pipeline.of(config, GAME)
+
+
+@pytest.fixture(scope="module")
+def lived(clean):
+    return clean.lived(clean.game)
+
+
+def test_hunters_who_believe_imagine_and_are_paid_for_influence_are_treated_alike(clean):
+    for ask in (pipeline.equivariance, pipeline.parity, booking.booking):
+        finding = ask(clean)
+        assert finding.outcome == "PASS", finding.evidence
+
+
+def broken(lived, **changes):
+    """The same iteration, with something else in the rollouts."""
+    (rollout,) = lived.rollouts
+    return lived._replace(rollouts=(rollout._replace(**changes),))
+
+
+def test_what_a_learner_was_told_shown_or_goes_on_from_is_found_where_it_is_anothers(clean, lived):
+    (rollout,) = lived.rollouts
+    others, thought, branch = rollout.others, rollout.thought, rollout.branch
+    assert not booking.misthought(clean, lived) and not booking.misseen(clean, lived)
+
+    unheard = broken(lived, thought=thought._replace(said_NM=thought.said_NM.at[:, 1].set(0.0)))
+    (told,) = booking.misthought(clean, unheard)
+    assert told.startswith("What hunter_1 was told")
+
+    elsewhere = jax.tree.map(lambda x: x.at[:, 2].set(jnp.roll(x[:, 2], 1, axis=1)), branch.minds)
+    (began,) = booking.misthought(clean, broken(lived, branch=branch._replace(minds=elsewhere)))
+    assert began.startswith("Moments from which hunter_2 goes on")
+    (began,) = booking.misthought(clean, broken(lived, branch=branch._replace(seat=branch.seat.at[:, 0].set(1))))
+    assert began.startswith("Moments from which hunter_0 goes on")
+
+    late = others._replace(discrete=others.discrete.at[:, 0].set(jnp.roll(others.discrete[:, 0], 1, axis=0)))
+    (shown,) = booking.misseen(clean, broken(lived, others=late))
+    assert shown.startswith("The choices of hunter_") and "that hunter_0 is shown" in shown
+
+
+def test_a_mind_that_is_not_fitted_is_named_and_so_is_a_buffer_that_nothing_enters(config, monkeypatch):
+    studied = program.studied
+
+    def skipping(learner, *given):
+        after, found = studied(learner, *given)
+        kept = jax.tree.map(lambda new, old: jnp.where(learner.player == 1, old, new), after, learner)
+        return kept, found
+
+    monkeypatch.setattr(program, "studied", skipping)
+    pipe = pipeline.Pipeline.of(config, GAME)
+    fitted, counted = pipeline.equivariance(pipe), pipeline.parity(pipe, iterations=1)
+    assert fitted.outcome == "FAIL" and "hunter_1" in fitted.meaning
+    assert counted.outcome == "FAIL" and "what its mind is fitted on" in counted.evidence
