@@ -154,6 +154,8 @@ def test_a_guess_is_made_of_the_last_states_of_the_game_and_told_of_all_the_othe
     assert np.asarray(held)[0, 0, :, 0].tolist() == [1, 2]
     np.testing.assert_array_equal(seen.about[0, 0, :, 0, :-1], np.broadcast_to(guess[0, 0], (2, learned.GOAL)))
     assert (seen.about[..., -1] == 1).all() and seen.open.shape == (1, 1, 2, 1)
+    unpaid: Any = Witnessed(NONE, NONE, NONE, NONE, NONE)  # what others earn is shown to nobody who does not ask for it
+    assert own.reached(unpaid, seen, held)[0].shape == (1, 1, 2, 0)
     held, _, _ = step(own, two, first, held)
     assert np.asarray(held)[0, 0, :, 0].tolist() == [2, 2], "nothing of an earlier game"
 

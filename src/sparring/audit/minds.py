@@ -14,9 +14,18 @@ def thought_again(mind: Any, rollout: Rollout, beliefs: Any) -> tuple[Array, Any
     others: Any = rollout.others
     start_TWN = jnp.broadcast_to(rollout.start_TW[..., None], rollout.present_TWN.shape)
     situation = Situation(
-        rollout.features_TWNF, start_TWN, others.acting, others.legal, others.open, others.steps, others.about
+        rollout.features_TWNF,
+        start_TWN,
+        others.acting,
+        others.legal,
+        others.open,
+        others.steps,
+        others.about,
+        others.seen,
     )
-    seen = Witnessed(others.discrete, others.continuous, others.reached, rollout.action, rollout.reward_TWN)
+    seen = Witnessed(
+        others.discrete, others.continuous, others.reached, rollout.action, rollout.reward_TWN, others.paid
+    )
 
     def step(beliefs: Any, now: tuple[Situation, Witnessed]) -> tuple[Any, tuple[Array, Any]]:
         thought, pending = mind.attend(now[0], beliefs)

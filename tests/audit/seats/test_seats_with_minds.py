@@ -1,16 +1,19 @@
 """Minds that favour a seat: clean ones pass, and each way to break the mind of one learner is found by its level."""
 
 from dataclasses import replace
+from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from sparring.audit.seats import booking, pipeline
 from sparring.core.schedules import Schedule
 from sparring.games.registry import make
 from sparring.opponent_models.config import MindConfig
-from sparring.setup import program
+from sparring.opponent_models.mind import mind_in
 from sparring.setup.config import SeatsConfig
 
 GAME = make("stag_hunt", size=4, hunters=3, hares=2, walls=0, steps=6)
@@ -37,7 +40,7 @@ def lived(clean):
 
 
 def test_hunters_who_believe_imagine_and_are_paid_for_influence_are_treated_alike(clean):
-    for ask in (pipeline.equivariance, pipeline.parity, booking.booking):
+    for ask in (pipeline.equivariance, partial(pipeline.parity, iterations=1), booking.booking):
         finding = ask(clean)
         assert finding.outcome == "PASS", finding.evidence
 
@@ -68,16 +71,20 @@ def test_what_a_learner_was_told_shown_or_goes_on_from_is_found_where_it_is_anot
     assert shown.startswith("The choices of hunter_") and "that hunter_0 is shown" in shown
 
 
-def test_a_mind_that_is_not_fitted_is_named_and_so_is_a_buffer_that_nothing_enters(config, monkeypatch):
-    studied = program.studied
+def test_a_mind_that_is_not_fitted_is_named_and_so_is_a_buffer_that_nothing_enters(clean, monkeypatch):
+    taught = pipeline.Pipeline.taught
 
-    def skipping(learner, *given):
-        after, found = studied(learner, *given)
-        kept = jax.tree.map(lambda new, old: jnp.where(learner.player == 1, old, new), after, learner)
-        return kept, found
+    def skipping(self, lived, iteration, order_L=None):
+        ((after, stats),) = taught(self, lived, iteration, order_L)
+        order = np.arange(3) if order_L is None else order_L[0]
+        before = jax.tree.map(lambda x: x[order], lived.learners[0])
+        mind, study = jax.tree.map(
+            lambda new, old: new.at[1].set(old[1]), (mind_in(after), after.study), (mind_in(before), before.study)
+        )
+        model = eqx.tree_at(lambda model: model.actor.mind, after.model, mind)
+        return [(after._replace(model=model, study=study), stats)]
 
-    monkeypatch.setattr(program, "studied", skipping)
-    pipe = pipeline.Pipeline.of(config, GAME)
-    fitted, counted = pipeline.equivariance(pipe), pipeline.parity(pipe, iterations=1)
+    monkeypatch.setattr(pipeline.Pipeline, "taught", skipping)
+    fitted, counted = pipeline.equivariance(clean), pipeline.parity(clean, iterations=1)
     assert fitted.outcome == "FAIL" and "hunter_1" in fitted.meaning
     assert counted.outcome == "FAIL" and "what its mind is fitted on" in counted.evidence

@@ -109,22 +109,21 @@ def studied_by(found: Minded, reached: Callable[[Callable, Any], set[str]]) -> t
 
 
 def policy_changes(
-    found: Minded, parts: Mapping[str, Iterable[str]], changed: Callable[[Any, set[str]], Iterable[Any]]
+    found: Minded, model: Any, parts: Mapping[str, Iterable[str]], changed: Callable[[Any, set[str]], Iterable[Any]]
 ) -> dict[str, tuple[float, float]]:
-    """Of each part of the mind, given by the names of its parameters, what becomes of the policy where it is replaced:
-    its KL, and the change of its slope as a share of that. The largest of what `changed` makes of it."""
+    """Of each part of the mind, given by the names of its parameters, what becomes of the policy of this model where it
+    is replaced: its KL, and the change of its slope as a share of that. The largest of what `changed` makes of it."""
 
     @jax.jit
     def told(learner: Learner) -> tuple[Array, Any]:
         return found.heard(learner, thought_again(mind_in(learner), found.rollout, found.beliefs)[0])
 
-    learner = found.learner
-    kl, slope = told(learner)
+    kl, slope = told(found.learner._replace(model=model))
 
-    def change(model: Any) -> tuple[float, float]:
-        other_kl, other = told(learner._replace(model=model))
+    def change(other_model: Any) -> tuple[float, float]:
+        other_kl, other = told(found.learner._replace(model=other_model))
         gap = optax.global_norm(jax.tree.map(jnp.subtract, other, slope)) / optax.global_norm(slope)
         return abs(float(other_kl - kl)), float(gap)
 
-    ways = {part: [change(model) for model in changed(learner.model, {*names})] for part, names in parts.items()}
+    ways = {part: [change(one) for one in changed(model, {*names})] for part, names in parts.items()}
     return {part: (max(kl for kl, _ in own), max(gap for _, gap in own)) for part, own in ways.items()}

@@ -183,7 +183,9 @@ def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) 
     of_mind = {part: names for part, names in parts.items() if part.startswith(PLACE.rstrip("."))}
     batch, generator, told = found.batch, np.random.default_rng(seed), {}
     if found.mind is not None and of_mind:
-        changes = policy_changes(found.mind, of_mind, replaced)
+        # What a mind says starts without a part in what is done: with all that is added at random it has one.
+        at_random = with_leaves(found.mind.learner.model, {name for own in parts.values() for name in own}, ways[1])
+        changes = policy_changes(found.mind, at_random, of_mind, replaced)
         told = {part: Influence(kl, 0.0, gradient) for part, (kl, gradient) in changes.items()}
     kl, value, gradient = seen(found.model)
     for part, names in ((part, {*names}) for part, names in parts.items() if part not in told):

@@ -1,18 +1,19 @@
 """L8: is everything booked on the seat to which it happened? The stand-in pays what it shows; what learners then have
 must be what they were paid, did and saw."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from sparring.audit.findings import Finding
 from sparring.audit.minds import thought_again
 from sparring.audit.seats.levels import L8
 from sparring.audit.seats.pipeline import Lived, Pipeline
-from sparring.audit.seats.stand_in import LENGTH, goals_like, paying
+from sparring.audit.seats.stand_in import LENGTH, paying
 from sparring.games.others import others_SO
 from sparring.games.trial import quick_jit
 from sparring.play.seating import Group
@@ -145,7 +146,7 @@ def misseen(pipe: Pipeline, lived: Lived) -> list[str]:
         found: Any = 0.0
         for group, array in zip(groups, arrays, strict=True):
             source_BS = seating.sources(group)
-            own = np.stack([np.asarray(seating.from_lanes(x, source_BS)) for x in array])
+            own = steps_of(lambda x, source_BS=source_BS: seating.from_lanes(x, source_BS), array)
             mine = (source_BS >= 0)[None, :, None, :]
             found = np.where(mine.reshape(*mine.shape, *[1] * (own.ndim - 4)), own, found)
         return found
@@ -163,15 +164,17 @@ def seen_otherwise(pipe: Pipeline, others: Any, number: int, group: Group, truth
     """Of one group of learners, what it has of others [T, L, W, N, O, ...] that they neither did nor saw."""
     seating, spec, other_SO = pipe.built.plan.seating, pipe.game.spec, others_SO(pipe.game.spec.seats)
 
-    def as_shown(x_BWS: np.ndarray) -> np.ndarray:
-        return np.asarray(seating.per_seat(jnp.asarray(x_BWS[:, :, other_SO]), group))
+    def as_shown(x_TBWS: np.ndarray) -> np.ndarray:
+        return steps_of(lambda x: seating.per_seat(x, group), x_TBWS[:, :, :, other_SO])
 
     done, seen, known_BWS = truth
-    pairs = [("choices", np.asarray(others.discrete), np.stack([as_shown(x) for x in done]))]
+    pairs = [("choices", np.asarray(others.discrete), as_shown(done))]
     if others.about is not None and spec.goals and spec.features:
-        like = [goals_of(x, len(spec.goals), pipe.game.about) for x in seen]
-        pairs.append(("goals", np.asarray(others.about), np.stack([as_shown(x) for x in like])))
-    faults, known = [], as_shown(known_BWS)
+        places = len(spec.goals) * pipe.game.about
+        like = np.take(seen, np.arange(places) % spec.features, axis=-1)  # as `goals_like` has it
+        like = like.reshape(*seen.shape[:-1], len(spec.goals), pipe.game.about)
+        pairs.append(("goals", np.asarray(others.about), as_shown(like)))
+    faults, (known,) = [], as_shown(known_BWS[None])
     for what, found, wanted in pairs:
         same = np.isclose(found, wanted, rtol=1e-5).reshape(*found.shape[:5], -1).all(-1) | ~known
         for _, row, _, n, o in np.argwhere(~same)[:1]:
@@ -181,7 +184,6 @@ def seen_otherwise(pipe: Pipeline, others: Any, number: int, group: Group, truth
     return faults
 
 
-def goals_of(seen_BWSF: np.ndarray, goals: int, about: int) -> np.ndarray:
-    """What the stand-in says of goals of seats that see this, [B, W, S, G, Z]."""
-    flat = np.asarray(goals_like(jnp.asarray(seen_BWSF.reshape(-1, seen_BWSF.shape[-1])), goals, about))
-    return flat.reshape(*seen_BWSF.shape[:-1], goals, about)
+def steps_of(change: Callable[[Array], Array], x_T: np.ndarray) -> np.ndarray:
+    """What becomes of each step, as one program."""
+    return np.asarray(quick_jit(jax.vmap(change))(jnp.asarray(x_T)))
