@@ -18,6 +18,7 @@ from audits import Case, Outcome, kept
 from seat_mutants import doctored, scaled
 from sparring.audit.seats import returns, trained
 from sparring.audit.seats.crossed import Crossed, crossed_finding
+from sparring.audit.seats.differences import USUAL, Played
 from sparring.audit.seats.levels import ALPHA
 from sparring.audit.seats.probes import players_of
 from sparring.evaluation.match import prepare_match
@@ -25,6 +26,7 @@ from sparring.games.game import Game
 from sparring.games.social.coin import coin
 from sparring.games.social.snowdrift import snowdrift
 from sparring.games.social.stag_hunt import stag_hunt
+from sparring.statistics.sequential import games_to_see
 
 BATCH, REPEATS, FEW, WANTED = 128, 50, 25, 0.8
 GAMES = 768
@@ -62,13 +64,13 @@ def games_for_l2(name: str) -> Outcome:
     players, _ = players_of(game)
     cast = (bot,) * game.spec.sides
 
-    def played(seed: int, games: int) -> returns.Played:
+    def played(seed: int, games: int) -> Played:
         play = returns.match_player(game, players, [cast], batch=BATCH, seed=seed)
         return returns.compare(game.spec, play, returns.Budget(games=games, seconds=600.0, batch=BATCH))
 
     pilot = played(0, BATCH * 8)
     level, effect = ALPHA / len(pilot.tallies), MORE * pilot.size
-    needed = max(returns.games_to_see(effect, one.spread, level, returns.USUAL) for one in pilot.tallies)
+    needed = max(games_to_see(effect, one.spread, level, USUAL) for one in pilot.tallies)
     seen = sum(min(played(7 + seed, needed).p_values) < ALPHA for seed in range(REPEATS))
     return Outcome({"power, L2": (seen, REPEATS)}, {"games": needed, "probe": bot})
 

@@ -11,24 +11,9 @@ from sparring.audit.effects.programs import differences
 from sparring.audit.effects.wiring import reached, with_leaves
 from sparring.audit.graph import named
 from sparring.core.errors import ConfigError
-from sparring.core.schedules import Schedule
 from sparring.opponent_models.config import MindConfig
 from sparring.setup.beginning import first_state
 from sparring.setup.build import build
-from sparring.setup.config import SeatsConfig
-
-MIND = MindConfig(
-    mind="belief", mind_size=4, mind_buffer=40, mind_batch=8, mind_updates=2, mind_gate=3.0, mind_replies=True,
-    imagine="learned", imagine_size=4, imagine_members=2, imagine_updates=2,
-)  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def config(tiny):
-    paid = replace(tiny.ppo, influence=Schedule.parse("0 -> 0.1"), imagine_length=Schedule.parse("2"))
-    options = ("size=4", "hunters=3", "hares=2", "walls=0", "steps=6")
-    seats = SeatsConfig(share="seat")
-    return replace(tiny, game="stag_hunt", options=options, seats=seats, ppo=paid, mind=MIND)
 
 
 @pytest.mark.parametrize(
@@ -41,16 +26,16 @@ def config(tiny):
         ("gate", {"mind_gate"}),
     ],
 )
-def test_a_part_of_all_minds_is_left_out_with_what_then_does_nothing(config, part, settings):
-    assert {*differences(without(config, part), config)} == settings
-    assert without(config, "mind").mind == MindConfig()
+def test_a_part_of_all_minds_is_left_out_with_what_then_does_nothing(hunters, part, settings):
+    assert {*differences(without(hunters, part), hunters)} == settings
+    assert without(hunters, "mind").mind == MindConfig()
     with pytest.raises(ConfigError, match=r"Known: .*gate, .*influence, mind\."):
-        without(config, "planner")
+        without(hunters, "planner")
 
 
-def test_a_part_is_left_out_of_the_minds_of_single_learners_and_a_planner_of_the_stages(config):
+def test_a_part_is_left_out_of_the_minds_of_single_learners_and_a_planner_of_the_stages(hunters, tiny):
     own = ("hunter_0.mind=belief", "hunter_0.mind_gate=3", "hunter_0.mind_room=0.4", "hunter_1.hidden=16")
-    one = replace(config, mind=MindConfig(), ppo=replace(config.ppo, influence=Schedule.parse("0")), learner=own)
+    one = replace(hunters, mind=MindConfig(), ppo=tiny.ppo, learner=own)
     assert without(one, "gate").learner == (
         "hunter_0.mind=belief", "hunter_0.mind_gate=3", "hunter_1.hidden=16", "hunter_0.mind_gate=0.0",
     )  # fmt: skip
@@ -61,8 +46,8 @@ def test_a_part_is_left_out_of_the_minds_of_single_learners_and_a_planner_of_the
     assert without(ahead, "planner").stages == ("until steps > 5k", "")
 
 
-def test_every_parameter_of_a_mind_is_fitted_and_only_what_it_tells_moves_the_policy(config):
-    built = build(config)
+def test_every_parameter_of_a_mind_is_fitted_and_only_what_it_tells_moves_the_policy(hunters):
+    built = build(hunters)
     found = minded(built, first_state(built), 0)
     assert found is not None
     flows, slopes = studied_by(found, reached)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from grab import Keyed, grab
 
-from sparring.audit.seats import exact, returns
+from sparring.audit.seats import differences, exact, returns
 from sparring.audit.seats.audit import Asked, audit_seats
 from sparring.audit.seats.claims import claimed, group_of, orders_of, pairs_of
 from sparring.audit.seats.levels import ALPHA, LEVELS
@@ -79,7 +79,7 @@ def played(game, *, games, batch=32, seed=0, names=None):
 
 def test_games_show_who_is_paid_more_and_stop_there():
     found = played(grab(first_wins=1), games=4096, batch=64)
-    finding = returns.judged(grab().spec, found)
+    finding = differences.judged(grab().spec.seat_names, found)
     assert finding.outcome == "FAIL" and finding.numbers["games"] < 1000
     means = np.asarray(finding.numbers["means"]["random"])
     # Seat 0 has the prize whenever it grabs, one step in two; seat 1 one in four, seat 2 one in eight.
@@ -87,7 +87,7 @@ def test_games_show_who_is_paid_more_and_stop_there():
 
 
 def test_fair_games_end_within_the_margin_or_say_how_many_are_missing():
-    finding = returns.judged(grab().spec, played(grab(), games=512, batch=64))
+    finding = differences.judged(grab().spec.seat_names, played(grab(), games=512, batch=64))
     assert finding.outcome == "UNDECIDED" and finding.numbers["more_games"] > 0
     assert f"--games {finding.numbers['games'] + finding.numbers['more_games']}" in finding.remedy
 

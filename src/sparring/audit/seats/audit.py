@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparring.audit.findings import Audit, Finding, Picture, Tell, concluded, untold
-from sparring.audit.seats import booking, exact, ladder, pipeline, returns, static, trained
+from sparring.audit.seats import booking, differences, exact, ladder, pipeline, returns, static, trained
 from sparring.audit.seats.changing_seats import change_seats
 from sparring.audit.seats.claims import claimed
 from sparring.audit.seats.ladder import Training, rungs_of
@@ -80,7 +80,7 @@ def audit_seats(asked: Asked, tell: Tell = untold) -> Audit:
         "seats that should be alike": "; ".join(groups),
         "seed": str(asked.seed),
         "chance of a false alarm": f"at most {ALPHA:g} at each of L2, L3, L6 and L7; other levels have none",
-        "margin": f"{returns.MARGIN:.0%} of what a seat earns",
+        "margin": f"{differences.MARGIN:.0%} of what a seat earns",
         "seconds": f"{time.monotonic() - began:.0f}",
     }
     return concluded(
@@ -163,7 +163,7 @@ def earned(asked: Asked, game: Game, fair: Sequence[Cast] | None, tell: Tell) ->
     played = returns.compare(game.spec, play, asked.budget, tell)
     shown = min(played.p_values) < ALPHA
     by_place = returns.name_or_place(game, players, played, casts, asked.budget) if shown else ""
-    return returns.judged(game.spec, played, by_place=by_place), returns.pictures_of(game.spec, played)
+    return differences.judged(game.spec.seat_names, played, by_place=by_place), returns.pictures_of(game.spec, played)
 
 
 def stand_in_levels(asked: Asked, pipe: pipeline.Pipeline | None, why_not: str) -> list[Finding]:

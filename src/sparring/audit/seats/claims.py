@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sparring.audit.seats.differences import Pair
 from sparring.core.errors import ConfigError, GameError
 from sparring.core.spec import GameSpec
 from sparring.games.game import Game
@@ -16,9 +17,6 @@ MOST_ORDERS = 24
 MOST_PAIRS = 28
 """Pairs that are compared: all of eight seats; of more, neighbours."""
 ALL = "all"
-
-Pair = tuple[tuple[int, ...], tuple[int, ...]]
-"""Two seats, or two whole sides, that should earn the same."""
 
 
 def claimed(game: Game, alike: Sequence[str] = ()) -> Game:
@@ -78,11 +76,6 @@ def orders_of(spec: GameSpec) -> list[np.ndarray]:
 def pairs_of(spec: GameSpec) -> list[Pair]:
     pairs = exchangeable_pairs(spec)
     return pairs if len(pairs) <= MOST_PAIRS else exchangeable_pairs(spec, neighbours=True)
-
-
-def pair_name(spec: GameSpec, pair: Pair) -> str:
-    one, two = ("+".join(spec.seat_names[s] for s in seats) for seats in pair)
-    return f"{one} against {two}"
 
 
 def order_name(spec: GameSpec, order: Sequence[int] | np.ndarray) -> str:

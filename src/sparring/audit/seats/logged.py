@@ -5,7 +5,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,12 @@ from sparring.audit.findings import Audit, Finding, Picture, concluded
 from sparring.audit.pictures import boxes
 from sparring.audit.seats import static, trained
 from sparring.audit.seats.crossed import Crossed, crossed_finding
+from sparring.audit.seats.differences import Played, judged
 from sparring.audit.seats.levels import ALPHA, L1, L2, L3, L4, L5, L6, L7, L8, verdict_of
 from sparring.audit.seats.parity import parity_finding
 from sparring.bridges.seat_log import VERSION, SeatLog
 from sparring.core.errors import RunError
 from sparring.statistics.permutation import holm
-from sparring.statistics.sequential import symmetry_evidence
 
 LEAST_GAP = 0.01
 """Shares that differ by less are no fault, however sure it is that they differ."""
@@ -77,22 +76,11 @@ def fixed_play(logs: Sequence[Log], agents: Sequence[str]) -> Finding:
     if len(rows) < 2 * PILOT:
         reason = "no episodes of fixed, equal policies: log some of random play with SeatLog(..., fixed=True)."
         return L2.skipped(reason)
-    return_GS, found = np.asarray(rows, float), {}
-    for j, i in combinations(range(len(agents)), 2):
-        apart_G = return_GS[:, j] - return_GS[:, i]
-        scale = len(rows) / 4 * float((apart_G[:PILOT] ** 2).mean()) or 1.0
-        running = zip(np.cumsum(apart_G[PILOT:]), np.cumsum(apart_G[PILOT:] ** 2), strict=True)
-        evidence = max(symmetry_evidence(float(s), float(q), scale) for s, q in running)
-        found[f"{agents[j]} less {agents[i]}: {apart_G.mean():+.3g}"] = min(1.0, exp(-evidence))
-    worst, p_value = min(found, key=lambda pair: found[pair]), min(holm([*found.values()]))
-    text = f"{len(rows):,} episodes. {worst}, p = {p_value:.2g} of all pairs."
-    numbers = {"p_value": p_value, "means": return_GS.mean(0).tolist()}
-    if p_value >= ALPHA:
-        return L2.found(None, f"No difference shown. {text}", **numbers)
-    return L2.found(
-        False, text, "The game, or its books, pay seats unlike that play alike.",
-        "Look at ties, at the order of moves, at where games begin; L8 tells whether it is the books.", **numbers,
-    )  # fmt: skip
+    return_GS, probe = np.asarray(rows, float), "fixed play"
+    played = Played.begun({probe: return_GS[:PILOT]}, [((i,), (j,)) for i, j in combinations(range(len(agents)), 2)])
+    for one in return_GS[PILOT:]:
+        played.add({probe: one[None]})
+    return judged(agents, played)
 
 
 def seats_or_learners(logs: Sequence[Log], agents: Sequence[str]) -> Finding:

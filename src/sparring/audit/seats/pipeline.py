@@ -142,10 +142,10 @@ class Pipeline:
                 learners.player
             )
             if order_L is not None:
-                order = jnp.asarray(order_L[group])
-                others = jax.tree.map(lambda x, order=order: x[order], learners)
+                order = order_L[group]
+                others = jax.tree.map(lambda x, order=order: np.asarray(x)[order], learners)
                 learners = others._replace(player=learners.player)
-                rollouts = jax.tree.map(lambda x, order=order: x[:, order], rollouts)
+                rollouts = jax.tree.map(lambda x, order=order: np.asarray(x)[:, order], rollouts)
                 knobs_LH, keys_L = knobs_LH[order], keys_L[order]
             found.append(self._teach[group](learners, rollouts, knobs_LH, keys_L))
         return found
