@@ -10,6 +10,7 @@ from sparring.audit.effects.minds import PLACE, minded, policy_changes, studied_
 from sparring.audit.effects.programs import differences
 from sparring.audit.effects.wiring import reached, with_leaves
 from sparring.audit.graph import named
+from sparring.audit.seats.ladder import rungs_of
 from sparring.core.errors import ConfigError
 from sparring.opponent_models.config import MindConfig
 from sparring.setup.beginning import first_state
@@ -40,7 +41,7 @@ def test_a_part_is_left_out_of_the_minds_of_single_learners_and_a_planner_of_the
         "hunter_0.mind=belief", "hunter_0.mind_gate=3", "hunter_1.hidden=16", "hunter_0.mind_gate=0.0",
     )  # fmt: skip
     assert without(one, "mind").learner == ("hunter_1.hidden=16",)
-    with pytest.raises(ConfigError, match="Known: "):
+    with pytest.raises(ConfigError, match="part of a mind here .imagination"):
         without(one, "imagination")
     ahead = replace(one, stages=("until steps > 5k", "play=planner"))
     assert without(ahead, "planner").stages == ("until steps > 5k", "")
@@ -68,3 +69,11 @@ def test_every_parameter_of_a_mind_is_fitted_and_only_what_it_tells_moves_the_po
     assert felt["actions"][0] > 1e-6 and felt["actions"][1] > 1e-3
     assert felt["replies"] == felt["world"] == (0.0, 0.0), "they act by what is learned, not by what is told"
     assert policy_changes(found, model, parts, noise)["actions"][0] < 1e-6, "at first what is told has no part"
+
+
+def test_the_ladder_leaves_parts_of_minds_out_one_after_another(hunters):
+    rungs = rungs_of(hunters)
+    names = ["as configured", "without imagination", "without influence", "without minds"]
+    assert list(rungs)[:4] == names
+    assert rungs["without imagination"].mind.mind_replies and not rungs["without influence"].mind.mind_replies
+    assert rungs["without influence"].mind.on and not rungs["without minds"].mind.on

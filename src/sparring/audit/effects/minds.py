@@ -28,6 +28,8 @@ from sparring.setup.program import Plan, TrainState
 
 PLACE = "actor.mind."
 """How names of its parameters begin in a model."""
+FLOOR = 1e-9
+"""Numbers below this are rounding."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,13 @@ def studied_by(found: Minded, reached: Callable[[Callable, Any], set[str]]) -> t
     return flows, slopes
 
 
+@jax.jit
+def drift(mine: Any, other: Any) -> Array:
+    """How far a gradient is from another one, as a share of that one's length."""
+    gap = optax.global_norm(jax.tree.map(jnp.subtract, mine, other))
+    return gap / jnp.maximum(optax.global_norm(other), FLOOR)
+
+
 def policy_changes(
     found: Minded, model: Any, parts: Mapping[str, Iterable[str]], changed: Callable[[Any, set[str]], Iterable[Any]]
 ) -> dict[str, tuple[float, float]]:
@@ -122,8 +131,7 @@ def policy_changes(
 
     def change(other_model: Any) -> tuple[float, float]:
         other_kl, other = told(found.learner._replace(model=other_model))
-        gap = optax.global_norm(jax.tree.map(jnp.subtract, other, slope)) / optax.global_norm(slope)
-        return abs(float(other_kl - kl)), float(gap)
+        return abs(float(other_kl) - float(kl)), float(drift(other, slope))
 
     ways = {part: [change(one) for one in changed(model, {*names})] for part, names in parts.items()}
     return {part: (max(kl for kl, _ in own), max(gap for _, gap in own)) for part, own in ways.items()}

@@ -16,7 +16,7 @@ import optax
 from jax import Array
 from jax.custom_derivatives import SymbolicZero
 
-from sparring.audit.effects.minds import PLACE, Minded, minded, policy_changes, studied_by
+from sparring.audit.effects.minds import FLOOR, PLACE, Minded, drift, minded, policy_changes, studied_by
 from sparring.audit.effects.programs import STATE, Traced
 from sparring.audit.graph import named, part_of
 from sparring.learn.batch import Batch, unroll
@@ -33,8 +33,6 @@ from sparring.setup.named_arrays import leaf_name
 from sparring.setup.program import compile_program
 
 TERMS = ("policy_loss", "value_loss", "entropy", "anchor_kl", "imitation")
-FLOOR = 1e-9
-"""Numbers below this are rounding."""
 
 
 @dataclass(frozen=True)
@@ -192,10 +190,10 @@ def influences(found: Probe, parts: Mapping[str, Iterable[str]], seed: int = 0) 
         changes = []
         for model in replaced(found.model, names):
             other_kl, other, moved = seen(model)
-            apart_by = optax.global_norm(jax.tree.map(jnp.subtract, moved, gradient))
-            drift = apart_by / jnp.maximum(optax.global_norm(gradient), FLOOR)
             apart = masked_mean(jnp.abs(other - value), batch.present)
-            changes.append([float(x) for x in (masked_mean(jnp.abs(other_kl - kl), batch.acting), apart, drift)])
+            changes.append(
+                [float(x) for x in (masked_mean(jnp.abs(other_kl - kl), batch.acting), apart, drift(moved, gradient))]
+            )
         told[part] = Influence(*np.max(changes, axis=0).tolist())
     return {part: told[part] for part in parts}
 

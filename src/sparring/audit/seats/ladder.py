@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sparring.audit.effects.leaving_out import PARTS
 from sparring.audit.findings import Tell, untold
 from sparring.games.game import Game
 from sparring.learn.config import PPOConfig
@@ -40,6 +41,8 @@ def rungs_of(config: RunConfig) -> dict[str, RunConfig]:
     candidates = {
         FULL: config,
         "without own modules and losses": replace(config, ppo=bare),
+        "without imagination": (dull := PARTS["imagination"](replace(config, ppo=bare))),
+        "without influence": PARTS["influence"](dull),
         "without minds": without_minds(replace(config, ppo=bare)),
         "without shaping": without_minds(replace(config, ppo=bare, shaping=())),
         "plain PPO": without_minds(replace(config, ppo=plain, shaping=(), each=(), learner=())),
