@@ -41,7 +41,7 @@ def test_a_part_is_left_out_of_the_minds_of_single_learners_and_a_planner_of_the
         "hunter_0.mind=belief", "hunter_0.mind_gate=3", "hunter_1.hidden=16", "hunter_0.mind_gate=0.0",
     )  # fmt: skip
     assert without(one, "mind").learner == ("hunter_1.hidden=16",)
-    with pytest.raises(ConfigError, match="part of a mind here .imagination"):
+    with pytest.raises(ConfigError, match=r"part of a mind here .imagination"):
         without(one, "imagination")
     ahead = replace(one, stages=("until steps > 5k", "play=planner"))
     assert without(ahead, "planner").stages == ("until steps > 5k", "")

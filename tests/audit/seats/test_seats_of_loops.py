@@ -64,6 +64,25 @@ def test_each_fault_is_found_by_its_level(wrong, level, verdict):
     assert failing(audit) == [level] and audit.verdict == verdict and audit.code == 4
 
 
+def fixed(gain, spread, episodes):
+    """L2 of episodes of random play in which the first player is paid so much more."""
+    random, log = np.random.default_rng(1), SeatLog(AGENTS, fixed=True)
+    for _ in range(episodes):
+        earned = 10 + spread * random.normal(size=4) + np.array([gain, 0, 0, 0])
+        log.episode(dict(zip(AGENTS, earned.tolist(), strict=True)))
+    audit = audit_logs([log.plain()])
+    return audit, next(one for one in audit.findings if one.level == "L2")
+
+
+def test_episodes_of_fixed_play_show_a_favour_a_margin_or_how_many_are_missing():
+    audit, found = fixed(1.0, 2.0, 400)
+    assert audit.verdict == "ENV-BIASED" and found.evidence.startswith(f"{AGENTS[0]} against ")
+    audit, found = fixed(0.0, 0.2, 400)
+    assert audit.verdict == "NO BIAS FOUND" and found.numbers["margin"] == 0.01
+    audit, found = fixed(0.0, 2.0, 400)
+    assert audit.verdict == "INCONCLUSIVE" and found.numbers["more_games"] > 1_000 and "more games" in audit.summary
+
+
 def test_the_smallest_difference_that_changing_seats_shows_by_hand():
     # Chi-square with 3 degrees of freedom at 0.01 has a power of 0.8 at a noncentrality of 15.458.
     assert seen_with(768, 1.0, 4) == pytest.approx((15.458 / (768 * 0.75)) ** 0.5, rel=1e-3)
