@@ -14,6 +14,7 @@ import equinox as eqx
 
 from sparring.audit.effects import provenance, stages
 from sparring.audit.effects.arms import Arm, Divergence, Muted, apart, divergence, moves, run_arm, short, stirred
+from sparring.audit.effects.minds import PLACE
 from sparring.audit.effects.programs import Sameness, Traced, compared, differences, traced
 from sparring.audit.effects.reads import Readers, watched_settings
 from sparring.audit.effects.stages import E3, E4, E6, E7, RNG_ONLY, RUNS
@@ -190,9 +191,11 @@ class Measured:
         parted = divergence(arms["off"], arms["on"])
         told, leak = self.muted(on, arms, parted)
         self.tell("E3 and E4: what it reaches", 0.5)
-        wiring, faults, remark = self.wiring(arms["on"])
+        wiring, faults, remark, growing = self.wiring(arms["on"])
         told += wiring
         waiting = self.waiting(arms["on"]) if parted.none else []
+        if parted.none and not faults and (parted.first or any(".world." in name for name in growing)):
+            waiting += [f"what {stages.listed(growing)} learn"] * bool(growing)
         told.append(stages.runs(parted, chance=leak, waiting=waiting))
         pictures = (timeline(arms),)
         weak = next((one.meaning for one in wiring if one.level == E3.level and one.outcome == "FAIL"), "")
@@ -240,8 +243,9 @@ class Measured:
         leak = not quiet.none and rest.none and not parted.none
         return [stages.off_equivalence(quiet, rest)], leak
 
-    def wiring(self, arm: Arm) -> tuple[list[Finding], dict[str, str], str]:
-        """E3 and E4, what is wrong by part, and a remark for the summary."""
+    def wiring(self, arm: Arm) -> tuple[list[Finding], dict[str, str], str, list[str]]:
+        """E3 and E4, what is wrong by part, a remark for the summary, and the models of minds that learn and are used:
+        as they begin they say next to nothing, and nothing is imagined before they know the world."""
         found, group = self.found, self.found.group
         names = added(found.off, found.on, group)
         probed = probe(found.on.built, group)
@@ -260,7 +264,8 @@ class Measured:
             stages.gradient(shortened(wired), shortened(moved), faults, statics),
         ]
         still = f" Never trained: {stages.listed(statics)}, static or whole numbers." if statics else ""
-        return told, faults, still
+        growing = {part for part, own in owners.items() for n in own if wired[n].used and moved[n]}
+        return told, faults, still, sorted(part for part in growing if part.startswith(PLACE))
 
     def waiting(self, arm: Arm) -> list[str]:
         """What may still come."""
