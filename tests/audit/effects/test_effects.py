@@ -11,7 +11,7 @@ import pytest
 
 from sparring.audit.effects import judge, stages
 from sparring.audit.effects.arms import Divergence
-from sparring.audit.effects.judge import Measured, audit_effects, chance_alone, fault, look
+from sparring.audit.effects.judge import Measured, audit_effects, chance_alone, fault, look, yet_to_learn
 from sparring.audit.effects.leaving_out import without
 from sparring.audit.effects.programs import Sameness, Traced, compared, traced
 from sparring.audit.effects.reads import watched_settings
@@ -152,6 +152,18 @@ def test_verdicts_of_runs_that_never_part_and_of_those_that_do():
     assert Divergence(None, 1, None, 8).none, "what is logged differs, and no weight ever does"
     assert Divergence(3, 1, 1, 8, 1e-8).none and not Divergence(1, 1, 1, 8, 1e-8).none, "rounding flips a choice later"
     assert parts.first == 1 and stages.runs(parts, chance=False, waiting=()).outcome == "PASS"
+
+
+def test_models_of_minds_that_learn_and_are_used_may_yet_matter():
+    used = Wire(4, plays=False, used=True, losses=("mind/replies",), gradient=1e-3, optimiser="the mind's own")
+    wired = {"actor.mind.replies.head.bias_O": used, "actor.mind.world.member_E.pays.bias_O": used, "modules.m.w": used}
+    moved, equal = dict.fromkeys(wired, 0.1), Divergence(None, None, None, 8)
+    rounded = equal._replace(weights=2, distance=6e-9)
+    assert yet_to_learn(wired, moved, rounded) == ["actor.mind.replies", "actor.mind.world"]
+    assert yet_to_learn(wired, moved, equal) == ["actor.mind.world"], "nothing is imagined before it knows the world"
+    assert yet_to_learn(wired, dict.fromkeys(wired, 0.0), rounded) == []
+    unused = {name: wire._replace(used=False) for name, wire in wired.items()}
+    assert yet_to_learn(unused, moved, rounded) == []
 
 
 def test_reads_are_told_with_the_reader_and_copies_and_checks_are_none(plain):

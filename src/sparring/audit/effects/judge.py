@@ -191,11 +191,10 @@ class Measured:
         parted = divergence(arms["off"], arms["on"])
         told, leak = self.muted(on, arms, parted)
         self.tell("E3 and E4: what it reaches", 0.5)
-        wiring, faults, remark, growing = self.wiring(arms["on"])
+        wiring, faults, remark, learning = self.wiring(arms["on"], parted)
         told += wiring
         waiting = self.waiting(arms["on"]) if parted.none else []
-        if parted.none and not faults and (parted.first or any(".world." in name for name in growing)):
-            waiting += [f"what {stages.listed(growing)} learn"] * bool(growing)
+        waiting += [f"what {part} learns" for part in learning if parted.none and not faults]
         told.append(stages.runs(parted, chance=leak, waiting=waiting))
         pictures = (timeline(arms),)
         weak = next((one.meaning for one in wiring if one.level == E3.level and one.outcome == "FAIL"), "")
@@ -243,9 +242,8 @@ class Measured:
         leak = not quiet.none and rest.none and not parted.none
         return [stages.off_equivalence(quiet, rest)], leak
 
-    def wiring(self, arm: Arm) -> tuple[list[Finding], dict[str, str], str, list[str]]:
-        """E3 and E4, what is wrong by part, a remark for the summary, and the models of minds that learn and are used:
-        as they begin they say next to nothing, and nothing is imagined before they know the world."""
+    def wiring(self, arm: Arm, parted: Divergence) -> tuple[list[Finding], dict[str, str], str, list[str]]:
+        """E3 and E4, what is wrong by part, a remark for the summary, and the models of minds that may yet matter."""
         found, group = self.found, self.found.group
         names = added(found.off, found.on, group)
         probed = probe(found.on.built, group)
@@ -264,8 +262,7 @@ class Measured:
             stages.gradient(shortened(wired), shortened(moved), faults, statics),
         ]
         still = f" Never trained: {stages.listed(statics)}, static or whole numbers." if statics else ""
-        growing = {part for part, own in owners.items() for n in own if wired[n].used and moved[n]}
-        return told, faults, still, sorted(part for part in growing if part.startswith(PLACE))
+        return told, faults, still, yet_to_learn(wired, moved, parted)
 
     def waiting(self, arm: Arm) -> list[str]:
         """What may still come."""
@@ -291,6 +288,15 @@ def fault(wire: Wire, moved: float, *, felt: bool = True) -> str:
     if wire.plays and not felt:
         return "is computed whenever the policy plays, and replacing it changes nothing beyond rounding"
     return ""
+
+
+def yet_to_learn(wired: Mapping[str, Wire], moved: Mapping[str, float], parted: Divergence) -> list[str]:
+    """Models of minds that may come to matter though runs do not part yet: they learn, both runs rest on them, and as
+    they begin they say next to nothing. Where not one bit differs that is true of models of the world alone: before
+    they know the world nothing is imagined."""
+    learning = part_names(name for name, wire in wired.items() if wire.used and moved[name])
+    models = {part.removeprefix(PLACE).partition(".")[0] for part in learning if part.startswith(PLACE)}
+    return [f"{PLACE}{model}" for model in sorted(models) if parted.first is not None or model == "world"]
 
 
 def shortened(by_name: Mapping[str, Any]) -> dict[str, Any]:
