@@ -408,6 +408,7 @@ def test_every_setting_of_imagination_changes_the_program(name):
             },
             "influence is none of that",
         ),
+        ({"mind": replace(MIND, imagine="oracle", mind_goals="segment")}, "what the others see and earn"),
         ({"ppo": PPOConfig(advantage="expected")}, "does not go with advantage=expected"),
         ({"play": PlayConfig(worlds=1, steps=4), "ppo": PPOConfig(minibatches=4)}, "leaves no room for branches"),
         ({"mind": MindConfig(imagine="oracle"), "ppo": PPOConfig()}, "it needs a mind"),

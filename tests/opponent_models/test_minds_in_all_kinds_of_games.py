@@ -54,6 +54,9 @@ def test_minds_learn_in_games_of_every_kind(tmp_path, game, settings, learners):
         ("coin", {}),
         ("matrix:prisoners_dilemma", {"options": ("rounds=4",), "mind_goals": "none"}),
         ("particles:tag", {"share": "seat", "mind": "spatial"}),
+        ("snowdrift", {"share": "seat", "mind_goals": "subgoal"}),
+        ("snowdrift", {"share": "seat", "mind_goals": "subgoal", "imagine": "learned"}),
+        ("tic_tac_toe", {"mind_goals": "subgoal", "imagine": "oracle", "critic": "local", "advantage": "gae"}),
     ],
     ids=str,
 )

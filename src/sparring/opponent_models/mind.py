@@ -109,7 +109,7 @@ class BeliefMind(Mind):
             features=spec.features,
             said=others * told_size(config, len(kinds), about, spec.action.entries),
             config=config,
-            world=world_of(seed / "world", View(spec.action, spec.features, others, len(kinds) - 1, about - 1), config)
+            world=world_of(seed / "world", view_of(spec.action, spec.features, others, kinds, about), config)
             if config.learns_world
             else None,
         )
@@ -128,7 +128,7 @@ class BeliefMind(Mind):
 
     def view(self, features: int) -> View:
         """What it knows in a moment, where a seat sees so many features."""
-        return View(self.action, features, self.others, len(self.kinds) - 1, self.about - 1)
+        return view_of(self.action, features, self.others, self.kinds, self.about)
 
     @property
     def recall(self) -> int:
@@ -266,6 +266,12 @@ class BeliefMind(Mind):
     def settled(self, sample: Sample, key: Array) -> "BeliefMind":
         """What a gradient step on these rows leaves."""
         return self if self.finder is None else replace(self, finder=self.finder.settled(sample, key))
+
+
+def view_of(action: ActionSpec, features: int, others: int, kinds: tuple[int, ...], about: int) -> View:
+    """Where no goals are listed there is nothing to tell them by: a subgoal is guessed from features alone."""
+    goals = len(kinds) - 1
+    return View(action, features, others, goals, about - 1 if goals else 0)
 
 
 def world_of(seed: Seed, view: View, config: MindConfig) -> Worlds:

@@ -7,6 +7,7 @@ from sparring.core.errors import ConfigError
 from sparring.core.spec import GameSpec
 from sparring.opponent_models.config import branches
 from sparring.setup.config import RunConfig
+from sparring.setup.needs import codes
 
 if TYPE_CHECKING:  # commands check settings before JAX starts
     from sparring.play.seating import Seating
@@ -32,6 +33,12 @@ REFUSED: tuple[tuple[str, Callable[[RunConfig], bool], str, str], ...] = (
         lambda c: bool(c.ppo.losses or c.ppo.modules),
         "they would be shown steps that nobody played",
         "Leave one of the two out.",
+    ),
+    (
+        "goals that are codes (mind_goals=ending, segment or combined)",
+        codes,
+        "codes are read from what the others see and earn, and a branch knows neither",
+        "Use --mind-goals listed, subgoal or none.",
     ),
     (
         "anchor_price",

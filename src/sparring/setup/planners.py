@@ -42,6 +42,9 @@ def obstacles(spec: GameSpec, config: RunConfig, *, trains: bool) -> Iterator[tu
         yield "its worlds are kept elsewhere and cannot be played on in thought", "Leave the planner out."
     if not mind.on:
         yield "it foresees the others by the models of a mind, and this learner has none", "Train with --mind belief."
+    if mind.mind_goals not in ("listed", "none"):
+        why = f"its trees know the goals of the others by what the game says, found mind_goals={mind.mind_goals}"
+        yield why, "Train with --mind-goals listed, or none where the game lists none."
     if len(spec.action.heads) != 1 or spec.action.dimensions:
         found = f"{len(spec.action.heads)} heads and {spec.action.dimensions} dimensions"
         yield f"it tries the entries of one discrete head, found {found}", "Leave the planner out."
