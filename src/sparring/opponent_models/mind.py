@@ -74,6 +74,8 @@ class BeliefMind(Mind):
     features: int = eqx.field(static=True)
     said: int = eqx.field(static=True)
     """M: how many numbers the policy is told."""
+    in_turn: bool = eqx.field(static=True)
+    """Who does not act only waits: it is still there, and after what it was after."""
     config: MindConfig = eqx.field(static=True)
     world: Worlds | None = None
     """What comes next; None where that is not learned."""
@@ -108,6 +110,7 @@ class BeliefMind(Mind):
             others=others,
             features=spec.features,
             said=others * told_size(config, len(kinds), about, spec.action.entries),
+            in_turn=spec.in_turn,
             config=config,
             world=world_of(seed / "world", view_of(spec.action, spec.features, others, kinds, about), config)
             if config.learns_world
@@ -177,8 +180,10 @@ class BeliefMind(Mind):
                 count_NOK = remembered(count_NOK, reached_NOG, self.kinds[:-1], self.config.mind_discount)
         if self.pointer is not None:
             impossible_NO = jnp.zeros_like(impossible_NO)
-        known_NO = situation.acting & ~reached_NO
-        return Beliefs(log_b_NOG, known_NO, count_NOK, impossible_NO, beliefs.track_NKOGZ, found)
+        there_NO = situation.acting
+        if self.in_turn:
+            there_NO = there_NO | (beliefs.known_NO & ~situation.start[..., None])
+        return Beliefs(log_b_NOG, there_NO & ~reached_NO, count_NOK, impossible_NO, beliefs.track_NKOGZ, found)
 
     @property
     def listed(self) -> bool:
@@ -231,7 +236,7 @@ class BeliefMind(Mind):
     def tell(self, situation: Situation, log_b_NOG: Array, log_p_NOA: Array) -> Array:
         """said_NM: of each other that is still there how likely each goal is, what they look like on average, and what
         it will do."""
-        parts, tells, here_NO1 = [], self.config.mind_tells, situation.acting[..., None]
+        parts, tells, here_NO1 = [], self.config.mind_tells, (situation.acting | self.in_turn)[..., None]
         if tells in ("both", "goals") and self.config.mind_goals != "none":
             b_NOG = jnp.exp(log_b_NOG)
             parts += [b_NOG, expected(b_NOG, situation.about)]
