@@ -38,7 +38,7 @@ def same(gain: float, inputs: int) -> Dense:
     return Dense(gain * jnp.eye(inputs, 4), jnp.zeros(4))
 
 
-def planner(game: Any = GAME, *, value: float = 0.0, **settings: Any) -> Planner:
+def planner(game: Any = GAME, *, value: float = 0.0, cut_ends: bool = False, **settings: Any) -> Planner:
     """Of seat 0, whose mind knows for certain that whoever is after a place goes there, and who is after none stays at
     home; whose policy likes all alike, and whose critic says `value` of everything."""
     model = ActorCritic.make(Seed.of(1), game.spec, NetConfig(hidden=(4,)))
@@ -54,6 +54,7 @@ def planner(game: Any = GAME, *, value: float = 0.0, **settings: Any) -> Planner
         game,
         0.9,
         PlanningConfig(**{"plan_simulations": 60, "plan_exploration": 10.0, "plan_goals": 20, **settings}),
+        cut_ends=cut_ends,
     )
 
 
@@ -78,7 +79,7 @@ def plays(own: Planner, belief: np.ndarray, lot: float = 0.1) -> np.ndarray:
 @quick
 def roots(own: Planner, key: jax.Array, clock: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Values and visits of a tree in which the other goes to place 0."""
-    rules = Rules(own.game, own.actor, own.critic, own.discount)
+    rules = Rules(own.game, own.actor, own.critic, own.discount, own.cut_ends)
     root = first_node(AppointmentState(clock, jnp.where(clock > 0, 0, 3)), jnp.zeros(1, jnp.int32), 4)
     return grown(rules, key, jnp.zeros((), jnp.int32), jnp.zeros((1, 3)), root, FLAT, LEGAL, own.config)
 
@@ -129,6 +130,8 @@ def test_beyond_the_end_there_is_nothing_and_beyond_a_time_limit_what_the_critic
         over, cut = (planner(appointment(cut=cut), value=5.0, plan_depth=depth) for cut in (False, True))
         np.testing.assert_allclose(grow(over, clock=1)[0][:3], 1.0, rtol=1e-5)
         np.testing.assert_allclose(grow(cut, clock=1)[0][:3], 1.0 + 0.9 * 5.0, rtol=1e-5)
+    ends = planner(appointment(cut=True), value=5.0, cut_ends=True)
+    np.testing.assert_allclose(grow(ends, clock=1)[0][:3], 1.0, rtol=1e-5)
 
 
 def test_a_look_of_one_step_knows_what_is_paid_at_once_and_asks_the_critic_for_the_rest():

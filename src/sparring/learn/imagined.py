@@ -5,6 +5,7 @@ They move nothing but weights. What scales rewards, values and features, what st
 comes from rows that were played.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -60,7 +61,8 @@ def dreams_of(
     rewards and values as it does for the rows that were played."""
     real, worth = played
     rollout = scaled_alike(learner, imagined.rollout, knobs, config)
-    found = estimate(rollout, stream(key, "imagined noise"), knobs, config)
+    branches = replace(config, time_limit="bootstrap")  # a branch says itself where nothing follows, else it only stops
+    found = estimate(rollout, stream(key, "imagined noise"), knobs, branches)
     cut, scale = Cut(rollout.start_TW.shape[0], 1), learner.model.critic.scale
     units = (lambda x: x) if scale is None else scale.normalised
     batch = to_rows(rollout, cut)._replace(

@@ -39,13 +39,15 @@ class Planner(Searcher):
     heard: Array | None
     """Whether it looks ahead at all; None: always."""
     config: PlanningConfig = eqx.field(static=True)
+    cut_ends: bool = eqx.field(static=True, default=False)
+    """Nothing follows a time limit, as its critic learned."""
 
     @classmethod
     def make(
         cls, policy: Any, critic: Critic, game: Game, discount: Array | float, config: PlanningConfig,
-        heard: Array | None = None,
+        heard: Array | None = None, *, cut_ends: bool = False,
     ) -> "Planner":  # fmt: skip
-        return cls(policy, critic, game, jnp.asarray(discount), heard, config)
+        return cls(policy, critic, game, jnp.asarray(discount), heard, config, cut_ends)
 
     @property
     def actor(self) -> Actor:
@@ -70,7 +72,7 @@ class Planner(Searcher):
 
     def planned(self, log_p_NA: Array, legal_NA: Array, ahead: Ahead) -> Array:
         """log_p_NA after a search, of a policy that says `log_p_NA` without one."""
-        rules = Rules(self.game, self.actor, self.critic, self.discount)
+        rules = Rules(self.game, self.actor, self.critic, self.discount, self.cut_ends)
         key = jax.random.key((ahead.lot * LOTS).astype(jnp.uint32))
 
         def of_seat(

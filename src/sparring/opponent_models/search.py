@@ -49,6 +49,8 @@ class Rules(eqx.Module):
     actor: Actor
     critic: Critic
     discount: Array
+    cut_ends: bool = eqx.field(static=True, default=False)
+    """Nothing follows a time limit either."""
 
     def arrive(self, key: Array, seat: Array, leaning_OK: Array, node: Node) -> tuple[Arrived, Node]:
         """A node, of which the state and the goals so far are known, with all the rest. Whoever can no longer have what
@@ -78,7 +80,7 @@ class Rules(eqx.Module):
         played = Action(choice_S[:, None], jnp.zeros((self.game.spec.seats, 0)))
         after, step = self.game.step(node.state, played, self.game.chance(chance_key))
         after = jax.tree.map(lambda old, new: jnp.where(node.ended, old, new), node.state, after)
-        final = step.left_S[seat] | step.over
+        final = step.left_S[seat] | step.over | (step.cut & self.cut_ends)
         # A moment after which nothing follows is worth the same however often it is looked at again.
         reward = jnp.where(node.ended, 0.0, step.reward_S[seat])
         discount = jnp.where(node.ended, 1.0, jnp.where(final, 0.0, self.discount))

@@ -83,10 +83,15 @@ class Pay(NamedTuple):
     weight_J: Array | None = None
     """Of shaping terms, rewards first."""
     discount: Array | float = 1.0
+    cut_ends: bool = False
+    """Nothing follows a time limit either."""
+
+    def over(self, step: Step) -> Array:
+        return step.over | step.cut if self.cut_ends else step.over
 
     def ends(self, step: Step, seat: Array) -> Array:
         """Who shares goes on sharing when it has left."""
-        return step.over if self.sharers_SS is not None else step.left_S[seat] | step.over
+        return self.over(step) if self.sharers_SS is not None else step.left_S[seat] | self.over(step)
 
     def of(self, game: Game, before: Any, step: Step, after: Any, seat: Array) -> Array:
         reward = step.reward_S[seat]
@@ -95,13 +100,13 @@ class Pay(NamedTuple):
         if self.weight_J is None:
             return reward
         terms = jnp.asarray(step.terms_SJ)[seat] if game.spec.terms_of("reward") else jnp.zeros(0)
-        later = jnp.where(step.left_S[seat] | step.over, 0.0, game.potential(after)[seat])
+        later = jnp.where(step.left_S[seat] | self.over(step), 0.0, game.potential(after)[seat])
         return reward + self.weight_J @ jnp.append(terms, self.discount * later - game.potential(before)[seat])
 
 
 def pay_of(game: Game, config: PPOConfig, knobs: Any, weight_J: Array | None) -> Pay:
     common = sharers_SS(game.spec, config.shared_with) if config.on("shared_reward") else None
-    return Pay(common, knobs.shared_reward, weight_J, knobs.discount)
+    return Pay(common, knobs.shared_reward, weight_J, knobs.discount, config.time_limit == "end")
 
 
 class Oracle(NamedTuple):
