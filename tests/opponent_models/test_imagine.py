@@ -23,6 +23,7 @@ from sparring.learn.imagined import Imagined, dreams_of
 from sparring.learn.returns import gae
 from sparring.nets.actor_critic import Actor
 from sparring.nets.config import NetConfig
+from sparring.nets.normalise import ValueScale
 from sparring.opponent_models.config import MindConfig, branches
 from sparring.opponent_models.imagine import Fork, dream
 from sparring.opponent_models.mind import with_mind
@@ -247,6 +248,22 @@ def test_where_a_time_limit_is_an_end_a_branch_that_merely_stops_still_goes_on(t
     # 1 + 3 and the value of the third moment; 7, and after a limit that is none the value of the moment after it.
     np.testing.assert_allclose(target_TW[0], [1 + 3 + 2, 7 if time_limit == "end" else 7 + 4])
     assert np.asarray(found.over_TWN)[0, :, 0].tolist() == [False, time_limit == "end"]
+
+
+@pytest.mark.parametrize(("norm", "told"), [("running", 0.5), ("popart", 0.25)])
+def test_what_the_critic_said_of_a_branch_is_told_in_the_unit_in_which_its_layer_now_says_it(norm, told):
+    """Values clipped to what was said: a deviation of 2, and after the rollout one of 4. It said 1 of the second."""
+    plain = PPOConfig(value_norm=norm, normalise_advantage="none", epochs=1, minibatches=1)
+    knobs: Any = SimpleNamespace(discount=1.0, decay=1.0)
+    game = timetable(TABLE, action=ActionSpec(heads=(2,)))
+    found = dreamt(game, forked(game, [0], [0]))
+    before, after = (ValueScale(jnp.zeros(()), jnp.asarray(s**2), jnp.ones(())) for s in (2.0, 4.0))
+    learner: Any = SimpleNamespace(reward=None, model=SimpleNamespace(critic=SimpleNamespace(scale=after)))
+    worth = Estimate(found.value_TWN, found.value_TWN, *jnp.zeros(3))
+    dreams = Imagined(found, jnp.asarray(True), 0.5)
+    rows = quick(lambda: dreams_of(learner, (found, worth), dreams, jax.random.key(0), knobs, plain, before)[0].batch)()
+    np.testing.assert_allclose(rows.value[:, 0, 0], [0.0, told, 2 * told], rtol=1e-5)
+    np.testing.assert_allclose(rows.target[2, 0, 0] * 4.0, 5 + 3, rtol=1e-5)
 
 
 def test_a_branch_of_two_steps_leads_to_what_the_critic_says_of_the_third():
