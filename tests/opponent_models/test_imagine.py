@@ -446,6 +446,10 @@ def test_every_setting_of_imagination_changes_the_program(name):
         ({"net": NetConfig(memory="gru")}, "does not go with a policy that remembers"),
         ({"net": NetConfig(critic="central")}, "does not go with critic=central"),
         (
+            {"net": NetConfig(critic="central", memory="gru")},
+            "what the others did. Nor with critic=central: a branch knows .* Use --critic local. Or use --imagine none",
+        ),
+        (
             {
                 "ppo": PPOConfig(influence=Schedule.parse(0.5)),
                 "mind": replace(MIND, imagine="oracle", mind_replies=True),

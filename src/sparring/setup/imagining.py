@@ -53,11 +53,9 @@ REFUSED: tuple[tuple[str, Callable[[RunConfig], bool], str, str], ...] = (
 def check_imagination(spec: GameSpec, config: RunConfig) -> None:
     if not config.mind.imagines:
         return
-    for what, there, why, instead in REFUSED:
-        if there(config):
-            raise ConfigError(
-                f"imagine={config.mind.imagine} does not go with {what}: {why}. {instead} Or use --imagine none."
-            )
+    if found := [f"{what}: {why}. {instead}" for what, there, why, instead in REFUSED if there(config)]:
+        reasons = " Nor with ".join(found)
+        raise ConfigError(f"imagine={config.mind.imagine} does not go with {reasons} Or use --imagine none.")
     if config.mind.imagine == "oracle" and config.ppo.on("influence"):
         raise ConfigError(
             "imagine=oracle pays what the game and its terms pay, and influence is none of that. Use --imagine learned."
