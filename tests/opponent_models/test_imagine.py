@@ -188,8 +188,7 @@ def forked(game: Timetable, clocks: list[int], seats: list[int]) -> Fork:
     view = View(game.spec.action, game.spec.features, game.spec.seats - 1, 0, 0)
     seat_JN = jnp.asarray(seats)[:, None]
     state = TimetableState(jnp.asarray(clocks, jnp.int32), jnp.zeros(len(clocks)))
-    others = jnp.asarray([[s for s in range(game.spec.seats) if s != seat] for seat in seats])
-    known = jax.vmap(Oracle(game, view).known)(state, jnp.asarray(seats), others)
+    known = jax.vmap(Oracle(game, view).known)(state, jnp.asarray(seats))
     from sparring.opponent_models.view import Moment
 
     moment = jax.tree.map(lambda x: x[:, None], Moment(*known))

@@ -17,10 +17,9 @@ from jax import Array
 from sparring.core.seeding import Seed
 from sparring.nets.blocks import Dense
 from sparring.opponent_models.sample import Sample
+from sparring.opponent_models.spatial import NEVER
 from sparring.play.witness import Situation
 
-NEVER = -1e9
-"""Log-probability of what cannot be."""
 UNHEARD = -18.4
 """What somebody did was impossible if this is the log of its probability under the whole belief, or less: 1e-8. HOP
 asks for 0, which logarithms never reach."""

@@ -81,16 +81,8 @@ class Planner(Searcher):
             def of_tree(key: Array) -> tuple[Array, Array]:
                 goals_key, tree_key = jax.random.split(key)
                 goal_O = jax.random.categorical(goals_key, log_b_OG)
-                return grown(
-                    rules,
-                    tree_key,
-                    seat,
-                    lean_OK,
-                    first_node(ahead.state, goal_O, legal_A.size),
-                    log_p_A,
-                    legal_A,
-                    self.config,
-                )
+                root = first_node(ahead.state, goal_O, legal_A.size)
+                return grown(rules, tree_key, seat, lean_OK, root, log_p_A, legal_A, self.config)
 
             keys_T = jax.random.split(jax.random.fold_in(key, number), self.config.plan_goals)
             return chosen(*jax.vmap(of_tree)(keys_T), log_p_A, legal_A, self.config.plan_sharpness)

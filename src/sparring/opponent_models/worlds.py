@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from sparring.core.records import Action, Step
+from sparring.core.records import Action, Observation, Step
 from sparring.games.game import Game
 from sparring.games.others import others_SO
 from sparring.learn.config import PPOConfig
@@ -138,27 +138,42 @@ class Oracle(NamedTuple):
         self, state: Any, seat: Array, own_D: Array, others_OD: Array, chance: Any
     ) -> tuple[tuple[Any, tuple[Situation, Array, Array]], Came]:
         """The state after a step of one world and what its seat knows then, and what came of it."""
-        game, other_O = self.game, jnp.asarray(others_SO(self.game.spec.seats))[seat]
-        discrete_SD = jnp.zeros((game.spec.seats, own_D.shape[-1]), jnp.int32)
-        discrete_SD = discrete_SD.at[seat].set(own_D).at[other_O].set(others_OD)
-        action = Action(discrete_SD, jnp.zeros((game.spec.seats, 0)))
+        game, action = self.game, of_all(self.game, seat, own_D, others_OD)
         after, step = game.step(state, action, chance)
         over = self.pay.ends(step, seat)
-        reached_OG = game.reached(state, action, after)[other_O][:, : self.view.goals]
+        reached_OG = game.reached(state, action, after)[others_of(game, seat)][:, : self.view.goals]
         came = Came(self.pay.of(game, state, step, after, seat), over, step.cut & ~over, reached_OG, jnp.zeros(()))
-        return (after, self.known(after, seat, other_O)), came
+        return (after, self.known(after, seat)), came
 
-    def known(self, state: Any, seat: Array, other_O: Array) -> tuple[Situation, Array, Array]:
+    def known(self, state: Any, seat: Array) -> tuple[Situation, Array, Array]:
         """What a seat sees of a state and knows of the others, and what it may do."""
-        seen, goals = self.game.observe(state), self.game.goals(state)
-        open_OG, steps_OG, about_OGZ = (
-            jnp.nan_to_num(jnp.asarray(x), posinf=0.0, neginf=0.0)[other_O] for x in goals
-        )  # fmt: skip
-        situation = Situation(
-            seen.features_SF[seat], jnp.zeros((), bool), seen.acting_S[other_O], seen.legal_SA[other_O], open_OG > 0,
-            steps_OG, about_OGZ,
-        )  # fmt: skip
+        seen = self.game.observe(state)
+        situation = situation_in(self.game, state, seen, seat)
         return self.view.seen(situation), seen.legal_SA[seat], seen.acting_S[seat]
+
+
+def others_of(game: Game, seat: Array) -> Array:
+    """The numbers of all other seats."""
+    return jnp.asarray(others_SO(game.spec.seats))[seat]
+
+
+def of_all(game: Game, seat: Array, own_D: Array, others_OD: Array) -> Action:
+    """What a seat and all others chose, as a game receives it."""
+    discrete_SD = jnp.zeros((game.spec.seats, own_D.shape[-1]), jnp.int32)
+    discrete_SD = discrete_SD.at[seat].set(own_D).at[others_of(game, seat)].set(others_OD)
+    return Action(discrete_SD, jnp.zeros((game.spec.seats, 0)))
+
+
+def situation_in(game: Game, state: Any, seen: Observation, seat: Array) -> Situation:
+    """What a seat knows in a state of a game that goes on; `seen` is what all see of it."""
+    other_O = others_of(game, seat)
+    open_OG, steps_OG, about_OGZ = (
+        jnp.nan_to_num(jnp.asarray(x), posinf=0.0, neginf=0.0)[other_O] for x in game.goals(state)
+    )  # fmt: skip
+    return Situation(
+        seen.features_SF[seat], jnp.zeros((), bool), seen.acting_S[other_O], seen.legal_SA[other_O], open_OG > 0,
+        steps_OG, about_OGZ,
+    )  # fmt: skip
 
 
 def of_member(x_EJN: Array, member_JN: Array) -> Array:
