@@ -65,7 +65,7 @@ def dreams_of(
     rollout = scaled_alike(learner, imagined.rollout, knobs, config)
     branches = replace(config, time_limit="bootstrap")  # a branch says itself where nothing follows, else it only stops
     found = estimate(rollout, stream(key, "imagined noise"), knobs, branches)
-    cut, scale = Cut(rollout.start_TW.shape[0], 1), learner.model.critic.scale
+    cut, scale = Cut(len(rollout.start_TW), 1), learner.model.critic.scale
     value, target = rollout.value_TWN, found.target_TWN
     if scale is not None and before is not None:  # without PopArt a critic's layer is unmoved: it speaks the old unit
         value = (scale if config.value_norm == "popart" else before).normalised(value)
@@ -76,8 +76,7 @@ def dreams_of(
     order = jax.random.bits(stream(key, "imagined order"), (config.epochs, batch.start.shape[0]))
     order_EIM = jnp.argsort(order, axis=1).reshape(config.epochs, config.minibatches, -1)
     rows, beside = rollout.acting_TWN.sum(), real.acting_TWN.sum()
-    share = jnp.minimum(rows / jnp.maximum(rows + beside, 1), imagined.most)
-    share = jnp.where(imagined.open, share, 0.0)
+    share = jnp.where(imagined.open, jnp.minimum(rows / jnp.maximum(rows + beside, 1), imagined.most), 0.0)
     there = rollout.present_TWN & imagined.open
     told = {
         "share": share,
@@ -100,8 +99,5 @@ def with_dreams(gradient: Any, learner: Learner, dreams: Dreams, order_M: Array,
         return jax.grad(objective, has_aux=True)(trained, untrained, part, knobs, learner.kl_weight, config)[0]
 
     beside = only_when(dreams.open, of_dreams, lambda: jax.tree.map(jnp.zeros_like, gradient))
-    return jax.tree.map(
-        lambda own, other: jnp.where(dreams.open, (1 - dreams.share) * own + dreams.share * other, own),
-        gradient,
-        beside,
-    )
+    share = dreams.share
+    return jax.tree.map(lambda x, y: jnp.where(dreams.open, (1 - share) * x + share * y, x), gradient, beside)

@@ -167,9 +167,8 @@ def of_all(game: Game, seat: Array, own_D: Array, others_OD: Array) -> Action:
 def situation_in(game: Game, state: Any, seen: Observation, seat: Array) -> Situation:
     """What a seat knows in a state of a game that goes on; `seen` is what all see of it."""
     other_O = others_of(game, seat)
-    open_OG, steps_OG, about_OGZ = (
-        jnp.nan_to_num(jnp.asarray(x), posinf=0.0, neginf=0.0)[other_O] for x in game.goals(state)
-    )  # fmt: skip
+    goals = (jnp.nan_to_num(jnp.asarray(x), posinf=0.0, neginf=0.0)[other_O] for x in game.goals(state))
+    open_OG, steps_OG, about_OGZ = goals
     return Situation(
         seen.features_SF[seat], jnp.zeros((), bool), seen.acting_S[other_O], seen.legal_SA[other_O], open_OG > 0,
         steps_OG, about_OGZ,
