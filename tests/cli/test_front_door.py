@@ -124,7 +124,8 @@ def test_no_game_is_taken_for_a_slip_after_help():
 def test_the_help_of_train_names_the_recipes_and_shows_one_s_values_as_defaults(sparring):
     words = sparring("train", "--help").out.replace(",", " ").replace(".", " ").split()
     assert set(RECIPES) <= set(words)
-    assert "(default: 256)" in sparring("train", "--recipe", "tag", "--help-all").out
+    shown = sparring("train", "--recipe", "tag", "--help-all").out.replace("│", " ").split()
+    assert "where games are short. (default: 256)" in " ".join(shown)
     assert "(default: 1)" in sparring("train", "kuhn", "--help", "anchor").out, "as the game and its preset have it"
     assert "(default: 0)" in sparring("train", "kuhn", "--self-play", "naive", "--help", "anchor").out
 

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import conftest  # noqa: F401  its environment must be there before JAX is
 from mutants import ROOT, SOURCE, Mutant, read_mutants  # the folder of this file is no package
 
-PASSED, FAILED = 0, 1
+PASSED, FAILED, NOTHING_SHOWN = 0, 1, 3
 """How pytest ends; whatever else it says, such as that a test is not there, shows nothing about the mutant."""
 LIMIT = 300
 PROCESSES = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
@@ -94,6 +94,9 @@ def run_tests(source: Path, tests: Iterable[str], said: Path) -> None:
     with said.open("w") as file:
         for place in (1, 2):
             os.dup2(file.fileno(), place)
+    if "sparring" in sys.modules:
+        print("Sparring was loaded before its mutant could be: no test would see it.")
+        sys.exit(NOTHING_SHOWN)
     os.chdir(ROOT)
     os.environ["PYTHONPATH"] = str(source)  # for processes that tests start
     sys.path.insert(0, str(source))
