@@ -357,6 +357,17 @@ def test_a_word_now_and_then_while_nothing_is_to_be_seen(monkeypatch):
     assert len(said) <= told + 1
 
 
+def test_a_central_critic_that_sees_what_seats_see_is_told_unless_the_game_itself_asks_for_it():
+    """Hunters see all; runners see distances from themselves, and a card of poker is hidden."""
+
+    def told(game):
+        config = SimpleNamespace(game=game, net=SimpleNamespace(critic="central"))
+        return train.idle_critic(SimpleNamespace(config=config, game=registry.make(game)))
+
+    assert "critic=central sees what each seat sees" in told("stag_hunt")
+    assert told("particles:tag") == "" == told("kuhn")
+
+
 def test_few_updates_are_told_beforehand_with_what_is_usual():
     def told(iterations, total, **suits):
         config = SimpleNamespace(total_steps=total)
