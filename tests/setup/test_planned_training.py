@@ -100,7 +100,7 @@ def test_learners_that_look_ahead_learn_and_bots_may_play_before_them():
     for stage in range(3):
         orders, before = built.standing._replace(rule=built.rule_in(stage)), np.array(state.learners[0].updates)
         state, report = program(
-            built.game_of(stage), state, built.rosters, orders, knobs, np.asarray(built.seeds_R), np.asarray(stage)
+            built.game_of(stage), state, built.rosters, orders, knobs, np.asarray(built.seeds_R), jnp.asarray(stage)
         )
         (line,) = metric_lines(built, stage, report, ())
         moved = (np.array(state.learners[0].updates) > before).all()
