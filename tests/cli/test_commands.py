@@ -118,7 +118,7 @@ def test_a_finished_run_can_be_trained_on(sparring, own_run):
     assert load_toml(RunConfig, own_run / "config.toml").total_steps == 12 * 160
     iterations = [line["iteration"] for line in RunDir.open(own_run).metrics() if line["kind"] == "train"]
     assert iterations == list(range(12))
-    assert "12 iterations of 160 steps" in (own_run / "report.html").read_text()
+    assert "12 iterations of 160." in (own_run / "report.html").read_text()
 
 
 def test_a_resume_elsewhere_says_what_differs(sparring, own_run):

@@ -124,7 +124,8 @@ def test_no_game_is_taken_for_a_slip_after_help():
 def test_the_help_of_train_names_the_recipes_and_shows_one_s_values_as_defaults(sparring):
     words = sparring("train", "--help").out.replace(",", " ").replace(".", " ").split()
     assert set(RECIPES) <= set(words)
-    assert "(default: 256)" in sparring("train", "--recipe", "tag", "--help-all").out
+    shown = sparring("train", "--recipe", "tag", "--help-all").out.replace("│", " ").split()
+    assert "where games are short. (default: 256)" in " ".join(shown)
     assert "(default: 1)" in sparring("train", "kuhn", "--help", "anchor").out, "as the game and its preset have it"
     assert "(default: 0)" in sparring("train", "kuhn", "--self-play", "naive", "--help", "anchor").out
 
@@ -354,6 +355,17 @@ def test_a_word_now_and_then_while_nothing_is_to_be_seen(monkeypatch):
     told = len(said)
     time.sleep(0.05)
     assert len(said) <= told + 1
+
+
+def test_a_central_critic_that_sees_what_seats_see_is_told_unless_the_game_itself_asks_for_it():
+    """Hunters see all; runners see distances from themselves, and a card of poker is hidden."""
+
+    def told(game):
+        config = SimpleNamespace(game=game, net=SimpleNamespace(critic="central"))
+        return train.idle_critic(SimpleNamespace(config=config, game=registry.make(game)))
+
+    assert "critic=central sees what each seat sees" in told("stag_hunt")
+    assert told("particles:tag") == "" == told("kuhn")
 
 
 def test_few_updates_are_told_beforehand_with_what_is_usual():

@@ -136,7 +136,7 @@ def command(words: list[str]) -> int:
         return 0
     path = arguments.runs / (arguments.name or free_name(arguments.runs, config.game))
     told = told if built.game.spec.sides > 1 else "One side, which plays against the game itself."
-    told += few_updates(built)
+    told += few_updates(built) + idle_critic(built)
     if registry.is_own(config.game):
         note_faults(built.game, config.game)
     if arguments.dry_run:
@@ -172,6 +172,16 @@ def few_updates(built: "Built") -> str:
         return ""
     updates = counted(built.iterations, "update")
     return f"\n{config.total_steps:,} steps are only {updates} here; {usual:,} are usual (--total-steps)."
+
+
+def idle_critic(built: "Built") -> str:
+    """A warning where a central critic was asked for and sees what every seat sees: nothing would come of it."""
+    from sparring.games.trial import hides_nothing
+
+    config, spec = built.config, built.game.spec
+    if config.net.critic != "central" or dict(spec.suits).get("critic") == "central" or not hides_nothing(built.game):
+        return ""
+    return f"\nNothing is hidden in {config.game}: critic=central sees what each seat sees, and is critic=local here."
 
 
 def tell_plan(built: "Built", path: Path, told: str, *, as_json: bool) -> int:
