@@ -1,5 +1,6 @@
 """A learner that looks ahead: its trees in a game whose every value is known, and what they must not do."""
 
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -11,6 +12,8 @@ import pytest
 from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed
 from sparring.evaluation.match import prepare_match
+from sparring.evaluation.tournament import tournament
+from sparring.games.matrix import rock_paper_scissors
 from sparring.nets.actor_critic import ActorCritic
 from sparring.nets.blocks import Dense
 from sparring.nets.config import NetConfig
@@ -180,6 +183,16 @@ def test_in_a_match_it_meets_the_one_whom_its_belief_finds():
     games = prepare_match(GAME, lineups, players, games=20)(players, seed=3)
     earned = [played.return_GS[:, 0].mean() for played in games]
     assert earned[0] == pytest.approx(0.6, abs=1e-5) and earned[1] < 0.6
+
+
+def test_in_a_tournament_it_is_shown_the_world_as_in_a_match():
+    """Beside one that always shows paper, of whom it believes nothing yet."""
+    game = rock_paper_scissors()
+    model = ActorCritic.make(Seed.of(1), game.spec, NetConfig(hidden=(4,)))
+    actor = with_mind(model.actor, Seed.of(1), game, replace(MIND, mind_goals="none"))
+    own = Planner.make(actor, model.critic, game, 0.9, PlanningConfig(plan_simulations=4, plan_goals=1))
+    payoff = tournament(game, {"ahead": own, "paper": Always.make(game, 1)}, games=8)
+    assert payoff.won_MM.sum() + payoff.drawn_MM.sum() / 2 == 8
 
 
 def test_who_is_shown_no_world_says_so():
