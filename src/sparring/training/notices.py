@@ -62,7 +62,7 @@ TEXTS = {
     "hyper_large": "the hypernetwork's changes are {size:.2g} times as long as the weights they change. Limit them "
     "(--hyper-cap 0.5), or lower --hyper-rate.",
     "advantages": "all advantages were alike, so they were not scaled: nothing done in this rollout made a "
-    "difference. Either the game is solved and the critic foresees all, or it pays nothing yet.",
+    "difference. The policy may hardly explore any more, the critic foresee all, or the game pay nothing yet.",
 }
 """By kind."""
 
