@@ -148,7 +148,8 @@ def test_a_game_may_be_looked_for_by_a_word_of_its_description(sparring):
 def test_a_run_named_without_its_folder_is_found(sparring, trained, monkeypatch, tmp_path):
     (tmp_path / "runs").symlink_to(trained.parent)
     monkeypatch.chdir(tmp_path)
-    assert sparring("eval", "trained").sentence() == "No run at trained. Did you mean runs/trained?"
+    for command in ("eval", "runs"):
+        assert sparring(command, "trained").sentence() == "No run at trained. Did you mean runs/trained?"
 
 
 def test_an_empty_command_is_unknown(sparring):

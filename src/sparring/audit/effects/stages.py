@@ -47,7 +47,7 @@ def provenance(files: Mapping[str, str], copies: Sequence[str], changed: Sequenc
 
 
 def settings(differ: Mapping[str, tuple[str, str]], readers: Readers) -> Finding:
-    told = [f"{name}: {a or 'none'} -> {b or 'none'}" for name, (a, b) in differ.items()]
+    told = [f"{name}: {a or 'none'} becomes {b or 'none'}" for name, (a, b) in differ.items()]
     unread = [name for name in differ if not readers.get(name) and not read_between(name, set())]
     numbers = {"differ": differ, "readers": {name: sorted(readers.get(name, ())) for name in differ}}
     if not differ:
@@ -56,7 +56,7 @@ def settings(differ: Mapping[str, tuple[str, str]], readers: Readers) -> Finding
             "Nothing was switched on: a flag that has the value of a default is no treatment.",
             "Look at the effective settings: sparring train ... --print-config.", **numbers,
         )  # fmt: skip
-    who = {sorted(readers[name])[0].removeprefix("sparring.") for name in differ if readers.get(name)}
+    who = {sorted(readers[name])[0].removeprefix("sparring.").partition(".<")[0] for name in differ if readers.get(name)}
     missed = f"nobody reads {listed(unread)} while the run is built and traced"
     return E1.found(
         not unread, f"{listed(told)}; {missed if unread else f'read by {listed(sorted(who))}'}",
