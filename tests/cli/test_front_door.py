@@ -116,6 +116,11 @@ def test_a_slip_after_help_is_answered_with_the_section_or_flag_that_was_meant(s
     assert sparring("train", "--help", slip).sentence().endswith(f"Did you mean --help {meant}?")
 
 
+def test_how_several_flags_begin_is_a_topic_of_help(sparring):
+    said = sparring("train", "--help", "imagine").out
+    assert "--imagine-gate" in said and "--imagine-share" in said and "--mind" not in said.partition("These are")[0]
+
+
 def test_no_game_is_taken_for_a_slip_after_help():
     for game in registry.available():
         _check_topic(Train, ["--help", game])

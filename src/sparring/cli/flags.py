@@ -134,9 +134,11 @@ def parse(
 
 
 def _topic(kind: type, words: Sequence[str], usual: Collection[str]) -> tuple[Collection[str], list[str]]:
-    """The fields that somebody asks about by the name of a section or of a flag after --help, and all other words."""
+    """The fields that somebody asks about by the name of a section, of a flag, or of how several flags begin, after
+    --help; and all other words."""
     place, name = _asked(words)
-    topic = _sections(kind).get(name) or ({name} if usual and name in _flags(kind) else ())
+    alike = {flag for flag in _flags(kind) if name and f"{flag}_".startswith(f"{name}_")} if usual else set[str]()
+    topic = _sections(kind).get(name) or alike
     others = [word for i, word in enumerate(words) if i != place and not (topic and i == place + 1)]
     return topic, [word for word in others if word not in (*HELP, HELP_ALL)]
 
