@@ -116,6 +116,13 @@ def test_a_slip_after_help_is_answered_with_the_section_or_flag_that_was_meant(s
     assert sparring("train", "--help", slip).sentence().endswith(f"Did you mean --help {meant}?")
 
 
+def test_all_flags_that_there_are_not_are_told_at_once(sparring):
+    said = sparring("train", "kuhn", "--gamma", "0.9", "--n-steps", "4", "--clip-range=0.1").sentence()
+    assert said.count("Unknown flag") == 3 and all(
+        f"it is called {x}." in said for x in ("--discount", "--steps", "--clip")
+    )
+
+
 def test_how_several_flags_begin_is_a_topic_of_help(sparring):
     said = sparring("train", "--help", "imagine").out
     assert "--imagine-gate" in said and "--imagine-share" in said and "--mind" not in said.partition("These are")[0]
@@ -285,11 +292,13 @@ def test_what_a_file_leaves_out_suits_the_game_as_without_a_file(tmp_path: Path)
     plain = settled(parse(Train, words, command="train"), named(words))
     filed = ["kuhn", "--config", str(file)]
     assert settled(parse(Train, filed, command="train"), named(filed)) == plain, "the game that is named counts"
-    assert plain[0].ppo.advantage == "expected" and plain[1] == "Self-play: magnet (what suits this game)."
+    assert plain[0].ppo.advantage == "expected" and plain[1] == "Self-play: magnet (which suits this game)."
     file.write_text('game = "kuhn"\n[opponents]\nhistory = 0.5\ncurrent = 0.5\n')
     filed = ["--config", str(file)]
     config, told = settled(parse(Train, filed, command="train"), named(filed))
-    assert told == f"Opponents: as {file} says." and config.ppo.anchor == Schedule.parse(0.0), "who names one has decided"
+    assert told == f"Opponents: as {file} says." and config.ppo.anchor == Schedule.parse(0.0), (
+        "who names one has decided"
+    )
 
 
 def test_the_last_of_a_repeated_flag_counts():

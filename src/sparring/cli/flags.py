@@ -168,8 +168,8 @@ def _sections(kind: type) -> dict[str, Collection[str]]:
 
 
 def check_known(kind: type, words: Sequence[str], command: str) -> None:
-    """Refuse a flag that there is not, with what it is called here or what was probably meant."""
-    known = set(_flags(kind))
+    """Refuse flags that there are not, all at once, each with what it is called here or what was probably meant."""
+    known, wrong = set(_flags(kind)), []
     for word in (word for word in words if word.startswith("--") and word not in (*HELP, HELP_ALL)):
         name = word[2:].partition("=")[0].replace("-", "_")
         if name in known or name.removeprefix("no_") in known:
@@ -182,7 +182,9 @@ def check_known(kind: type, words: Sequence[str], command: str) -> None:
         else:
             near = nearest(name, known)
             hint = f"Did you mean {_flag(near)}?" if near else f"All flags: sparring {command} {HELP_ALL}"
-        raise ConfigError(f"Unknown flag {word.partition('=')[0]}. {hint}")
+        wrong.append(f"Unknown flag {word.partition('=')[0]}. {hint}")
+    if wrong:
+        raise ConfigError(" ".join(wrong))
 
 
 def _flags(kind: type) -> Iterator[str]:

@@ -102,7 +102,7 @@ def tell(name: str, as_json: bool) -> None:
     Console().print(table)
     options = "   (other options: --options NAME=VALUE ...)" if about.options else ""
     if is_own(name):
-        print(" ".join(("\nIt keeps the contract of games.", *remarks)))
+        print(" ".join(("\nIt meets the contract of games.", *remarks)))
     print(f"\nTrain on it: sparring train {name}{options}")
     for recipe, make_config in RECIPES.items():
         if make_config().game == name:

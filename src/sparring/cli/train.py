@@ -324,8 +324,8 @@ def chosen_self_play(arguments: Train, config: RunConfig, given: Collection[str]
         return "", "the learners meet each other, since minds remember co-players from game to game"
     if name := preset_for(spec, config):
         if PRESET in dict(spec.suits):
-            return name, "what suits this game"
-        settles = "what comes to rest in short games for two with hidden moves"
+            return name, "which suits this game"
+        settles = "which settles in short games for two with hidden moves"
         return name, settles if PRESET in dict(suits_of(spec)) else "the default where two sides are alike"
     if spec.sides != 2 or not spec.exchangeable_sides:
         return "", "the learners meet each other (presets of self-play are for two sides that are alike)"
