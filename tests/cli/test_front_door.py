@@ -18,6 +18,7 @@ from sparring.cli.main import COMMANDS, FAILED, INTERRUPTED, PIPE_CLOSED, main, 
 from sparring.cli.train import Train, flagged, ready_made, settled
 from sparring.cli.watch import compiled_before, headline, span
 from sparring.core.errors import GameError
+from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.games import registry
 from sparring.players.loaded import Run
@@ -293,6 +294,9 @@ def test_what_a_file_leaves_out_suits_the_game_as_without_a_file(tmp_path: Path)
     filed = ["kuhn", "--config", str(file)]
     assert settled(parse(Train, filed, command="train"), named(filed)) == plain, "the game that is named counts"
     assert plain[0].ppo.advantage == "expected" and plain[1] == "Self-play: magnet (which suits this game)."
+    with pytest.raises(ConfigError, match="Which game"):
+        file.write_text("[play]\nworlds = 8\n")
+        settled(parse(Train, filed[1:], command="train"), named(filed))
     file.write_text('game = "kuhn"\n[opponents]\nhistory = 0.5\ncurrent = 0.5\n')
     filed = ["--config", str(file)]
     config, told = settled(parse(Train, filed, command="train"), named(filed))

@@ -273,6 +273,8 @@ def ready_made(arguments: Train, given: Collection[str]) -> RunConfig:
         check_family(recipe, config.game, arguments.word)
     else:
         filed = load_toml(RunConfig, file) if file else RunConfig()
+        if file and arguments.word is None and "game" not in {*named_in(file), *given}:
+            raise ConfigError(f"Which game? {file} names none. Name one: sparring train kuhn --config {file}")
         about = flagged(filed, arguments, given)  # flags may name another game than the file
         config = RunConfig(game=about.game, options=about.options)
         config = overlaid(suited(config, spec_of(config)), filed, named_in(file))
