@@ -17,8 +17,7 @@ from sparring.cli.flags import _check_topic, named, parse
 from sparring.cli.main import COMMANDS, FAILED, INTERRUPTED, PIPE_CLOSED, main, sentence
 from sparring.cli.train import Train, flagged, ready_made, settled
 from sparring.cli.watch import compiled_before, headline, span
-from sparring.core.errors import GameError
-from sparring.core.errors import ConfigError
+from sparring.core.errors import ConfigError, GameError
 from sparring.core.schedules import Schedule
 from sparring.games import registry
 from sparring.players.loaded import Run
