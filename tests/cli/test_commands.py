@@ -80,12 +80,13 @@ def test_a_run_may_start_from_the_weights_of_another(sparring, trained, train_wo
 
 @pytest.mark.parametrize("source", ["recipe", "file"])
 def test_a_preset_wins_over_a_recipe_or_file_and_flags_win_over_the_preset(tmp_path, source):
-    (tmp_path / "settings.toml").write_text("[play]\nsteps = 25\n[ppo]\nepochs = 8\n[net]\nhidden = [9]")
+    text = "game = 'particles:spread'\n[play]\nsteps = 25\n[ppo]\nepochs = 8\n[net]\nhidden = [9]"
+    (tmp_path / "settings.toml").write_text(text)
     words = ["--recipe", "spread"] if source == "recipe" else ["--config", str(tmp_path / "settings.toml")]
     words += ["--preset", "rmappo", "--sequence", "5", "--entropy", "0.3"]  # 10 would not divide the 25 steps
     arguments = parse(Train, words, command="train")
-    run = flagged(ready_made(arguments), arguments, named(words))
-    before, chosen = ready_made(parse(Train, words[:2], command="train")), preset("rmappo")
+    run = flagged(ready_made(arguments, named(words)), arguments, named(words))
+    before, chosen = ready_made(parse(Train, words[:2], command="train"), ()), preset("rmappo")
     assert before.ppo.epochs == 8 and before.play.steps == 25
     ppo = replace(chosen.ppo, sequence=5, entropy=Schedule.parse(0.3))
     assert run == replace(before, net=chosen.net, ppo=ppo)

@@ -7,7 +7,7 @@ game is as likely as its opposite, and nothing else is assumed; evidence may be 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp
+from math import ceil, exp
 from typing import Any
 
 import jax
@@ -89,6 +89,8 @@ class Played:
     size: float
     """What a seat earns, in games that are not tested."""
     returns: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    seconds: float = 0.0
+    """Of all games but the first batch."""
 
     @property
     def p_values(self) -> list[float]:
@@ -136,6 +138,7 @@ def compare(spec: GameSpec, play: PlayGames, budget: Budget, tell: Tell = untold
             for one in (one for one in played.tallies if one.probe == probe):
                 one.add(apart(return_GS, one.pair))
         spent, games = time.monotonic() - began, played.tallies[0].count
+        played.seconds = spent
         tell(f"L2 {games:,} games of each probe", min(1.0, max(spent / budget.seconds, games / budget.games)))
         shown = min(played.p_values) < ALPHA
         if shown or played.within_margin() or games >= budget.games or spent >= budget.seconds:
@@ -173,10 +176,11 @@ def judged(spec: GameSpec, played: Played, *, by_place: str = "") -> Finding:
         text = f"No difference beyond {MARGIN:.0%} of what a seat earns. Largest: {shown}. {told}"
         return L2.found(True, text, **numbers)
     more = max(more_games(one, tests, MARGIN * played.size) for one in played.tallies)
+    enough = ceil(1.2 * played.seconds * (1 + more / worst.count))  # a machine may be busier the next time
     return L2.found(
         None, f"No difference shown. Largest: {shown}{share}. {told}",
         f"That it is below {MARGIN:.0%} of what a seat earns is not shown either.",
-        f"About {more:,} more games of each probe would show it: --games {worst.count + more}.",
+        f"About {more:,} more games of each probe would show it: --games {worst.count + more} --seconds {enough}.",
         **numbers, more_games=more,
     )  # fmt: skip
 
