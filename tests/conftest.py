@@ -15,7 +15,6 @@ import pytest
 from _pytest.runner import pytest_runtest_protocol as set_up_called_and_torn_down
 
 from compilations import TESTS, Compilations, allowances
-from sparring.core.frames import roomy
 
 if TYPE_CHECKING:  # tests of rooms without JAX do not wait for it
     from sparring.games.game import Game
@@ -75,6 +74,8 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
     """As pytest does it, with room for the calls within: its own are a hundred deep before a test begins."""
+    from sparring.core.frames import roomy  # not before: mutants are put in the place of a source that nobody has read
+
     return roomy(set_up_called_and_torn_down)(item, nextitem)
 
 

@@ -31,6 +31,7 @@ from sparring.learn.config import COEFFICIENTS, PPOConfig
 from sparring.learn.ppo import UpdateStats
 from sparring.nets.config import NetConfig
 from sparring.opponent_models.config import MindConfig, PlanningConfig
+from sparring.recipes.catalogue import RECIPES
 from sparring.recipes.presets import PRESETS
 from sparring.recipes.self_play import SELF_PLAY
 from sparring.setup.build import build
@@ -230,3 +231,9 @@ def test_every_detail_that_is_here_says_where():
     for number, _, here, where in rows(DETAILS):
         assert re.match(r"(yes|option|no)\b", here), number
         assert re.fullmatch(r"`[^`]+`(, `[^`]+`)*", where), number
+
+
+def test_every_recipe_that_the_page_on_training_names_is_there():
+    table = (ROOT / "docs/guide/training.md").read_text().split("## Recipes")[1].split("\n## ")[0]
+    named = {row[0].strip("`") for row in rows(table)}
+    assert "demo" in named and named <= {*RECIPES}

@@ -23,10 +23,10 @@ def ladder() -> ModuleType:
 
 
 def row(arm: str, returns: Any, seconds: list[float], **rest: Any) -> dict[str, Any]:
-    return {"arm": arm, "return": returns, "seconds": seconds, "against": [], "mind": {}, **rest}
+    return {"arm": arm, "return": returns, "seconds": seconds, "against": {}, "mind": {}, **rest}
 
 
-PLAIN = row("plain", [[0.0] * 8 + [1.0, 1.0], [0.0] * 8 + [3.0, 3.0]], [9.0] + [1.0] * 9, against=[0.5, 0.7])
+PLAIN = row("plain", [[0.0] * 8 + [1.0, 1.0], [0.0] * 8 + [3.0, 3.0]], [9.0] + [1.0] * 9, against={"flee": [0.5, 0.7]})
 RICH = row("full", [[0.0] * 4 + [1.0, 5.0] + [3.0] * 4, [0.0] * 6 + [4.0] * 4], [30.0] + [2.0] * 9)
 
 
@@ -42,7 +42,7 @@ def test_the_first_iteration_counts_as_a_usual_one(ladder):
 
 def test_a_row_has_the_return_the_difference_and_the_return_in_the_time_of_the_fastest(ladder):
     """The rich arm earns 3 and 4, 2 and 1 more. Ten seconds are five of its iterations: it earned 1 and 0 then."""
-    lines = ladder.table([PLAIN, RICH], "nearest_hare").splitlines()
+    lines = ladder.table([PLAIN, RICH], PLAIN, ["flee"]).splitlines()
     plain, rich = ([cell.strip().split(" ")[0] for cell in line.strip("|").split("|")] for line in lines[2:])
     assert plain == ["plain", "2.00", "", "", "2.00", "0.60", "500"]
     assert rich == ["full", "3.50", "1.50", "0.500", "0.50", "", "1000"]
@@ -59,5 +59,5 @@ def test_returns_are_the_mean_over_seats_and_not_over_pairs(ladder):
 
 
 def test_every_rung_is_data_beside_what_all_have(ladder):
-    assert ladder.RUNGS["plain"] == {} and ladder.RUNGS["full"] == ARMS["minds"]
+    assert ladder.RUNGS["plain"] == {} and ladder.RUNGS["full"] == ARMS["imagine"]
     assert len({str(sorted(arm.items())) for arm in ladder.RUNGS.values()}) == len(ladder.RUNGS)

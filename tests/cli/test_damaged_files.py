@@ -122,7 +122,8 @@ def test_a_run_that_was_stopped_before_its_first_checkpoint_begins_again_and_say
     for name in ("report.html", "curves.png", "timing.jsonl"):
         (own_run / name).unlink()
     lines = (own_run / "metrics.jsonl").read_text().splitlines(keepends=True)
-    (own_run / "metrics.jsonl").write_text("".join(lines[:4]))  # a checkpoint came after the fourth iteration
+    fourth = [i for i, line in enumerate(lines) if json.loads(line)["kind"] == "train"][3]
+    (own_run / "metrics.jsonl").write_text("".join(lines[: fourth + 1]))  # the first checkpoint came after it
     said = sparring("resume", own_run)
     assert said.code == ReachedError.exit_code and "before its first checkpoint: it begins again" in said.err
 

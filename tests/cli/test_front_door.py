@@ -15,9 +15,9 @@ import sparring as sparring_package
 from sparring.cli import bench, train, watch
 from sparring.cli.flags import _check_topic, named, parse
 from sparring.cli.main import COMMANDS, FAILED, INTERRUPTED, PIPE_CLOSED, main, sentence
-from sparring.cli.train import Train, flagged, ready_made
+from sparring.cli.train import Train, flagged, ready_made, settled
 from sparring.cli.watch import compiled_before, headline, span
-from sparring.core.errors import GameError
+from sparring.core.errors import ConfigError, GameError
 from sparring.core.schedules import Schedule
 from sparring.games import registry
 from sparring.players.loaded import Run
@@ -116,6 +116,18 @@ def test_a_slip_after_help_is_answered_with_the_section_or_flag_that_was_meant(s
     assert sparring("train", "--help", slip).sentence().endswith(f"Did you mean --help {meant}?")
 
 
+def test_all_flags_that_there_are_not_are_told_at_once(sparring):
+    said = sparring("train", "kuhn", "--gamma", "0.9", "--n-steps", "4", "--clip-range=0.1").sentence()
+    assert said.count("Unknown flag") == 3 and all(
+        f"it is called {x}." in said for x in ("--discount", "--steps", "--clip")
+    )
+
+
+def test_how_several_flags_begin_is_a_topic_of_help(sparring):
+    said = sparring("train", "--help", "imagine").out
+    assert "--imagine-gate" in said and "--imagine-share" in said and "--mind" not in said.partition("These are")[0]
+
+
 def test_no_game_is_taken_for_a_slip_after_help():
     for game in registry.available():
         _check_topic(Train, ["--help", game])
@@ -124,7 +136,8 @@ def test_no_game_is_taken_for_a_slip_after_help():
 def test_the_help_of_train_names_the_recipes_and_shows_one_s_values_as_defaults(sparring):
     words = sparring("train", "--help").out.replace(",", " ").replace(".", " ").split()
     assert set(RECIPES) <= set(words)
-    assert "(default: 256)" in sparring("train", "--recipe", "tag", "--help-all").out
+    shown = sparring("train", "--recipe", "tag", "--help-all").out.replace("│", " ").split()
+    assert "where games are short. (default: 256)" in " ".join(shown)
     assert "(default: 1)" in sparring("train", "kuhn", "--help", "anchor").out, "as the game and its preset have it"
     assert "(default: 0)" in sparring("train", "kuhn", "--self-play", "naive", "--help", "anchor").out
 
@@ -147,7 +160,8 @@ def test_a_game_may_be_looked_for_by_a_word_of_its_description(sparring):
 def test_a_run_named_without_its_folder_is_found(sparring, trained, monkeypatch, tmp_path):
     (tmp_path / "runs").symlink_to(trained.parent)
     monkeypatch.chdir(tmp_path)
-    assert sparring("eval", "trained").sentence() == "No run at trained. Did you mean runs/trained?"
+    for command in ("eval", "runs"):
+        assert sparring(command, "trained").sentence() == "No run at trained. Did you mean runs/trained?"
 
 
 def test_an_empty_command_is_unknown(sparring):
@@ -225,7 +239,7 @@ def test_a_reader_that_has_enough_ends_the_command_quietly(launch):
 def parsed(*words: str) -> Train:
     """With the settings before --self-play in them."""
     arguments = parse(Train, list(words), command="train")
-    return replace(arguments, run=flagged(ready_made(arguments), arguments, named(words)))
+    return replace(arguments, run=flagged(ready_made(arguments, named(words)), arguments, named(words)))
 
 
 def test_flags_of_every_kind_arrive_in_the_config():
@@ -267,9 +281,27 @@ def test_flags_win_over_a_recipe(name):
 def test_flags_win_over_a_file_and_the_file_over_the_defaults(tmp_path: Path):
     file = tmp_path / "settings.toml"
     file.write_text("seed = 3\n[play]\nworlds = 6\nsteps = 4\n[ppo]\nlearning_rate = '1e-3 -> 0'\n")
-    run = parsed("--config", str(file), "--steps", "8").run
+    run = parsed("kuhn", "--config", str(file), "--steps", "8").run
     assert (run.seed, run.play.worlds, run.play.steps) == (3, 6, 8)
     assert run.ppo.learning_rate == Schedule(1e-3, 0.0, "linear")
+
+
+def test_what_a_file_leaves_out_suits_the_game_as_without_a_file(tmp_path: Path):
+    file, words = tmp_path / "settings.toml", ["kuhn", "--learning-rate", "1e-3", "--anchor", "0.3"]
+    file.write_text('game = "leduc"\n[ppo]\nlearning_rate = "1e-3"\nanchor = 0.3\n')
+    plain = settled(parse(Train, words, command="train"), named(words))
+    filed = ["kuhn", "--config", str(file)]
+    assert settled(parse(Train, filed, command="train"), named(filed)) == plain, "the game that is named counts"
+    assert plain[0].ppo.advantage == "expected" and plain[1] == "Self-play: magnet (which suits this game)."
+    with pytest.raises(ConfigError, match="Which game"):
+        file.write_text("[play]\nworlds = 8\n")
+        settled(parse(Train, filed[1:], command="train"), named(filed))
+    file.write_text('game = "kuhn"\n[opponents]\nhistory = 0.5\ncurrent = 0.5\n')
+    filed = ["--config", str(file)]
+    config, told = settled(parse(Train, filed, command="train"), named(filed))
+    assert told == f"Opponents: as {file} says." and config.ppo.anchor == Schedule.parse(0.0), (
+        "who names one has decided"
+    )
 
 
 def test_the_last_of_a_repeated_flag_counts():
@@ -354,6 +386,17 @@ def test_a_word_now_and_then_while_nothing_is_to_be_seen(monkeypatch):
     told = len(said)
     time.sleep(0.05)
     assert len(said) <= told + 1
+
+
+def test_a_central_critic_that_sees_what_seats_see_is_told_unless_the_game_itself_asks_for_it():
+    """Hunters see all; runners see distances from themselves, and a card of poker is hidden."""
+
+    def told(game):
+        config = SimpleNamespace(game=game, net=SimpleNamespace(critic="central"))
+        return train.idle_critic(SimpleNamespace(config=config, game=registry.make(game)))
+
+    assert "critic=central sees what each seat sees" in told("stag_hunt")
+    assert told("particles:tag") == "" == told("kuhn")
 
 
 def test_few_updates_are_told_beforehand_with_what_is_usual():

@@ -1,11 +1,16 @@
 """sparring insight: what a run with minds understood, in one object, one page and words."""
 
 import json
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from rich.console import Console
 
 from sparring.cli.main import main
+from sparring.reports import insight
+from sparring.studies.insight import verdict
 
 SHAPE = (
     "--worlds",
@@ -50,6 +55,40 @@ def test_measures_are_told_in_an_object_and_on_a_page(sparring, minded) -> None:
     assert "What they do next" in page and "data:image/png" in page and found["verdict"]["sentences"][0][:20] in page
 
 
+def test_names_of_co_players_are_never_cut() -> None:
+    names, values = ("nearest_hare", "nearest_stag"), {name: f"{i}.000001" for i, name in enumerate("abcdefgh")}
+    with patch.object(
+        insight, "tables", return_value={"t": (["co-player", *values], [[x, *values.values()] for x in names])}
+    ):
+        console = Console(width=70, file=StringIO())
+        console.print(insight.terminal({"verdict": {"sentences": []}}))
+    assert all(name in console.file.getvalue() for name in names)
+
+
+def test_where_no_co_player_was_met_the_one_foreseen_least_is_named_too() -> None:
+    def one(skill: float) -> dict:
+        return {
+            "seen_in_training": False,
+            "actions": {"skill": skill, "skill_of_rule": 1.0},
+            "gained": {"shuffled": [0, 0, 0]},
+        }
+
+    said = verdict({"against": {"stay": one(-500.0), "herd": one(0.6), "grab": one(-3.0)}})["sentences"]
+    assert said[0].startswith("It foresees what herd does") and "stay is foreseen least: skill below -99." in said[-1]
+    assert "least" not in verdict({"against": {"herd": one(0.6)}})["sentences"][-1]
+
+
 def test_a_run_without_a_mind_and_impossible_tables_are_refused(sparring, minded, trained) -> None:
     assert "--mind belief" in sparring("insight", trained).sentence()
     assert "2 worlds" in sparring("insight", minded, "--worlds", "1").sentence()
+
+
+def test_where_a_game_lists_no_goals_what_they_do_is_understood_all_the_same(sparring, tmp_path) -> None:
+    mind = ("--mind", "belief", "--mind-goals", "none", "--mind-size", "4", "--mind-buffer", "64", "--mind-batch", "16")
+    settings = (*SHAPE[:-2], *LITTLE, *mind, "--runs", tmp_path, "--name", "dilemma", "--options", "rounds=2")
+    sparring("train", "matrix:prisoners_dilemma", *settings)
+    run = tmp_path / "dilemma"
+    said = sparring("insight", run, "--against", "tit_for_tat", "--worlds", "2", "--games", "2", "--json")
+    found = json.loads(said.out)["against"]["tit_for_tat"]
+    assert found["actions"]["choices"] == 1.0 and "goals" not in found
+    assert "lists none. Leave --learned out" in sparring("insight", run, "--learned", "--worlds", "2").sentence()

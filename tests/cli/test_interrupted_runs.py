@@ -73,7 +73,7 @@ def test_a_run_without_evaluation_says_how_to_have_one_and_resume_plays_it(sparr
     said = sparring(*train_words, "--quiet", "--eval-games", 0)
     assert said.code == 0 and "Not evaluated yet." in said.out and f"sparring eval {run}" in said.out
     assert "against" not in said.out, "no table"
-    assert f"<code>sparring eval {run}</code>" in (run / "report.html").read_text()
+    assert f'<code class="command">sparring eval {run}</code>' in (run / "report.html").read_text()
     assert not same_run(run, trained)
     said = sparring("resume", run, "--eval-games", 8)
     assert said.code == 0 and "only the final evaluation is left" in said.err and "random" in said.out

@@ -44,7 +44,7 @@ def test_runs_are_listed_with_what_they_learned(sparring, trained, tmp_path):
     assert "learned " in sparring("runs", trained).out
     assert json.loads(sparring("runs", trained, "--json").out)["verdict"]["next"]
     assert "No runs in" in sparring("runs", tmp_path).out
-    assert "There is no folder" in sparring("runs", tmp_path / "nowhere").sentence()
+    assert f"No run at {tmp_path / 'nowhere'}. " in sparring("runs", tmp_path / "nowhere").sentence()
 
 
 def test_a_run_that_cannot_be_read_does_not_hide_the_others(sparring, own_run):

@@ -220,6 +220,13 @@ def test_a_smooth_curve_keeps_a_straight_one_and_halves_no_gap():
     assert np.isnan(smooth(holes)[-1]), "what is missing at the end stays so"
 
 
+def test_a_smooth_curve_ends_by_many_points_and_not_by_the_games_of_the_last_iteration():
+    values = np.full(400, 0.5)
+    values[-1] = 0.0
+    assert smooth(values)[-1] > 0.35
+    assert np.isnan(smooth(values * np.nan)).all(), "of nothing there is no curve"
+
+
 def test_time_above_a_picture_leaves_compiling_out():
     """Ten steps an iteration: 100 s for the first, 2 s for each of the others. At 30 steps, 6 s were spent."""
     timing = [{"iteration": i, "seconds": 100.0 if i == 0 else 2.0} for i in range(4)]

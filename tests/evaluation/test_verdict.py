@@ -48,6 +48,11 @@ def test_a_run_of_few_updates_is_told_to_be_much_longer_and_any_other_twice_as_l
     scores = both("ace", 0.1)
     few, many = (replace(duel(scores=scores), facts={**DUEL, "iterations": count}) for count in (19, 20))
     assert verdict(few).command.endswith("--total-steps 10000") and verdict(many).command.endswith("--total-steps 2000")
+    same = both("ace", 0.5)
+    few, many = (replace(duel(scores=same, before=same), facts={**DUEL, "iterations": count}) for count in (2, 20))
+    assert verdict(few).gain == verdict(many).gain == "unclear"
+    assert verdict(few).next == "It has hardly begun, after 2 updates: train longer.", "more games would not help"
+    assert verdict(many).command == "sparring eval runs/x --games 1000"
 
 
 def test_a_contest_judged_by_return_is_won_by_earning_more_than_nothing():
@@ -83,7 +88,7 @@ def test_an_exact_figure_stands_beside_the_start_and_the_best_bot_and_decides_on
     said = verdict(duel(scores=both("random", 0.5), before=both("random", 0.9), exact=exact, exact_before=0.5))
     assert said.gain == "better"
     assert said.learned.endswith(
-        "A perfect opponent would win 0.250 of return a game from it, 0.125 from its shadow, 0.500 from the policy "
+        "A perfect opponent would win 0.250 of return per game from it, 0.125 from its shadow, 0.500 from the policy "
         "before training and 0.375 from the best bot (careful)."
     )
     assert said.short.startswith("better; exploitability 0.250 (was 0.500)")
@@ -94,7 +99,7 @@ def test_of_psro_the_mixture_is_judged_since_its_oracles_are_easily_answered():
     said = verdict(duel(scores=both("random", 0.5), exact={LEARNED: 0.99, "mixture": 0.25}, exact_before=0.5))
     assert (
         said.gain == "better"
-        and "0.250 of return a game from its mixture, 0.990 from its newest policy" in said.learned
+        and "0.250 of return per game from its mixture, 0.990 from its newest policy" in said.learned
     )
 
 
@@ -105,7 +110,7 @@ def test_where_random_play_is_an_equilibrium_nothing_is_called_a_loss():
 
 def test_without_an_exact_figure_what_trained_opponents_won_is_told():
     bounds = {LEARNED: Interval(0.3, 0.25, 0.35, 3)}
-    assert "won 0.300 [0.250, 0.350] of return a game from it" in verdict(duel(bounds=bounds)).learned
+    assert "won 0.300 [0.250, 0.350] of return per game from it" in verdict(duel(bounds=bounds)).learned
 
 
 def test_what_to_do_next_follows_from_what_is_missing():
@@ -217,7 +222,7 @@ def test_an_exploitability_that_rises_is_a_circle_and_one_that_rests_is_none():
     said = verdict(replace(found, curve={0: 0.1, 1: 0.5}))
     assert "would have won 0.100 after 10 steps and wins 0.900 now" in said.learned and "magnet" in said.command
     rests = replace(found, exact={LEARNED: 0.02, "random": 0.3}, curve={0: 0.01, 1: 0.5})
-    assert "goes round" not in verdict(rests).learned and "circling" not in verdict(rests).next
+    assert "circle" not in verdict(rests).learned and "circling" not in verdict(rests).next
 
 
 def test_advice_of_a_notice_comes_with_its_command():

@@ -418,3 +418,14 @@ class Branching(Game):
 def test_code_that_cannot_be_traced_is_named_by_its_line():
     with pytest.raises(GameError, match=r"Code that can be traced.*in line \d+ of test_contract.py.*jnp.where"):
         check_game(Branching())
+
+
+def test_a_part_that_is_no_number_is_refused_where_the_game_is_made() -> None:
+    class Loose(MatrixGame):
+        names: tuple[str, ...] = ()
+
+    sound = rock_paper_scissors(rounds=ROUNDS)
+    with pytest.raises(
+        GameError, match=r"Loose\.names holds a str, .* Declare it as names: \.\.\. = eqx\.field\(static"
+    ):
+        Loose(sound.spec, sound.rules, sound.choices, sound.roles, sound.scripts, ("rock",))

@@ -317,7 +317,7 @@ def test_own_payoffs_are_given_as_rows_and_errors_show_how():
     assert not told.spec.zero_sum and told.spec.exchangeable_sides
     assert registry.make("matrix:custom", payoff="1 2 3; 4 5 6").choices == (2, 3)
     for words, said in (
-        (["payoff=1 2;3"], "rows of as many numbers"), (["payoff=a b"], "rows parted by"), (["payoff="], "payoffs"),
+        (["payoff=1 2;3"], "rows of as many numbers"), (["payoff=a b"], "rows separated by"), (["payoff="], "payoffs"),
         (["payoff=1 2;3 4", "second=1 2"], "the shape of payoff"),
     ):  # fmt: skip
         with pytest.raises(ConfigError, match=said):

@@ -189,7 +189,7 @@ def test_sparring_is_the_default_where_two_sides_are_alike():
 
 def test_a_game_that_names_its_opponents_and_learning_gets_them_unless_flags_say_otherwise():
     config, told = chosen()
-    assert told == "Self-play: magnet (what suits this game)."
+    assert told == "Self-play: magnet (which suits this game)."
     assert config.ppo.on("anchor") and config.ppo.discount == Schedule.parse(1.0) and config.net.critic == "central"
     config, _ = chosen("--discount=0.9", "--self-play=naive")
     assert (config.ppo.discount, config.ppo.on("anchor"), config.net.critic) == (Schedule.parse(0.9), False, "central")

@@ -1,6 +1,7 @@
 """Stages in which learners look ahead: who plays, what they learn from, that a run goes on as if never stopped."""
 
 from dataclasses import replace
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -43,15 +44,25 @@ AFTER_A_BOT = replace(CONFIG, stages=("play=nearest_hare until steps > 20", *STA
 PLAIN = replace(CONFIG, stages=(), planning=PlanningConfig())
 
 
+@cache
+def prepared(config: RunConfig):
+    """How its learners play a rollout, compiled once for all stages, and what they are when a run begins."""
+    built = build(config)
+    state, standing = (jax.tree.map(lambda x: x[0], part) for part in (first_state(built), built.standing))
+    knobs, key = tuple(map(jnp.asarray, built.knobs(0))), jax.random.key(1)
+    return (
+        built,
+        state,
+        standing,
+        quick(lambda state, orders: play(built.plan, built.game, state, built.rosters, orders, knobs, key)),
+    )
+
+
 def lived(config: RunConfig, stage: int):
     """What the learners lived in a first rollout, in NumPy, and the learners."""
-    built = build(config)
-    state = jax.tree.map(lambda x: x[0], first_state(built))
-    orders = jax.tree.map(lambda x: x[0], built.standing._replace(rule=built.rule_in(stage)))
-    knobs = tuple(map(jnp.asarray, built.knobs(0)))
-    key = jax.random.key(1)
-    go = quick(lambda state, orders: play(built.plan, built.game, state, built.rosters, orders, knobs, key))
-    learners, (rollout,), *_ = go(state, orders)
+    built, state, standing, go = prepared(config)
+    rule = jax.tree.map(lambda x: x[0], built.rule_in(stage))
+    learners, (rollout,), *_ = go(state, standing._replace(rule=rule))
     return jax.tree.map(np.asarray, rollout), learners[0].model.actor
 
 
@@ -89,7 +100,7 @@ def test_learners_that_look_ahead_learn_and_bots_may_play_before_them():
     for stage in range(3):
         orders, before = built.standing._replace(rule=built.rule_in(stage)), np.array(state.learners[0].updates)
         state, report = program(
-            built.game_of(stage), state, built.rosters, orders, knobs, np.asarray(built.seeds_R), np.asarray(stage)
+            built.game_of(stage), state, built.rosters, orders, knobs, np.asarray(built.seeds_R), jnp.asarray(stage)
         )
         (line,) = metric_lines(built, stage, report, ())
         moved = (np.array(state.learners[0].updates) > before).all()
@@ -158,10 +169,20 @@ def test_a_learner_of_a_run_looks_ahead_where_its_name_says_so(whole):
         ({"shaping": ("near_hare=0.1 -> 0",)}, "by shaping near_hare=0.1 -> 0. Train with --shaping near_hare=0"),
         ({"ppo": replace(CONFIG.ppo, shared_reward=Schedule.parse("1 -> 0"))}, "Train with --shared-reward 0"),
         ({"mind": replace(MIND, mind_control="zero")}, "mind_control=zero is no belief"),
+        ({"mind": replace(MIND, mind_goals="combined")}, "found mind_goals=combined"),
+        ({"mind": replace(MIND, mind_goals="subgoal")}, "found mind_goals=subgoal"),
+        (
+            {"ppo": replace(CONFIG.ppo, influence=Schedule.parse(0.1)), "mind": replace(MIND, mind_replies=True)},
+            "by influence=0.1. Train with --influence 0",
+        ),
+        (
+            {"ppo": replace(CONFIG.ppo, reward_scale=True), "mind": replace(MIND, mind_goals="combined")},
+            "none where the game lists none. And: the critic must value what the game pays, and reward_scale",
+        ),
         ({"game": "dogfight", "options": ()}, "discrete"),
         ({"stages": ()}, "needs a stage with play=planner"),
     ],
-    ids=range(10),
+    ids=range(14),
 )
 def test_a_planner_that_cannot_play_is_refused(changes, words):
     with pytest.raises(ConfigError, match=words):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -63,7 +64,7 @@ def test_while_a_bot_plays_the_learner_waits_and_its_mind_learns(hunt):
     def played(state, stage):
         orders = built.standing._replace(rule=built.rule_in(stage))
         before = parts(state)
-        state, report = program(built.game_of(stage), state, built.rosters, orders, knobs, seeds_R, np.asarray(stage))
+        state, report = program(built.game_of(stage), state, built.rosters, orders, knobs, seeds_R, jnp.asarray(stage))
         (line,) = metric_lines(built, stage, report, ())
         return state, moved(before, parts(state)), line
 

@@ -36,7 +36,7 @@ def test_one_row_stands_for_all_sides_in_the_same_company():
     ]  # fmt: skip
     facts = {"sides": ["one", "two", "three"], "many_alike": True}
     _, rows = summary_rows(scores, facts)
-    assert [row[1] for row in rows] == [f"2 x {L}"], "mixed company is for the full table"
+    assert [row[0] for row in rows] == [f"2 x {L}"], "mixed company is for the full table"
     assert rows[0][-1].startswith("a 3.00")  # the bot in the learner's place among learners
     _, plain = summary_rows(scores, {**facts, "many_alike": False})
     assert [row[:2] for row in plain] == [[side, f"2 x {L}"] for side in ("one", "two", "three")]

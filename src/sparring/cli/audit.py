@@ -1,4 +1,4 @@
-"""sparring audit seats | effects | health: find out whether a seat is favoured, a module does anything, a run is well.
+"""sparring audit seats | effects | health: is a seat favoured, does a module do anything, is a run healthy?
 
 Each audit is a module `audit_KIND` with `command(words)`, its dataclass of flags `AuditKind` and its `EXAMPLES`.
 """
@@ -19,7 +19,7 @@ from sparring.core.errors import ConfigError, unknown
 KINDS = {
     "seats": "does the number of a seat change the result, and what makes it so",
     "effects": "does a module or a setting change anything at all",
-    "health": "is a run well: its policy, its critic, its league",
+    "health": "is a run healthy: its policy, its critic, its league",
 }
 EXAMPLES = (
     "sparring audit seats snowdrift",

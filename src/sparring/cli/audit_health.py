@@ -1,4 +1,4 @@
-"""sparring audit health RUN: is a run well: its policy, its critic, its league?"""
+"""sparring audit health RUN: is a run healthy: its policy, its critic, its league?"""
 
 import shlex
 from dataclasses import dataclass, field

@@ -197,7 +197,7 @@ def game_of(shared: list[str]) -> str:
         raise ConfigError(
             f"Which game? Name one, for example: sparring compare kuhn. There are {', '.join(overview())}."
         )
-    config = flagged(ready_made(arguments), arguments, given)
+    config = flagged(ready_made(arguments, given), arguments, given)
     check_ranges(config)
     check_rows(config)
     parse_options(config.game, config.options)

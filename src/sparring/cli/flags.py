@@ -134,9 +134,11 @@ def parse(
 
 
 def _topic(kind: type, words: Sequence[str], usual: Collection[str]) -> tuple[Collection[str], list[str]]:
-    """The fields that somebody asks about by the name of a section or of a flag after --help, and all other words."""
+    """The fields that somebody asks about by the name of a section, of a flag, or of how several flags begin, after
+    --help; and all other words."""
     place, name = _asked(words)
-    topic = _sections(kind).get(name) or ({name} if usual and name in _flags(kind) else ())
+    alike = {flag for flag in _flags(kind) if name and f"{flag}_".startswith(f"{name}_")} if usual else set[str]()
+    topic = _sections(kind).get(name) or alike
     others = [word for i, word in enumerate(words) if i != place and not (topic and i == place + 1)]
     return topic, [word for word in others if word not in (*HELP, HELP_ALL)]
 
@@ -166,8 +168,8 @@ def _sections(kind: type) -> dict[str, Collection[str]]:
 
 
 def check_known(kind: type, words: Sequence[str], command: str) -> None:
-    """Refuse a flag that there is not, with what it is called here or what was probably meant."""
-    known = set(_flags(kind))
+    """Refuse flags that there are not, all at once, each with what it is called here or what was probably meant."""
+    known, wrong = set(_flags(kind)), []
     for word in (word for word in words if word.startswith("--") and word not in (*HELP, HELP_ALL)):
         name = word[2:].partition("=")[0].replace("-", "_")
         if name in known or name.removeprefix("no_") in known:
@@ -180,7 +182,9 @@ def check_known(kind: type, words: Sequence[str], command: str) -> None:
         else:
             near = nearest(name, known)
             hint = f"Did you mean {_flag(near)}?" if near else f"All flags: sparring {command} {HELP_ALL}"
-        raise ConfigError(f"Unknown flag {word.partition('=')[0]}. {hint}")
+        wrong.append(f"Unknown flag {word.partition('=')[0]}. {hint}")
+    if wrong:
+        raise ConfigError(" ".join(wrong))
 
 
 def _flags(kind: type) -> Iterator[str]:

@@ -100,9 +100,9 @@ def tell(name: str, as_json: bool) -> None:
         text = joined.join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else str(value).strip("[]")
         table.add_row(key, text.replace("'", "").replace("=potential, ", ": ").replace("=reward, ", ": "))
     Console().print(table)
-    options = " --options " + " ".join(f"{k}={v}" for k, v in fields["options"].items()) if about.options else ""
+    options = "   (other options: --options NAME=VALUE ...)" if about.options else ""
     if is_own(name):
-        print(" ".join(("\nIt keeps the contract of games.", *remarks)))
+        print(" ".join(("\nIt meets the contract of games.", *remarks)))
     print(f"\nTrain on it: sparring train {name}{options}")
     for recipe, make_config in RECIPES.items():
         if make_config().game == name:

@@ -29,7 +29,7 @@ COMMANDS = {
     "export": "write a policy for programs without Sparring: safetensors, PyTorch, ONNX",
     "games": "list the games, or describe one; check a game of your own",
     "new-game": "write a commented game to start from, with a test",
-    "audit": "find out whether a seat is favoured, a module does anything, a run is well",
+    "audit": "find out whether a seat is favoured, a module does anything, a run is healthy",
     "bench": "measure steps per second: the game alone, and training",
     "doctor": "check the installation, and the records of a run",
 }

@@ -39,6 +39,8 @@ def command(words: list[str]) -> None:
         told = json_text.dumps({"run": str(where), "verdict": verdict.plain()})
         print(told if arguments.json else verdict.text(min(Console().width, WIDEST)))
         return
+    if not where.is_dir() and where != Path("runs"):
+        RunDir.open(where)  # which says what is there instead
     if not where.is_dir():
         raise RunError(f"There is no folder {where}. Train a first run (sparring train kuhn), or name another folder.")
     found = [row(path.parent) for path in sorted(where.glob("*/manifest.json"), key=age, reverse=True)]

@@ -1,12 +1,13 @@
 """sparring train [GAME]: train by self-play, or against a bot. Ends with a table, a picture and a report."""
 
 import json as json_text
-from collections.abc import Collection, Sequence
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -64,7 +65,7 @@ class Train:
     machine: MachineConfig = field(default_factory=MachineConfig)
     own: CodeConfig = field(default_factory=CodeConfig)
     config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None
-    """A TOML file of settings, such as a run's config.toml; flags win over it."""
+    """A TOML file of settings, such as a run's config.toml; flags win over it. What it leaves out suits the game."""
     recipe: Annotated[
         str,
         tyro.conf.arg(
@@ -136,7 +137,7 @@ def command(words: list[str]) -> int:
         return 0
     path = arguments.runs / (arguments.name or free_name(arguments.runs, config.game))
     told = told if built.game.spec.sides > 1 else "One side, which plays against the game itself."
-    told += few_updates(built)
+    told += few_updates(built) + idle_critic(built)
     if registry.is_own(config.game):
         note_faults(built.game, config.game)
     if arguments.dry_run:
@@ -172,6 +173,16 @@ def few_updates(built: "Built") -> str:
         return ""
     updates = counted(built.iterations, "update")
     return f"\n{config.total_steps:,} steps are only {updates} here; {usual:,} are usual (--total-steps)."
+
+
+def idle_critic(built: "Built") -> str:
+    """A warning where a central critic was asked for and sees what every seat sees: nothing would come of it."""
+    from sparring.games.trial import hides_nothing
+
+    config, spec = built.config, built.game.spec
+    if config.net.critic != "central" or dict(spec.suits).get("critic") == "central" or not hides_nothing(built.game):
+        return ""
+    return f"\nNothing is hidden in {config.game}: critic=central sees what each seat sees, and is critic=local here."
 
 
 def tell_plan(built: "Built", path: Path, told: str, *, as_json: bool) -> int:
@@ -237,20 +248,21 @@ def names_game(arguments: Train, given: Collection[str]) -> bool:
 
 def settled(arguments: Train, given: Collection[str]) -> tuple[RunConfig, str]:
     """The settings of the run, and a sentence that says who opposes; `given` are the settings that flags name."""
-    config = flagged(ready_made(arguments), arguments, given)
+    config = flagged(ready_made(arguments, given), arguments, given)
     name, why = chosen_self_play(arguments, config, given)
     if name:  # a preset depends on the game and the length of the run, which flags say; and then flags win over it
-        said = bool(arguments.recipe or arguments.config)
-        config = apply(config, name) if said else opposed(config, spec_of(config), name)
-        config = flagged(config, arguments, given)
+        said, auto = bool(arguments.recipe or arguments.config), arguments.self_play == AUTO
+        chosen = opposed(config, spec_of(config), name) if auto or not said else apply(config, name)
+        chosen = overlaid(chosen, config, named_in(arguments.config)) if auto else chosen
+        config = flagged(chosen, arguments, given)
     if config.seats.opponent and not name:
         return config, f"Opponent: {config.seats.opponent}, always."
     return config, f"Self-play: {name} ({why})." if name else f"Opponents: {why}."
 
 
-def ready_made(arguments: Train) -> RunConfig:
-    """What flags then change: the settings of a recipe or of a file, or else the defaults with what suits the game;
-    and a preset on top."""
+def ready_made(arguments: Train, given: Collection[str]) -> RunConfig:
+    """What flags then change: the settings of a recipe, or else the defaults with what suits the game, with those of a
+    file on top; and a preset on top of that."""
     recipe, file = arguments.recipe, arguments.config
     if recipe and file:
         raise ConfigError("--recipe and --config both give a full configuration. Leave one out.")
@@ -259,12 +271,24 @@ def ready_made(arguments: Train) -> RunConfig:
     if recipe:
         config = RECIPES[recipe]()
         check_family(recipe, config.game, arguments.word)
-    elif file:
-        config = load_toml(RunConfig, file)
     else:
-        config = RunConfig(game=arguments.word or arguments.run.game, options=arguments.run.options)
-        config = suited(config, spec_of(config))
+        filed = load_toml(RunConfig, file) if file else RunConfig()
+        if file and arguments.word is None and "game" not in {*named_in(file), *given}:
+            raise ConfigError(f"Which game? {file} names none. Name one: sparring train kuhn --config {file}")
+        about = flagged(filed, arguments, given)  # flags may name another game than the file
+        config = RunConfig(game=about.game, options=about.options)
+        config = overlaid(suited(config, spec_of(config)), filed, named_in(file))
     return presets.apply(config, arguments.preset) if arguments.preset else config
+
+
+def named_in(file: Path | None) -> frozenset[str]:
+    """The settings that a file gives; of none, none."""
+
+    def names(table: dict[str, Any]) -> Iterator[str]:
+        for name, value in table.items():
+            yield from names(value) if isinstance(value, dict) else (name,)
+
+    return frozenset() if file is None else frozenset(names(tomllib.loads(file.read_text(encoding="utf-8"))))
 
 
 def check_family(recipe: str, game: str, word: str | None) -> None:
@@ -289,9 +313,11 @@ def chosen_self_play(arguments: Train, config: RunConfig, given: Collection[str]
         if arguments.self_play not in SELF_PLAY:
             raise ConfigError(unknown("self-play preset", arguments.self_play, (AUTO, *SELF_PLAY)))
         return arguments.self_play, "by --self-play"
-    if arguments.recipe or arguments.config:
-        return "", "as the recipe says" if arguments.recipe else f"as {arguments.config} says"
+    if arguments.recipe:
+        return "", "as the recipe says"
     opposing = {one.name for table in OPPOSING for one in fields(getattr(config, table))}
+    if opposing & named_in(arguments.config):
+        return "", f"as {arguments.config} says"
     if said := sorted(opposing & {*given}):  # who sets one of these has decided
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in said)
         return "", f"as the flags say ({flags}), without a preset; --self-play names one"
@@ -300,8 +326,8 @@ def chosen_self_play(arguments: Train, config: RunConfig, given: Collection[str]
         return "", "the learners meet each other, since minds remember co-players from game to game"
     if name := preset_for(spec, config):
         if PRESET in dict(spec.suits):
-            return name, "what suits this game"
-        settles = "what comes to rest in short games for two with hidden moves"
+            return name, "which suits this game"
+        settles = "which settles in short games for two with hidden moves"
         return name, settles if PRESET in dict(suits_of(spec)) else "the default where two sides are alike"
     if spec.sides != 2 or not spec.exchangeable_sides:
         return "", "the learners meet each other (presets of self-play are for two sides that are alike)"

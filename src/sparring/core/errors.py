@@ -29,9 +29,9 @@ class RunError(SparringError):
     exit_code = 3
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """The sentence for a name that is not in a closed list, with the nearest one that is."""
+def unknown(kind: str, name: str, known: Iterable[str], *, of: str = "") -> str:
+    """The sentence for a name that is not in a closed list `of` something, with the nearest one that is."""
     choices = sorted(known)
-    near = near_names(name, choices)
+    near = near_names(name, choices, cutoff=0.55)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices) or 'none'}."
-    return f"Unknown {kind} {name!r}. {hint}"
+    return f"Unknown {kind} {name!r}{f' of {of}' if of else ''}. {hint}"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from sparring.core.code import naming
+from sparring.core.names import counted
 from sparring.evaluation.findings import FAR, Findings, Gain, Opposed, listed, rose
 from sparring.evaluation.scoring import LEARNED, MIXTURE
 from sparring.evaluation.standing import Standing, is_contest
@@ -54,6 +55,8 @@ def next_step(found: Findings, gain: Gain, places: Sequence[Standing]) -> Step:
             return "A bot is much harder to exploit: train longer.", longer
         words, flags = settling(found.opposed)
         return f"A bot is much harder to exploit. {words}", another(found, flags)
+    if (made := facts.get("iterations", FEW)) < FEW:
+        return f"It has hardly begun, after {counted(made, 'update')}: train longer.", longer
     if gain == "unclear":
         return "More games may show what these do not; else train longer.", f"sparring eval {run} --games 1000"
     if facts["seeds"] == 1:

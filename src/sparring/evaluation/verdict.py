@@ -118,7 +118,7 @@ def fall_sentence(found: Findings) -> str:
         best = rose(found)
         return "" if best is None else (
             f"A perfect opponent would have won {found.points[best]:.3f} {found.when(best)} and wins {found.own:.3f} "
-            f"now{': it goes round' * (not found.opposed.magnet)}."
+            f"now{': it seems to circle' * (not found.opposed.magnet)}."
         )  # fmt: skip
     if not found.falls:
         return ""
@@ -135,7 +135,7 @@ def fall_sentence(found: Findings) -> str:
 
 def exact_sentence(found: Findings) -> str:
     """What a perfect opponent would win from it, from the policy before training and from the best bot."""
-    unit = "a game" if found.facts["score"] == "return" else "of return a game"
+    unit = "per game" if found.facts["score"] == "return" else "of return per game"
     if found.own is not None:
         newest = "its newest policy" if MIXTURE in found.exact else "it"
         teams = {MIXTURE: "its mixture", LEARNED: newest, SHADOW: "its shadow"}

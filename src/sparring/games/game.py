@@ -1,6 +1,7 @@
 """The rules of one world. Every method is pure and written for one world; the library plays thousands with vmap."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import equinox as eqx
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from sparring.core.errors import ConfigError, unknown
+from sparring.core.errors import ConfigError, GameError, unknown
 from sparring.core.records import Action, Goals, Observation, Step
 from sparring.core.scene import Scene
 from sparring.core.spec import GameSpec, Listing
@@ -17,6 +18,7 @@ from sparring.core.spec import GameSpec, Listing
 State = Any
 Chance = Any
 Rules = Any
+NUMBERS = (jax.Array, np.ndarray, np.generic, bool, int, float, jax.ShapeDtypeStruct)
 
 
 class Bots(eqx.Module):
@@ -44,6 +46,16 @@ class Game(eqx.Module):
 
     spec: eqx.AbstractVar[GameSpec]
     rules: eqx.AbstractVar[Rules]
+
+    def __check_init__(self) -> None:
+        for field in fields(self):
+            leaves = () if field.metadata.get("static") else jax.tree.leaves(getattr(self, field.name))
+            for leaf in leaves:
+                if not isinstance(leaf, NUMBERS):
+                    raise GameError(
+                        f"{type(self).__name__}.{field.name} holds a {type(leaf).__name__}, which is no array. "
+                        f"Declare it as {field.name}: ... = eqx.field(static=True)."
+                    )
 
     def start(self, key: Array) -> State:
         """A fresh state."""

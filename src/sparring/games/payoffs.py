@@ -7,7 +7,7 @@ from sparring.games.matrix import MOST_CHOICES, MatrixGame, matrix_game
 
 
 def custom(payoff: str = "0 -1 1; 1 0 -1; -1 1 0", second: str = "", rounds: int = 1) -> MatrixGame:
-    """Your own payoffs for two: a row for each choice of the first, parted by ";", a number for each of the second.
+    """Your own payoffs for two: a row for each choice of the first, separated by ";", a number for each of the second.
 
     What the first earns the second loses, unless `second` says, in the same places, what the second earns.
     """
@@ -20,7 +20,7 @@ def custom(payoff: str = "0 -1 1; 1 0 -1; -1 1 0", second: str = "", rounds: int
 
 def _table(option: str, text: str) -> np.ndarray:
     rows = [row.replace(",", " ").split() for row in text.strip("; ").split(";")]
-    example = 'write rows parted by ";", as in "0 -1 2; 1 0 -1; -2 1 0"'
+    example = 'write rows separated by ";", as in "0 -1 2; 1 0 -1; -2 1 0"'
     try:
         table = np.array([[float(word) for word in row] for row in rows])
     except ValueError:

@@ -169,7 +169,7 @@ def _made(name: str, options: dict[str, Any]) -> "Game":
         if key not in known and description.open:
             continue
         if key not in known:
-            raise ConfigError(unknown(f"option of game {name!r}", key, known))
+            raise ConfigError(unknown("option", key, known, of=name))
         options[key] = _checked(name, known[key], value)
     function, variant = _load(name)
     try:
@@ -231,7 +231,7 @@ def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
         if not equals:
             raise ConfigError(f"An option of a game is written name=value, found {word!r}. {_example(known)}")
         if key not in known and not description.open:
-            raise ConfigError(unknown(f"option of game {name!r}", key, known))
+            raise ConfigError(unknown("option", key, known, of=name))
         if key in options:
             raise ConfigError(f"Option {key!r} of game {name!r} is given twice: keep one.")
         options[key] = _parsed(name, known[key], text) if key in known else interfaces.guessed(text)

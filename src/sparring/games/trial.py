@@ -69,6 +69,14 @@ def random_play(game: Game, *, seed: int, worlds: int, steps: int) -> Record:
     return _play(game, jnp.asarray(seeds_TW), noise)
 
 
+def hides_nothing(game: Game) -> bool:
+    """Whether the central view tells a seat what it sees by itself, number by number, as far as random play shows."""
+    if game.spec.central.kind != "seat" or game.spec.central.size != game.spec.features:
+        return False
+    found = random_play(game, seed=0, worlds=8, steps=min(game.spec.longest, 16)).moment
+    return bool(np.array_equal(found.central, found.seen.features_SF))
+
+
 def moment(game: Game, state: State, action: Action, chance: Chance) -> Moment:
     after, step = game.step(state, action, chance)
     return Moment(game.observe(state), game.central(state), after, step)

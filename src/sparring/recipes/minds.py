@@ -40,7 +40,7 @@ def hunters_shared_policy() -> RunConfig:
 
 
 def hunters_mappo() -> RunConfig:
-    """`hunters`, each with a critic that sees the whole game (MAPPO)."""
+    """`hunters`, each with a critic that sees the whole game (MAPPO); as hunters do anyway, to the bit."""
     return _hunters("mappo")
 
 

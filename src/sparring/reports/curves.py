@@ -308,15 +308,23 @@ def plot(
 
 
 def smooth(values: np.ndarray) -> np.ndarray:
-    """The mean over a tenth of the curve about each point, and over less near its ends, where it begins and ends as it
-    is: as many points before as after."""
-    if len(values) < SMOOTHED:
+    """The mean over a tenth of the curve about each point. It begins as it is, since much is learned there: as many
+    points before as after. At its end the line through what is left counts, lest the few games of the last iteration
+    look like a fall."""
+    count = len(values)
+    if count < SMOOTHED or not np.isfinite(values).any():
         return values
-    known, at = np.isfinite(values), np.arange(len(values))
-    reach = np.minimum(len(values) // 20, np.minimum(at, at[::-1]))
-    sums = (np.concatenate([[0.0], np.cumsum(x)]) for x in (np.where(known, values, 0.0), known))
-    total, count = (sum_[at + reach + 1] - sum_[at - reach] for sum_ in sums)
-    return np.where(count > 0, total / np.maximum(count, 1.0), np.nan)
+    known, at = np.isfinite(values), np.arange(count)
+    before = np.minimum(count // 20, at)
+    after = np.minimum(before, at[::-1])
+    y, x = np.where(known, values, 0.0), at * known
+    sums = (np.concatenate([[0.0], np.cumsum(one)]) for one in (known, y, x, x * y, x * x))
+    n, *rest = (sum_[at + after + 1] - sum_[at - before] for sum_ in sums)
+    mean_y, mean_x, mean_xy, mean_xx = (total / np.maximum(n, 1.0) for total in rest)
+    slope = (mean_xy - mean_x * mean_y) / np.maximum(mean_xx - mean_x**2, 1e-9)
+    level = mean_y + np.where(after < before, slope * (at - mean_x), 0.0)
+    there = (n > 0) & (at <= np.flatnonzero(known)[-1])
+    return np.where(there, np.clip(level, values[known].min(), values[known].max()), np.nan)
 
 
 def legend(axis: Axes, fewest: int = 1) -> None:

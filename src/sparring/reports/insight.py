@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from rich.console import Group, RenderableType
 from rich.markup import escape as unmarked
-from rich.table import Table
+from rich.table import Column, Table
 
 from sparring.reports.html import command as copied
 from sparring.reports.html import definitions, document, marked, picture, png, table
@@ -132,7 +132,7 @@ def terminal(found: Told) -> RenderableType:
     """Tables, what they mean, and the verdict last."""
     parts: list[RenderableType] = []
     for title, (header, rows) in tables(found).items():
-        shown = Table(*header, title=title, title_justify="left", box=None)
+        shown = Table(Column(header[0], no_wrap=True), *header[1:], title=title, title_justify="left", box=None)
         for row in rows:
             shown.add_row(*map(unmarked, row))
         parts += [shown, ""]

@@ -63,12 +63,12 @@ def spark(values: Sequence[float], width: int = WIDTH) -> str:
 
 
 def series_table(lines: Lines, names: Sequence[str]) -> Table:
-    """A row for each metric: where it began, where it is, its range and its course."""
+    """A row for each metric: where it began, where it is, its range and its trend."""
     made = Table(box=None)
     made.add_column("metric", no_wrap=True, min_width=max(map(len, names), default=0))
-    for header in ("first", "last", "least", "most"):
+    for header in ("first", "last", "lowest", "highest"):
         made.add_column(header, justify="right", no_wrap=True)
-    made.add_column("course", no_wrap=True)
+    made.add_column("trend", no_wrap=True)
     for name in names:
         _, values = series(lines, name)
         if values:

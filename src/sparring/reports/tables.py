@@ -82,7 +82,7 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     for score in sorted(learned, key=lambda s: s.side):
         best = best_bot(score, scores)
         against = score.opponents if many_alike else company(score.opponents)
-        row = [side_name(manifest, score.side)] * sides_differ
+        row = [side_name(manifest, score.side)] if sides_differ else []
         row += [against] * versus
         row += [mean_text(first.get((score.side, score.opponents)))] * bool(first) + measures(score, won)
         row += [counts_text(score)] * counts

@@ -32,7 +32,7 @@ class SeatsConfig:
 @dataclass(frozen=True, kw_only=True)
 class PlayConfig:
     worlds: int = setting(128, least=1, most=LARGEST)
-    """Worlds that run side by side."""
+    """Worlds, which are copies of the game, that run side by side."""
     steps: int = setting(40, least=1, most=LARGEST)
     """Steps of a rollout: every world plays that many between two updates."""
     blocks: int = setting(0, least=0, most=MANY)

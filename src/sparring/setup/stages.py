@@ -37,7 +37,7 @@ def check_stages(game: Game, config: RunConfig, seating: Seating) -> None:
                 raise ConfigError(unknown(f"bot of {config.game}", name, (*bot_names(game), PLANNER)))
             if name != RANDOM and name not in bots.fitting(side):
                 raise ConfigError(
-                    f"{name} cannot drive side {side} of {config.game}. Name a bot for each side, parted by a comma: "
+                    f"{name} cannot drive side {side} of {config.game}. Name a bot for each side, separated by commas: "
                     f"play={','.join((bots.fitting(k) or (RANDOM,))[0] for k in range(game.spec.sides))}"
                 )
 

@@ -44,6 +44,11 @@ def study(
             "The learners of this run have no mind, so there is nothing to see in it. Train some: sparring train "
             f"{built.config.game} --mind belief"
         )
+    if learned and not built.game.spec.goals:
+        raise ConfigError(
+            f"Learned goals are judged by those that a game lists, and {built.config.game} lists none. Leave --learned "
+            "out."
+        )
     table = tables(built, by_seed[0], opponents, worlds)
     played: dict[str, list[Seen]] = {}
     for control in CONTROLS:
@@ -64,7 +69,7 @@ def study(
         "game": built.config.game, "learners": list(dict.fromkeys(table.learner_B)), "seeds": built.config.seeds,
         "worlds": worlds, "games": games, "against": against,
     }  # fmt: skip
-    if learned and built.game.spec.goals:
+    if learned:
         on_stage("learned goals")
         found["learned"] = learned_goals(played["own"][0], seed)
     return {**found, "verdict": verdict(found)}
@@ -157,22 +162,23 @@ def verdict(found: Told) -> Told:
     knows = goals["top1"] > goals["top1_nearest"] if goals.get("stretches") else None
     _, low, high = one["gained"]["shuffled"]
     said = [
-        f"It {'foresees' if foreseen else 'hardly foresees'} what {name} does: skill {actions['skill']:.2f}. Who knows "
-        f"only how often it takes each action has 0, who knows its very rule {actions['skill_of_rule']:.2f}."
+        f"It {'foresees' if foreseen else 'hardly foresees'} what {name} does: skill {actions['skill']:.2f}. To know "
+        f"only how often it takes each action gives 0, to know its exact rule {actions['skill_of_rule']:.2f}."
     ]
     if knows is not None:
         said.append(
-            f"It names the goal of {name} in {goals['top1']:.0%} of steps. To name the nearest goal is right in "
-            f"{goals['top1_nearest']:.0%}: it knows {'more' if knows else 'no more'} than that."
+            f"It names the goal of {name} in {goals['top1']:.0%} of steps. Always naming the nearest one would be "
+            f"right in {goals['top1_nearest']:.0%}: it knows {'more' if knows else 'no more'} than that."
         )
     compared = "more" if low > 0 else "less" if high < 0 else "neither clearly more nor clearly less"
     said.append(
         f"Among {name} it earns {compared} than when it is shown what it believes in another world, which is wrong in "
         f"this one{'' if low > 0 else ': its mind does not help it here'}."
     )
-    strangers = [n for n in rows if not rows[n]["seen_in_training"]]
-    if one["seen_in_training"] and strangers:
+    strangers = [n for n in rows if n != name and not rows[n]["seen_in_training"]]
+    if strangers:  # also where none was met, or the one that is foreseen best would stand for all
         worst = min(strangers, key=lambda n: rows[n]["actions"]["skill"])
         skill = rows[worst]["actions"]["skill"]
-        said.append(f"Of the co-players that it never met in training, {worst} is foreseen least: skill {skill:.2f}.")
+        shown = f"{skill:.2f}" if skill > -99 else "below -99"
+        said.append(f"Of the co-players that it never met in training, {worst} is foreseen least: skill {shown}.")
     return {"foresees": bool(foreseen), "knows_goals": knows, "matters": bool(low > 0), "sentences": said}

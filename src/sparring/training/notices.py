@@ -51,8 +51,8 @@ TEXTS = {
     "out and the weights kept. The first is in the run's folder not_finite; bad_minibatches in the metrics counts them "
     "from here on. Look at the game's rewards, or lower the step size.",
     "calm_critic": "the critic's values explode or oscillate: its step size is now {critic_factor:g} times its own.",
-    "kl": "the policy moved by a KL of {approx_kl:.2g} in one iteration: its last lessons came from choices that it "
-    "would no longer make. Use smaller steps or --target-kl 0.02.",
+    "kl": "the policy moved by a KL of {approx_kl:.2g} in one iteration: its last gradient steps learned from "
+    "actions that it would hardly take any more. Use smaller steps or --target-kl 0.02.",
     "value_clip": "value_clip {clip} is tiny against values that differ by {value_spread:.3g}, so the critic can "
     "hardly move. Normalise values (--value-norm popart) or raise the clip.",
     "hyper_dead": "the hypernetwork has changed no weight yet: no gradient reaches it, or its steps are 0. Look at "
@@ -62,7 +62,7 @@ TEXTS = {
     "hyper_large": "the hypernetwork's changes are {size:.2g} times as long as the weights they change. Limit them "
     "(--hyper-cap 0.5), or lower --hyper-rate.",
     "advantages": "all advantages were alike, so they were not scaled: nothing done in this rollout made a "
-    "difference. Either the game is solved and the critic foresees all, or it pays nothing yet.",
+    "difference. The policy may hardly explore any more, the critic foresee all, or the game pay nothing yet.",
 }
 """By kind."""
 

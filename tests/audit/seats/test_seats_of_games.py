@@ -1,5 +1,8 @@
 """Unfair games are found by the level that must find them, with a trace; fair ones are not accused."""
 
+from dataclasses import replace
+from math import ceil
+
 import numpy as np
 import pytest
 from grab import Keyed, grab
@@ -87,9 +90,11 @@ def test_games_show_who_is_paid_more_and_stop_there():
 
 
 def test_fair_games_end_within_the_margin_or_say_how_many_are_missing():
-    finding = differences.judged(grab().spec.seat_names, played(grab(), games=512, batch=64))
+    seen = replace(played(grab(), games=512, batch=64), seconds=10.0)
+    finding = differences.judged(grab().spec.seat_names, seen)
     assert finding.outcome == "UNDECIDED" and finding.numbers["more_games"] > 0
-    assert f"--games {finding.numbers['games'] + finding.numbers['more_games']}" in finding.remedy
+    games = finding.numbers["games"] + finding.numbers["more_games"]
+    assert f"--games {games} --seconds {ceil(12 * games / 512)}." in finding.remedy, "else time would stop it as before"
 
 
 def test_the_old_rule_of_the_coin_game_is_found_in_a_few_hundred_games_of_random_play():

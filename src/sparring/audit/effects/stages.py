@@ -18,7 +18,7 @@ E1 = Question("E1", "do the settings differ, and does anybody read what differs?
 E2 = Question("E2", "is it called where it should be?")
 E3 = Question("E3", "does the learner change when it is replaced by zeros, noise, its own numbers shuffled?")
 E4 = Question("E4", "does a gradient reach every parameter, and does an optimiser move it?")
-PROOF = Question("E5 proof", "is it the same program on the same inputs?")
+PROOF = Question("E5 proof", "do the programs, or what goes into them, differ?")
 RUNS = Question("E5 runs", "when do two runs with one seed part?")
 E6 = Question(
     "E6", "with its outputs muted, is the run the baseline bit for bit?",
@@ -47,7 +47,7 @@ def provenance(files: Mapping[str, str], copies: Sequence[str], changed: Sequenc
 
 
 def settings(differ: Mapping[str, tuple[str, str]], readers: Readers) -> Finding:
-    told = [f"{name}: {a or 'none'} -> {b or 'none'}" for name, (a, b) in differ.items()]
+    told = [f"{name}: {a or 'none'} becomes {b or 'none'}" for name, (a, b) in differ.items()]
     unread = [name for name in differ if not readers.get(name) and not read_between(name, set())]
     numbers = {"differ": differ, "readers": {name: sorted(readers.get(name, ())) for name in differ}}
     if not differ:
@@ -56,7 +56,9 @@ def settings(differ: Mapping[str, tuple[str, str]], readers: Readers) -> Finding
             "Nothing was switched on: a flag that has the value of a default is no treatment.",
             "Look at the effective settings: sparring train ... --print-config.", **numbers,
         )  # fmt: skip
-    who = {sorted(readers[name])[0].removeprefix("sparring.") for name in differ if readers.get(name)}
+    who = {
+        sorted(readers[name])[0].removeprefix("sparring.").partition(".<")[0] for name in differ if readers.get(name)
+    }
     missed = f"nobody reads {listed(unread)} while the run is built and traced"
     return E1.found(
         not unread, f"{listed(told)}; {missed if unread else f'read by {listed(sorted(who))}'}",
@@ -126,7 +128,7 @@ def proof(found: "Sameness", differ: Mapping[str, tuple[str, str]], readers: Rea
     if found.same and not host:
         whole = "equal as the compiler gets it" if found.text else "equal as far as anything both have rests on it"
         return PROOF.found(
-            False, f"the program is {whole}; all inputs, constants and knobs of every iteration are equal; "
+            False, f"no: the program is {whole}; all inputs, constants and knobs of every iteration are equal; "
             "nothing between iterations reads what differs",
             "The training with it is the training without it, whatever the curves will be; not one step was needed to "
             "know. (Only the check that numbers are finite looks at it.)",
@@ -136,7 +138,7 @@ def proof(found: "Sameness", differ: Mapping[str, tuple[str, str]], readers: Rea
     why += [f"values differ: {listed(found.inputs)}"] * bool(found.inputs)
     why += ["what both have is computed otherwise"] * (not found.program and not found.added)
     why += [f"read between iterations: {listed(host)}"] * bool(host)
-    return PROOF.found(True, "no: " + "; ".join(why), **numbers), False
+    return PROOF.found(True, "yes: " + "; ".join(why), **numbers), False
 
 
 def runs(found: "Divergence", *, chance: bool, waiting: Sequence[str]) -> Finding:

@@ -97,7 +97,7 @@ def settings(log: Log, off: Log | None) -> Finding:
     if off is None or not known:
         return E1.skipped("every flag arrived; no baseline to compare with" if known else "no settings were given")
     differ = {name: (off["settings"].get(name), x) for name, x in known.items() if off["settings"].get(name) != x}
-    told = listed([f"{name}: {a} -> {b}" for name, (a, b) in differ.items()])
+    told = listed([f"{name}: {a} becomes {b}" for name, (a, b) in differ.items()])
     return E1.found(
         bool(differ), told or "both runs have the same effective settings", "Nothing was switched on.",
         "Look for a default that is already on.", differ=differ,

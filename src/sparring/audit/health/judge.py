@@ -1,4 +1,4 @@
-"""Is a run well? Symptoms read from what any run directory holds, each with its evidence, its meaning and a remedy.
+"""Is a run healthy? Symptoms read from what any run directory holds, each with its evidence, its meaning and a remedy.
 
 Where training gives a notice, the same function is asked again here, over the whole run: so runs that were made before
 a notice existed are judged like those made today.
@@ -20,12 +20,12 @@ OFTEN = 0.1
 """Share of iterations from which on something is not an accident."""
 CHECKS: dict[Question, Check] = {
     Question(
-        "entropy", "does the policy still try things in the first half?",
+        "entropy", "does the policy keep exploring in the first half?",
         "A policy that settled early may have settled on anything.", f"Try to {ADVICE['entropy']}."
     ): by_notice("entropy"),
     Question(
         "KL", "do updates stay near the policy that played?",
-        f"Iterations with a KL above {LARGE_KL} learn from choices that the policy no longer makes.",
+        f"Iterations with a KL above {LARGE_KL} learn from actions that the policy would hardly take any more.",
         "Use smaller steps: --target-kl 0.02, fewer --epochs, a lower --learning-rate."
     ): by_notice("kl", share=OFTEN),
     Question(
@@ -45,11 +45,11 @@ CHECKS: dict[Question, Check] = {
         f"Try to {ADVICE['by_time']}."
     ): by_notice("by_time"),
     Question("stale pool", "do past selves still teach?"): league.stale_pool,
-    Question("cycling league", "do players take turns beating each other?"): league.cycling,
-    Question("swings", "does one update turn winning into losing?"): league.swings,
+    Question("cycling league", "can players be ranked, without cycles among them?"): league.cycling,
+    Question("swings", "do win rates stay steady from update to update?"): league.swings,
     Question("rating", "do ratings say what games say?"): league.rating_against_payoff,
-    Question("illegal actions", "does the policy choose what the rules forbid?"): learning.illegal,
-    Question("truncation", "are games that time cut kept apart from those that ended?"): learning.truncation,
+    Question("illegal actions", "does the policy keep to what the rules allow?"): learning.illegal,
+    Question("truncation", "are games cut by a time limit kept apart from those that ended?"): learning.truncation,
     Question("forgetting", "does the newest policy still beat those that an older one beat?"): league.forgetting,
 }  # fmt: skip
 

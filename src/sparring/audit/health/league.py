@@ -104,7 +104,7 @@ def swings(ask: Question, record: Record) -> Finding:
                 found.append(f"{what}: {before[1].mean:.0%} to {rate.mean:.0%} in iteration {line['iteration']}")
     if not looked:
         return ask.skipped("no rates of two iterations with games enough")
-    none = f"none in {looked} steps from one iteration to the next"
+    none = f"no swing in {looked} steps from one iteration to the next"
     return ask.found(
         not found, f"{counted(len(found), 'time')}, such as {found[0]}" if found else none,
         "A policy that one update turns over has no ground: steps are too large, or the opponent is too pure.",

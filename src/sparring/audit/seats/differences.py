@@ -6,7 +6,7 @@ evidence may be looked at after every batch.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp
+from math import ceil, exp
 
 import numpy as np
 
@@ -71,6 +71,8 @@ class Played:
     size: float
     """What a seat earns, in games that are not tested."""
     returns: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    seconds: float = 0.0
+    """Of all games but the first batch; 0: somebody else played them."""
 
     @classmethod
     def begun(cls, first: Mapping[str, np.ndarray], pairs: Sequence[Pair]) -> "Played":
@@ -140,10 +142,12 @@ def judged(names: Sequence[str], played: Played, *, by_place: str = "") -> Findi
         text = f"No difference beyond {MARGIN:.0%} of what a seat earns. Largest: {shown}. {told}"
         return L2.found(True, text, **numbers)
     more = max(more_games(one, tests, MARGIN * played.size) for one in played.tallies)
+    enough = ceil(1.2 * played.seconds * (1 + more / worst.count))  # a machine may be busier the next time
+    flags = f": --games {worst.count + more} --seconds {enough}"
     return L2.found(
         None, f"No difference shown. Largest: {shown}{share}. {told}",
         f"That it is below {MARGIN:.0%} of what a seat earns is not shown either.",
-        f"About {more:,} more games of each probe would show it (--games {worst.count + more}).",
+        f"About {more:,} more games of each probe would show it{flags if played.seconds else ''}.",
         **numbers, more_games=more,
     )  # fmt: skip
 

@@ -58,6 +58,7 @@ def compare(spec: GameSpec, play: PlayGames, budget: Budget, tell: Tell = untold
         number += 1
         played.add(play(number))
         spent, games = time.monotonic() - began, played.tallies[0].count
+        played.seconds = spent
         tell(f"L2 {games:,} games of each probe", min(1.0, max(spent / budget.seconds, games / budget.games)))
         shown = min(played.p_values) < ALPHA
         if shown or played.within_margin() or games >= budget.games or spent >= budget.seconds:
