@@ -4,7 +4,7 @@ Learners whose networks and algorithms are of one kind train as one stack; coeff
 from stack to stack.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -43,8 +43,7 @@ def configs_of(config: RunConfig, names: Sequence[str]) -> tuple[RunConfig, ...]
             for one, part in zip(found, parts, strict=True)
         ]
     own: dict[int, list[str]] = {}
-    for text in config.learner:
-        said = said_in(text)
+    for text, said in zip(config.learner, map(said_in, config.learner), strict=True):
         place = place_of(said.learner, names, text)
         found[place] = changed(found[place], said, text)
         own.setdefault(place, []).append(said.setting)
@@ -62,19 +61,18 @@ def without_minds(config: RunConfig) -> RunConfig:
 def with_minds(config: RunConfig, change: Callable[[MindConfig], Mapping[str, Any]]) -> RunConfig:
     """The config with what `change` says of every mind that there is: the common one, and those of single learners."""
     texts = list(config.learner)
-    for name in dict.fromkeys(said_in(text).learner for text in texts):
-        mind = alone(config, name, texts).mind
+
+    def alone(name: str) -> RunConfig:
+        own = (text for text in texts if said_in(text).learner == name)
+        return reduce(lambda config, text: changed(config, said_in(text), text), own, config)
+
+    for name in dict.fromkeys(said_in(text).learner for text in config.learner):
+        mind = alone(name).mind
         new = {setting: value for setting, value in change(mind).items() if mind.on and getattr(mind, setting) != value}
         texts += [f"{name}.{setting}={str(value).lower()}" for setting, value in new.items()]
-    own = tuple(text for text in texts if met(said_in(text).setting, alone(config, said_in(text).learner, texts)))
-    mind = replace(config.mind, **change(config.mind)) if config.mind.on else config.mind
-    return without_idle(replace(config, mind=mind, learner=own))
-
-
-def alone(config: RunConfig, name: str, texts: Iterable[str]) -> RunConfig:
-    """The config by which all would learn as the learner does that is called so in some of these texts."""
-    own = (text for text in texts if said_in(text).learner == name)
-    return reduce(lambda config, text: changed(config, said_in(text), text), own, config)
+    own = tuple(text for text in texts if met(said_in(text).setting, alone(said_in(text).learner)))
+    common = replace(config.mind, **change(config.mind)) if config.mind.on else config.mind
+    return without_idle(replace(config, mind=common, learner=own))
 
 
 def each_of(text: str, names: Sequence[str]) -> tuple[str, list[str]]:
