@@ -411,7 +411,7 @@ def test_who_imagines_nothing_runs_a_program_without_a_trace_of_it(monkeypatch):
     assert not [name for name in map(str, jax.tree.leaves_with_path(state)) if "world" in name]
 
 
-OTHERS = {"imagine_gate": 0.5, "imagine_share": 0.2, "imagine_members": 4, "imagine_rate": 0.1}
+OTHERS = {"imagine_gate": 0.25, "imagine_share": 0.2, "imagine_members": 4, "imagine_rate": 0.1}
 
 
 @cache
