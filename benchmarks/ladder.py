@@ -154,11 +154,12 @@ def looking_ahead(
 ) -> dict[str, Any]:
     """The learners of a seed as players that look ahead."""
     check_planner(built.game.spec, built.config)
-    found, discount = dict(players), built.config.ppo.discount.at(1.0)
+    found, ppo = dict(players), built.config.ppo
+    discount, ends = ppo.discount.at(1.0), ppo.time_limit == "end"
     for group, names in zip(taken(state.learners, r), built.lineup.learners, strict=True):
         for row, name in enumerate(names):
             critic = taken(group.model, row).judge
-            found[name] = Planner.make(players[name], critic, built.game, discount, planning)
+            found[name] = Planner.make(players[name], critic, built.game, discount, planning, cut_ends=ends)
     return found
 
 

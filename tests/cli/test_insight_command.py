@@ -81,3 +81,14 @@ def test_where_no_co_player_was_met_the_one_foreseen_least_is_named_too() -> Non
 def test_a_run_without_a_mind_and_impossible_tables_are_refused(sparring, minded, trained) -> None:
     assert "--mind belief" in sparring("insight", trained).sentence()
     assert "2 worlds" in sparring("insight", minded, "--worlds", "1").sentence()
+
+
+def test_where_a_game_lists_no_goals_what_they_do_is_understood_all_the_same(sparring, tmp_path) -> None:
+    mind = ("--mind", "belief", "--mind-goals", "none", "--mind-size", "4", "--mind-buffer", "64", "--mind-batch", "16")
+    settings = (*SHAPE[:-2], *LITTLE, *mind, "--runs", tmp_path, "--name", "dilemma", "--options", "rounds=2")
+    sparring("train", "matrix:prisoners_dilemma", *settings)
+    run = tmp_path / "dilemma"
+    said = sparring("insight", run, "--against", "tit_for_tat", "--worlds", "2", "--games", "2", "--json")
+    found = json.loads(said.out)["against"]["tit_for_tat"]
+    assert found["actions"]["choices"] == 1.0 and "goals" not in found
+    assert "lists none. Leave --learned out" in sparring("insight", run, "--learned", "--worlds", "2").sentence()

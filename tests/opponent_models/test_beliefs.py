@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sparring.core.seeding import Seed
 from sparring.opponent_models import beliefs
-from sparring.opponent_models.beliefs import NEVER, Beliefs, kinds_of
+from sparring.opponent_models.beliefs import NEVER, Beliefs, Prior, kinds_of
+from sparring.opponent_models.sample import Sample
 from sparring.play.witness import Situation
 from toy_players import quick
 
@@ -92,6 +94,20 @@ def test_a_new_game_or_a_reached_goal_begins_with_the_prior(start, known):
 def test_goals_may_change_so_a_share_of_the_belief_begins_anew():
     np.testing.assert_allclose(np.exp(mixed(np.log(np.array([1.0, 1e-9])), np.log(np.array([0.5, 0.5])), 0.1)),
                                [0.95, 0.05], rtol=1e-5)  # fmt: skip
+
+
+def test_who_has_left_teaches_the_prior_nothing():
+    """Two others that turned out to be after the first of two goals, and after none, the second of them gone."""
+    model, none, unused = Prior.make(Seed.of(0), 1, 4), np.zeros((1, 2, 2), np.float32), np.zeros(0)
+    about = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
+    row = Sample(
+        unused, unused, unused, np.array([[True, False]]), none == 0, none, about, none, np.array([[0, 1]]),
+        np.ones(1, bool),
+    )  # fmt: skip
+    loss = quick(lambda row: model.loss(row, (0, 1)))
+    gone = float(loss(row))
+    assert gone == pytest.approx(float(loss(row._replace(label_O=np.array([[0, -1]])))))
+    assert gone != pytest.approx(float(loss(row._replace(acting_O=np.ones((1, 2), bool)))), rel=1e-4)
 
 
 def test_counts_of_earlier_games_are_discounted():

@@ -2,6 +2,7 @@
 
 from dataclasses import fields, replace
 from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -17,14 +18,17 @@ from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec
 from sparring.games.registry import make
 from sparring.learn.config import PPOConfig
+from sparring.learn.estimate import Estimate
+from sparring.learn.imagined import Imagined, dreams_of
 from sparring.learn.returns import gae
 from sparring.nets.actor_critic import Actor
 from sparring.nets.config import NetConfig
+from sparring.nets.normalise import ValueScale
 from sparring.opponent_models.config import MindConfig, branches
 from sparring.opponent_models.imagine import Fork, dream
 from sparring.opponent_models.mind import with_mind
 from sparring.opponent_models.view import View, transitions
-from sparring.opponent_models.worlds import Oracle, Pay
+from sparring.opponent_models.worlds import Oracle, Pay, pay_of
 from sparring.play.rollout import Others
 from sparring.setup import program
 from sparring.setup.beginning import first_state
@@ -184,8 +188,7 @@ def forked(game: Timetable, clocks: list[int], seats: list[int]) -> Fork:
     view = View(game.spec.action, game.spec.features, game.spec.seats - 1, 0, 0)
     seat_JN = jnp.asarray(seats)[:, None]
     state = TimetableState(jnp.asarray(clocks, jnp.int32), jnp.zeros(len(clocks)))
-    others = jnp.asarray([[s for s in range(game.spec.seats) if s != seat] for seat in seats])
-    known = jax.vmap(Oracle(game, view).known)(state, jnp.asarray(seats), others)
+    known = jax.vmap(Oracle(game, view).known)(state, jnp.asarray(seats))
     from sparring.opponent_models.view import Moment
 
     moment = jax.tree.map(lambda x: x[:, None], Moment(*known))
@@ -223,6 +226,43 @@ def test_a_branch_ends_where_its_seat_leaves_or_the_game_is_over_and_nothing_fol
     # Of seat 0: 1 + 3, and the values 0 and 1. Of seat 1: 6 + 8, after a cut 4 more, and the values 2 and 3.
     follows = 4 if cut else 0
     np.testing.assert_allclose(advantage[:2], [[4, 12 + follows], [2, 5 + follows]])
+
+
+@pytest.mark.parametrize("time_limit", ["bootstrap", "end"])
+def test_where_a_time_limit_is_an_end_a_branch_that_merely_stops_still_goes_on(time_limit):
+    """Two steps of a branch that begins at the first step, and the last step of a game that a limit cuts."""
+    game, ppo = timetable(TABLE, cut=True, action=ActionSpec(heads=(2,))), PPOConfig(time_limit=time_limit)
+    plain = replace(ppo, normalise_advantage="none", epochs=1, minibatches=1)
+    knobs: Any = SimpleNamespace(discount=1.0, decay=1.0, shared_reward=0.0)
+    found = dreamt(game, forked(game, [0, 3], [0, 0]), length=2, pay=pay_of(game, plain, knobs, None))
+    learner: Any = SimpleNamespace(reward=None, model=SimpleNamespace(critic=SimpleNamespace(scale=None)))
+    worth = Estimate(found.value_TWN, found.value_TWN, *jnp.zeros(3))
+
+    @quick
+    def rows(found: Any) -> Any:
+        dreams = Imagined(found, jnp.asarray(True), 0.5)
+        return dreams_of(learner, (found, worth), dreams, jax.random.key(0), knobs, plain)[0].batch.target
+
+    target_TW = np.asarray(rows(found)).reshape(3, 2)
+    # 1 + 3 and the value of the third moment; 7, and after a limit that is none the value of the moment after it.
+    np.testing.assert_allclose(target_TW[0], [1 + 3 + 2, 7 if time_limit == "end" else 7 + 4])
+    assert np.asarray(found.over_TWN)[0, :, 0].tolist() == [False, time_limit == "end"]
+
+
+@pytest.mark.parametrize(("norm", "told"), [("running", 0.5), ("popart", 0.25)])
+def test_what_the_critic_said_of_a_branch_is_told_in_the_unit_in_which_its_layer_now_says_it(norm, told):
+    """Values clipped to what was said: a deviation of 2, and after the rollout one of 4. It said 1 of the second."""
+    plain = PPOConfig(value_norm=norm, normalise_advantage="none", epochs=1, minibatches=1)
+    knobs: Any = SimpleNamespace(discount=1.0, decay=1.0)
+    game = timetable(TABLE, action=ActionSpec(heads=(2,)))
+    found = dreamt(game, forked(game, [0], [0]))
+    before, after = (ValueScale(jnp.zeros(()), jnp.asarray(s**2), jnp.ones(())) for s in (2.0, 4.0))
+    learner: Any = SimpleNamespace(reward=None, model=SimpleNamespace(critic=SimpleNamespace(scale=after)))
+    worth = Estimate(found.value_TWN, found.value_TWN, *jnp.zeros(3))
+    dreams = Imagined(found, jnp.asarray(True), 0.5)
+    rows = quick(lambda: dreams_of(learner, (found, worth), dreams, jax.random.key(0), knobs, plain, before)[0].batch)()
+    np.testing.assert_allclose(rows.value[:, 0, 0], [0.0, told, 2 * told], rtol=1e-5)
+    np.testing.assert_allclose(rows.target[2, 0, 0] * 4.0, 5 + 3, rtol=1e-5)
 
 
 def test_a_branch_of_two_steps_leads_to_what_the_critic_says_of_the_third():
@@ -349,7 +389,10 @@ def test_a_row_is_a_step_and_what_was_seen_after_it_where_that_is_known():
         number[..., None], np.ones((steps, 1, 1, 2), bool), choice, 10 * number, flags["over"], flags["ended"],
         flags["present"], flags["present"], np.zeros((steps, 1), bool), others,
     )  # fmt: skip
-    rows = transitions(rollout, View(ActionSpec(heads=(2,)), 1, 1, 0, 0))
+    view = View(ActionSpec(heads=(2,)), 1, 1, 0, 0)
+    ends = transitions(rollout, view, cut_ends=True)
+    assert np.asarray(ends.useful & ends.transition.ended).tolist() == [True, False, True, False, False]
+    rows = transitions(rollout, view)
     assert np.asarray(rows.useful).tolist() == [True, False, False, True, False]
     assert np.asarray(rows.transition.ended).tolist() == [True, False, False, False, False]
     assert float(rows.transition.next_features_F[3, 0]) == 4 and float(rows.transition.reward[3]) == 30
@@ -402,12 +445,17 @@ def test_every_setting_of_imagination_changes_the_program(name):
         ({"net": NetConfig(memory="gru")}, "does not go with a policy that remembers"),
         ({"net": NetConfig(critic="central")}, "does not go with critic=central"),
         (
+            {"net": NetConfig(critic="central", memory="gru")},
+            "what the others did. Nor with critic=central: a branch knows .* Use --critic local. Or use --imagine none",
+        ),
+        (
             {
                 "ppo": PPOConfig(influence=Schedule.parse(0.5)),
                 "mind": replace(MIND, imagine="oracle", mind_replies=True),
             },
             "influence is none of that",
         ),
+        ({"mind": replace(MIND, imagine="oracle", mind_goals="segment")}, "what the others see and earn"),
         ({"ppo": PPOConfig(advantage="expected")}, "does not go with advantage=expected"),
         ({"play": PlayConfig(worlds=1, steps=4), "ppo": PPOConfig(minibatches=4)}, "leaves no room for branches"),
         ({"mind": MindConfig(imagine="oracle"), "ppo": PPOConfig()}, "it needs a mind"),

@@ -148,6 +148,29 @@ def test_a_policy_is_told_of_those_who_are_there_alone_and_controls_tell_somethi
     assert parts["both"] == parts["goals"] + parts["actions"] == whole.said_NM.shape[-1] and not parts["nothing"]
 
 
+def test_who_only_waits_for_its_turn_is_told_of_and_stays_after_what_it_was_after():
+    """The first of two others moves, then waits while the second moves; then a new game begins."""
+    mind, turns = replace(mind_of(), in_turn=True), (np.array([True, False]), np.array([False, True]))
+    first, later = situation(), situation(start=False)
+
+    def step(seen: Situation, acting: Any, held: Any) -> Any:
+        thought, pending = attend(mind, seen._replace(acting=seen.acting & acting), held)
+        done, own = np.full((WORLDS, 1, 2, 1), 4, np.int32), ()
+        nothing = np.zeros((*done.shape[:-1], 0)), np.zeros((WORLDS, 1, 2, 3), bool), own, np.zeros((WORLDS, 1))
+        return thought, witness(mind, Witnessed(done, *nothing), pending)
+
+    _, moved = step(first, turns[0], mind.initial(WORLDS, 1))
+    told, waited = step(later, turns[1], moved)
+    assert np.asarray(told.said_NM).reshape(WORLDS, 2, -1).any(-1).all()
+    assert np.asarray(moved.known_NO)[0, 0].tolist() == [True, False] and np.asarray(waited.known_NO).all()
+    again, _ = step(later, turns[0], waited)
+    held = np.exp(np.asarray(waited.log_b_NOG)[:, 0, 0])
+    switched = np.exp(np.asarray(again.log_b_NOG)[:, 0, 0])
+    assert np.abs(switched - held).max() <= MIND.mind_switch, "what it did two steps ago still counts"
+    _, anew = step(first, turns[0], waited)
+    assert np.asarray(anew.known_NO)[0, 0].tolist() == [True, False]
+
+
 @pytest.mark.parametrize(
     "settings",
     [

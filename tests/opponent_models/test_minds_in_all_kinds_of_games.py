@@ -1,5 +1,6 @@
 """Minds learn where sides want opposite things, where all want the same, in battles, and in dilemmas."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -54,6 +55,9 @@ def test_minds_learn_in_games_of_every_kind(tmp_path, game, settings, learners):
         ("coin", {}),
         ("matrix:prisoners_dilemma", {"options": ("rounds=4",), "mind_goals": "none"}),
         ("particles:tag", {"share": "seat", "mind": "spatial"}),
+        ("snowdrift", {"share": "seat", "mind_goals": "subgoal"}),
+        ("snowdrift", {"share": "seat", "mind_goals": "subgoal", "imagine": "learned"}),
+        ("tic_tac_toe", {"mind_goals": "subgoal", "imagine": "oracle", "critic": "local", "advantage": "gae"}),
     ],
     ids=str,
 )
@@ -64,6 +68,19 @@ def test_games_for_which_minds_can_be_built_are_traced_to_the_end(game, settings
     later, report = jax.eval_shape(compile_program(made.plan), *given)
     assert jax.tree.structure(later) == jax.tree.structure(state)
     assert all("skill" in stats.mind for stats in report.stats)
+
+
+@pytest.mark.parametrize(("tells", "known"), [("both", False), ("nothing", True)])
+def test_what_can_be_won_of_who_is_told_by_a_mind_is_not_exactly_known_and_its_run_is_evaluated_all_the_same(
+    tmp_path, tells, known
+):
+    """Such a policy remembers, in what its mind believes. With one that says nothing it is the plain one."""
+    settings: Any = {"mind_goals": "none", "mind_tells": tells, "advantage": "gae", "critic": "local", "eval_games": 2}
+    config = default_config("kuhn", **{**TINY, **settings})
+    start(replace(config, total_steps=build(config).steps_per_iteration), tmp_path / "run")
+    (last,) = [line for line in RunDir.open(tmp_path / "run").metrics() if line["kind"] == "eval"][-1:]
+    assert (last.get("exploitability") is not None) == known
+    assert not known or 0 < last["exploitability"] < 1
 
 
 @pytest.mark.parametrize(

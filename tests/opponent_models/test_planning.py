@@ -1,5 +1,6 @@
 """A learner that looks ahead: its trees in a game whose every value is known, and what they must not do."""
 
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -11,6 +12,8 @@ import pytest
 from sparring.core.errors import ConfigError
 from sparring.core.seeding import Seed
 from sparring.evaluation.match import prepare_match
+from sparring.evaluation.tournament import tournament
+from sparring.games.matrix import rock_paper_scissors
 from sparring.nets.actor_critic import ActorCritic
 from sparring.nets.blocks import Dense
 from sparring.nets.config import NetConfig
@@ -38,7 +41,7 @@ def same(gain: float, inputs: int) -> Dense:
     return Dense(gain * jnp.eye(inputs, 4), jnp.zeros(4))
 
 
-def planner(game: Any = GAME, *, value: float = 0.0, **settings: Any) -> Planner:
+def planner(game: Any = GAME, *, value: float = 0.0, cut_ends: bool = False, **settings: Any) -> Planner:
     """Of seat 0, whose mind knows for certain that whoever is after a place goes there, and who is after none stays at
     home; whose policy likes all alike, and whose critic says `value` of everything."""
     model = ActorCritic.make(Seed.of(1), game.spec, NetConfig(hidden=(4,)))
@@ -54,6 +57,7 @@ def planner(game: Any = GAME, *, value: float = 0.0, **settings: Any) -> Planner
         game,
         0.9,
         PlanningConfig(**{"plan_simulations": 60, "plan_exploration": 10.0, "plan_goals": 20, **settings}),
+        cut_ends=cut_ends,
     )
 
 
@@ -78,7 +82,7 @@ def plays(own: Planner, belief: np.ndarray, lot: float = 0.1) -> np.ndarray:
 @quick
 def roots(own: Planner, key: jax.Array, clock: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Values and visits of a tree in which the other goes to place 0."""
-    rules = Rules(own.game, own.actor, own.critic, own.discount)
+    rules = Rules(own.game, own.actor, own.critic, own.discount, own.cut_ends)
     root = first_node(AppointmentState(clock, jnp.where(clock > 0, 0, 3)), jnp.zeros(1, jnp.int32), 4)
     return grown(rules, key, jnp.zeros((), jnp.int32), jnp.zeros((1, 3)), root, FLAT, LEGAL, own.config)
 
@@ -129,6 +133,8 @@ def test_beyond_the_end_there_is_nothing_and_beyond_a_time_limit_what_the_critic
         over, cut = (planner(appointment(cut=cut), value=5.0, plan_depth=depth) for cut in (False, True))
         np.testing.assert_allclose(grow(over, clock=1)[0][:3], 1.0, rtol=1e-5)
         np.testing.assert_allclose(grow(cut, clock=1)[0][:3], 1.0 + 0.9 * 5.0, rtol=1e-5)
+    ends = planner(appointment(cut=True), value=5.0, cut_ends=True)
+    np.testing.assert_allclose(grow(ends, clock=1)[0][:3], 1.0, rtol=1e-5)
 
 
 def test_a_look_of_one_step_knows_what_is_paid_at_once_and_asks_the_critic_for_the_rest():
@@ -177,6 +183,16 @@ def test_in_a_match_it_meets_the_one_whom_its_belief_finds():
     games = prepare_match(GAME, lineups, players, games=20)(players, seed=3)
     earned = [played.return_GS[:, 0].mean() for played in games]
     assert earned[0] == pytest.approx(0.6, abs=1e-5) and earned[1] < 0.6
+
+
+def test_in_a_tournament_it_is_shown_the_world_as_in_a_match():
+    """Beside one that always shows paper, of whom it believes nothing yet."""
+    game = rock_paper_scissors()
+    model = ActorCritic.make(Seed.of(1), game.spec, NetConfig(hidden=(4,)))
+    actor = with_mind(model.actor, Seed.of(1), game, replace(MIND, mind_goals="none"))
+    own = Planner.make(actor, model.critic, game, 0.9, PlanningConfig(plan_simulations=4, plan_goals=1))
+    payoff = tournament(game, {"ahead": own, "paper": Always.make(game, 1)}, games=8)
+    assert payoff.won_MM.sum() + payoff.drawn_MM.sum() / 2 == 8
 
 
 def test_who_is_shown_no_world_says_so():

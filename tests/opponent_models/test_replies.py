@@ -12,7 +12,7 @@ from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec
 from sparring.learn.shaping import influential
 from sparring.opponent_models.replies import MOST, ReplyModel, influence, moved
-from sparring.opponent_models.sample import replies_in
+from sparring.opponent_models.sample import replies_in, rows_of
 from sparring.play.rollout import Others, Rollout
 from sparring.recipes.defaults import default_config
 from sparring.setup.build import build
@@ -85,6 +85,35 @@ def test_influence_is_summed_over_those_who_are_there_and_bounded():
         np.log(2), abs=1e-4
     )
     assert of(even, ended=True) == 0.0 and of([-20.0, 0.0]) == MOST
+
+
+def test_in_turns_an_own_choice_is_learned_from_and_moves_who_answers_it():
+    """Own choice, the other's, own, the other's, with which the game ends."""
+    done, turn = others([[0], [1], [0], [1]]), np.array([0, 1, 0, 1], bool)[:, None, None]
+    seen = done._replace(
+        acting=turn[..., None], legal=np.stack([np.ones_like(turn), turn], axis=-1)[..., None, :],
+        open=np.ones((4, 1, 1, 1, 1), bool), steps=np.zeros((4, 1, 1, 1, 1)), about=np.ones((4, 1, 1, 1, 1, 1)),
+    )  # fmt: skip
+    own: Any = type("Own", (), {"discrete_SD": np.zeros((4, 1, 1, 1), np.int32)})()
+    even: Any = type("Policy", (), {"log_p_A": jnp.full((4, 1, 1, 2), np.log(0.5), jnp.float32)})()
+    thought: Any = type("Thought", (), {"leaning_NOK": np.zeros((4, 1, 1, 1, 1))})()
+    ended = np.array([False, False, False, True])[:, None, None]
+    rollout = Rollout(**{
+        **NOTHING, "others": seen, "ended_TWN": ended, "action": own, "distribution": even, "acting_TWN": ~turn,
+        "present_TWN": np.ones((4, 1, 1), bool), "features_TWNF": np.ones((4, 1, 1, 1), np.float32),
+        "start_TW": np.zeros((4, 1), bool), "thought": thought,
+    })  # fmt: skip
+    rng, model = np.random.default_rng(0), ReplyModel.make(Seed.of(0), 1, 1, ACTION, 2)
+    model = jax.tree.map(lambda x: rng.normal(size=x.shape).astype(np.float32), model)
+
+    @quick
+    def found(model: ReplyModel) -> Any:
+        rows = rows_of(rollout, ACTION, replies=replies_in(rollout, ACTION))
+        return rows_of(rollout, ACTION).useful, rows.useful, influence(model, rollout)[:, 0, 0]
+
+    plain, useful, moves = map(np.asarray, found(model))
+    assert plain.tolist() == [False, True, False, True] and useful.all()
+    assert (moves[[0, 2]] > 0).all() and not moves[[1, 3]].any()
 
 
 def test_a_unit_of_influence_pays_its_weight_and_without_any_the_rollout_is_untouched():

@@ -169,10 +169,20 @@ def test_a_learner_of_a_run_looks_ahead_where_its_name_says_so(whole):
         ({"shaping": ("near_hare=0.1 -> 0",)}, "by shaping near_hare=0.1 -> 0. Train with --shaping near_hare=0"),
         ({"ppo": replace(CONFIG.ppo, shared_reward=Schedule.parse("1 -> 0"))}, "Train with --shared-reward 0"),
         ({"mind": replace(MIND, mind_control="zero")}, "mind_control=zero is no belief"),
+        ({"mind": replace(MIND, mind_goals="combined")}, "found mind_goals=combined"),
+        ({"mind": replace(MIND, mind_goals="subgoal")}, "found mind_goals=subgoal"),
+        (
+            {"ppo": replace(CONFIG.ppo, influence=Schedule.parse(0.1)), "mind": replace(MIND, mind_replies=True)},
+            "by influence=0.1. Train with --influence 0",
+        ),
+        (
+            {"ppo": replace(CONFIG.ppo, reward_scale=True), "mind": replace(MIND, mind_goals="combined")},
+            "none where the game lists none. And: the critic must value what the game pays, and reward_scale",
+        ),
         ({"game": "dogfight", "options": ()}, "discrete"),
         ({"stages": ()}, "needs a stage with play=planner"),
     ],
-    ids=range(10),
+    ids=range(14),
 )
 def test_a_planner_that_cannot_play_is_refused(changes, words):
     with pytest.raises(ConfigError, match=words):

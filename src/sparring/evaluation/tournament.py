@@ -24,7 +24,7 @@ from sparring.evaluation.match import family_of, play_out
 from sparring.games.game import Game
 from sparring.games.outside import each_game_once
 from sparring.nets.distributions import Distribution
-from sparring.nets.minds import telling
+from sparring.nets.minds import searches, telling
 from sparring.play.chance import game_chance, stream
 from sparring.play.collect import begin
 from sparring.play.mixed import Mixture
@@ -269,8 +269,9 @@ def action_noise(seating: Seating, key: Array, steps: int) -> tuple[tuple[Array,
 
 
 def lots(seating: Seating, drivers: Sequence[Driver], key: Array, steps: int) -> tuple[Array | None, Array | None]:
-    """For home and away, where it is a mixture, the numbers [T, 1, 2*W] that choose among its policies."""
-    home, away = (isinstance(driver.policy, Mixture) for driver in drivers)
+    """For home and away, where it is a mixture, the numbers [T, 1, 2*W] that choose among its policies, and where it
+    looks ahead, those from which a search begins."""
+    home, away = (isinstance(driver.policy, Mixture) or searches(driver.policy) for driver in drivers)
     if not (home or away):
         return None, None
     number = jax.random.uniform(key, (steps, 2, seating.worlds))
@@ -292,6 +293,8 @@ def ready(name: str, policy: Any, spec: GameSpec) -> Any:
             f"The player {name!r} is not a pytree of arrays: {type(policy).__name__}. Make it an equinox.Module, or "
             "register it with jax.tree_util."
         ) from None
+    if searches(policy):  # it was made for this game, and asks for the world, which a match shows it
+        return policy
     seats = len(spec.seats_of_side[0])
     features_NF = jax.ShapeDtypeStruct((seats, spec.features), jnp.float32)
     legal_NA = jax.ShapeDtypeStruct((seats, spec.action.entries), jnp.bool_)

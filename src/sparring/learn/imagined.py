@@ -5,6 +5,7 @@ They move nothing but weights. What scales rewards, values and features, what st
 comes from rows that were played.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -18,6 +19,7 @@ from sparring.learn.learner import Learner, trainable
 from sparring.learn.losses import masked_mean, or_none, standardise
 from sparring.learn.objective import objective
 from sparring.learn.reward_scale import deviation
+from sparring.nets.normalise import ValueScale
 from sparring.play.branches import only_when
 from sparring.play.chance import stream
 from sparring.play.rollout import Rollout
@@ -54,24 +56,27 @@ def scaled_alike(learner: Learner, rollout: Rollout, knobs: Any, config: PPOConf
 
 
 def dreams_of(
-    learner: Learner, played: tuple[Rollout, Estimate], imagined: Imagined, key: Array, knobs: Any, config: PPOConfig
-) -> tuple[Dreams, dict[str, Array]]:
+    learner: Learner, played: tuple[Rollout, Estimate], imagined: Imagined, key: Array, knobs: Any, config: PPOConfig,
+    before: ValueScale | None = None,
+) -> tuple[Dreams, dict[str, Array]]:  # fmt: skip
     """Rows with what they were worth, in the order in which they are taken; and what there is to tell. `learner` counts
-    rewards and values as it does for the rows that were played."""
+    rewards and values as it does for the rows that were played; `before` is the critic's scale as they were played."""
     real, worth = played
     rollout = scaled_alike(learner, imagined.rollout, knobs, config)
-    found = estimate(rollout, stream(key, "imagined noise"), knobs, config)
-    cut, scale = Cut(rollout.start_TW.shape[0], 1), learner.model.critic.scale
-    units = (lambda x: x) if scale is None else scale.normalised
+    branches = replace(config, time_limit="bootstrap")  # a branch says itself where nothing follows, else it only stops
+    found = estimate(rollout, stream(key, "imagined noise"), knobs, branches)
+    cut, scale = Cut(len(rollout.start_TW), 1), learner.model.critic.scale
+    value, target = rollout.value_TWN, found.target_TWN
+    if scale is not None and before is not None:  # without PopArt a critic's layer is unmoved: it speaks the old unit
+        value = (scale if config.value_norm == "popart" else before).normalised(value)
+        target = scale.normalised(target)
     batch = to_rows(rollout, cut)._replace(
-        value=cut.rows(units(rollout.value_TWN)), advantage=cut.rows(found.advantage_TWN),
-        target=cut.rows(units(found.target_TWN)),
-    )  # fmt: skip
+        value=cut.rows(value), advantage=cut.rows(found.advantage_TWN), target=cut.rows(target)
+    )
     order = jax.random.bits(stream(key, "imagined order"), (config.epochs, batch.start.shape[0]))
     order_EIM = jnp.argsort(order, axis=1).reshape(config.epochs, config.minibatches, -1)
     rows, beside = rollout.acting_TWN.sum(), real.acting_TWN.sum()
-    share = jnp.minimum(rows / jnp.maximum(rows + beside, 1), imagined.most)
-    share = jnp.where(imagined.open, share, 0.0)
+    share = jnp.where(imagined.open, jnp.minimum(rows / jnp.maximum(rows + beside, 1), imagined.most), 0.0)
     there = rollout.present_TWN & imagined.open
     told = {
         "share": share,
@@ -94,8 +99,5 @@ def with_dreams(gradient: Any, learner: Learner, dreams: Dreams, order_M: Array,
         return jax.grad(objective, has_aux=True)(trained, untrained, part, knobs, learner.kl_weight, config)[0]
 
     beside = only_when(dreams.open, of_dreams, lambda: jax.tree.map(jnp.zeros_like, gradient))
-    return jax.tree.map(
-        lambda own, other: jnp.where(dreams.open, (1 - dreams.share) * own + dreams.share * other, own),
-        gradient,
-        beside,
-    )
+    share = dreams.share
+    return jax.tree.map(lambda x, y: jnp.where(dreams.open, (1 - share) * x + share * y, x), gradient, beside)

@@ -103,13 +103,13 @@ def update(
     first = estimate(rollout, stream(key, "advantage noise"), knobs, config)
     cut = cut_of(rollout, config)
     batch = to_rows(rollout, cut)
-    seen = rollout
+    seen, scale = rollout, learner.model.critic.scale
     if config.value_norm != "none":
         learner, seen, batch = with_value_scale(learner, rollout, batch, first, knobs, config)
     batch = with_opinions(learner, batch, knobs, config)
     dreams, dreamt = None, {}
     if imagined is not None:
-        dreams, dreamt = dreams_of(learner, (rollout, first), imagined, key, knobs, config)
+        dreams, dreamt = dreams_of(learner, (rollout, first), imagined, key, knobs, config, scale)
         dreams = dreams._replace(batch=with_opinions(learner, dreams.batch, knobs, config))
     progress, taken = run_epochs(learner, seen, batch, cut, first, key, knobs, config, dreams)
     learner, adapted = adapt(progress.learner, rollout, first, taken, knobs)

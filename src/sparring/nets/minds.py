@@ -93,5 +93,15 @@ def searches(policy: Any) -> bool:
 
 def has_mind(policy: Any) -> bool:
     """Whether there is a mind anywhere in a policy."""
-    nodes = jax.tree.leaves(policy, is_leaf=lambda node: isinstance(node, Mind))
-    return any(isinstance(node, Mind) for node in nodes)
+    return _has(policy, Mind)
+
+
+def listens(policy: Any) -> bool:
+    """Whether what a mind says has a part in what a policy does: it then remembers, and what is seen does not say all
+    of what it will do."""
+    return _has(policy, Fusion)
+
+
+def _has(policy: Any, part: type) -> bool:
+    nodes = jax.tree.leaves(policy, is_leaf=lambda node: isinstance(node, part))
+    return any(isinstance(node, part) for node in nodes)

@@ -17,10 +17,9 @@ from jax import Array
 from sparring.core.seeding import Seed
 from sparring.nets.blocks import Dense
 from sparring.opponent_models.sample import Sample
+from sparring.opponent_models.spatial import NEVER
 from sparring.play.witness import Situation
 
-NEVER = -1e9
-"""Log-probability of what cannot be."""
 UNHEARD = -18.4
 """What somebody did was impossible if this is the log of its probability under the whole belief, or less: 1e-8. HOP
 asks for 0, which logarithms never reach."""
@@ -60,9 +59,10 @@ class Prior(eqx.Module):
         return self.head(jnp.tanh(self.hidden(seen)))[..., 0]
 
     def loss(self, sample: Sample, kinds: tuple[int, ...]) -> Array:
-        """Cross-entropy of the goals that turned out to be the ones."""
+        """Cross-entropy of the goals that turned out to be the ones, of those who had a choice: who has left reaches
+        nothing more, and that says nothing of what it wanted."""
         log_OG = among(self(sample.about_OGZ, sample.steps_OG, of_kind(sample.leaning_OK, kinds)), sample.open_OG)
-        known_O = sample.label_O >= 0
+        known_O = (sample.label_O >= 0) & sample.acting_O
         chosen = jnp.take_along_axis(log_OG, jnp.maximum(sample.label_O, 0)[..., None], axis=-1)[..., 0]
         return -jnp.where(known_O, chosen, 0.0).sum() / jnp.maximum(known_O.sum(), 1)
 

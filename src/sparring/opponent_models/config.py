@@ -104,6 +104,11 @@ class MindConfig:
         return self.mind != "none"
 
     @property
+    def told(self) -> bool:
+        """Whether the policy is told anything."""
+        return self.on and self.mind_tells != "nothing"
+
+    @property
     def imagines(self) -> bool:
         return self.on and self.imagine != "none"
 

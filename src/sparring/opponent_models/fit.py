@@ -51,16 +51,9 @@ def counted(rows: Array, size: int) -> Array:
 
 
 def fit(
-    model: Model,
-    study: Study,
-    key: Array,
-    loss_of: Loss,
-    settled: Callable[[Any, Any, Array], Any] = as_it_is,
-    *,
-    rate: float,
-    updates: int,
-    batch: int,
-) -> tuple[Model, Study, dict[str, Array]]:
+    model: Model, study: Study, key: Array, loss_of: Loss, settled: Callable[[Any, Any, Array], Any] = as_it_is, *,
+    rate: float, updates: int, batch: int,
+) -> tuple[Model, Study, dict[str, Array]]:  # fmt: skip
     """Gradient steps on rows drawn from what is kept; none while nothing is. One that is not finite changes nothing.
     `settled`: what a step leaves of a model that also learns in another way."""
     size = study.buffer.useful.shape[0]

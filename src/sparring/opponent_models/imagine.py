@@ -165,7 +165,7 @@ def imagined(
         world, open_ = Oracle(game, view, pay_of(game, ppo, knobs, weight_J)), None
     else:
         world = Learned(mind.world, view)
-        rows = transitions(paid(rollout, weight_J, knobs, ppo), view)
+        rows = transitions(paid(rollout, weight_J, knobs, ppo), view, cut_ends=ppo.time_limit == "end")
         learner, open_, found = studied_world(learner, rows, stream(own, "study"), config)
     steps, branch = ppo.longest_branch, rollout.branch
     assert branch is not None

@@ -127,9 +127,8 @@ def goal_measures(seen: Watched, kinds: np.ndarray) -> dict[str, Any]:
     found: dict[str, Any] = {name: mean(x, known) for name, x in columns.items()}
     if seen.wanted_G is not None:
         told = some & seen.wanted_G.any(-1)
-        at = np.take_along_axis(np.pad(seen.wanted_G, [(0, 0)] * 3 + [(0, 1)]), belief.argmax(-1)[..., None], -1)[
-            ..., 0
-        ]
+        wanted_G = np.pad(seen.wanted_G, [(0, 0)] * 3 + [(0, 1)])
+        at = np.take_along_axis(wanted_G, belief.argmax(-1)[..., None], -1)[..., 0]
         wanted_by = guesses["nearest"] * seen.wanted_G
         found |= {"top1_by_its_word": mean(at, told), "nearest_by_its_word": mean(wanted_by.sum(-1), told)}
     found["known"] = share(known, some)

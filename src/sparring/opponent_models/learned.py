@@ -136,8 +136,8 @@ class Guessed(eqx.Module):
         return seen._replace(about=_as_about(goal_NZ, seen.acting.shape))
 
     def reached(self, seen: Witnessed, situation: Situation, held_NKF: Array) -> tuple[Array, Array]:
-        del situation
-        return jnp.zeros((*seen.paid.shape, 0), bool), held_NKF
+        del seen
+        return jnp.zeros((*situation.acting.shape, 0), bool), held_NKF
 
     def lived(self, rollout: Rollout) -> tuple[Rollout, dict[str, Any]]:
         features, config = rollout.features_TWNF, self.config

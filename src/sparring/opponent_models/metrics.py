@@ -114,9 +114,8 @@ def steps_to_be_sure(sure_T: Array, counted_T: Array, label_T: Array, start_TW: 
     age_T = lax.scan(ages, jnp.full_like(label_T[0], -1), (begun_T, counted_T))[1]
     before_T = jnp.concatenate([jnp.zeros_like(stays_T[:1]), stays_T[:-1]])
     first_T = stays_T & (begun_T | ~before_T) & (age_T >= 0)
-    count_J = (first_T[..., None] & (jnp.minimum(age_T, LONGEST)[..., None] == jnp.arange(LONGEST + 1))).sum(
-        (0, 1, 2, 3)
-    )
+    aged_TJ = jnp.minimum(age_T, LONGEST)[..., None] == jnp.arange(LONGEST + 1)
+    count_J = (first_T[..., None] & aged_TJ).sum((0, 1, 2, 3))
     stretches = jnp.maximum(begun_T.sum(), 1)
     half_J = jnp.cumsum(count_J) * 2 >= stretches
     return 1.0 * jnp.where(half_J.any(), jnp.argmax(half_J), LONGEST + 1), 1.0 - count_J.sum() / stretches

@@ -74,6 +74,8 @@ class BeliefMind(Mind):
     features: int = eqx.field(static=True)
     said: int = eqx.field(static=True)
     """M: how many numbers the policy is told."""
+    in_turn: bool = eqx.field(static=True)
+    """Who does not act only waits: it is still there, and after what it was after."""
     config: MindConfig = eqx.field(static=True)
     world: Worlds | None = None
     """What comes next; None where that is not learned."""
@@ -108,8 +110,9 @@ class BeliefMind(Mind):
             others=others,
             features=spec.features,
             said=others * told_size(config, len(kinds), about, spec.action.entries),
+            in_turn=spec.in_turn,
             config=config,
-            world=world_of(seed / "world", View(spec.action, spec.features, others, len(kinds) - 1, about - 1), config)
+            world=world_of(seed / "world", view_of(spec.action, spec.features, others, kinds, about), config)
             if config.learns_world
             else None,
         )
@@ -128,7 +131,7 @@ class BeliefMind(Mind):
 
     def view(self, features: int) -> View:
         """What it knows in a moment, where a seat sees so many features."""
-        return View(self.action, features, self.others, len(self.kinds) - 1, self.about - 1)
+        return view_of(self.action, features, self.others, self.kinds, self.about)
 
     @property
     def recall(self) -> int:
@@ -177,8 +180,10 @@ class BeliefMind(Mind):
                 count_NOK = remembered(count_NOK, reached_NOG, self.kinds[:-1], self.config.mind_discount)
         if self.pointer is not None:
             impossible_NO = jnp.zeros_like(impossible_NO)
-        known_NO = situation.acting & ~reached_NO
-        return Beliefs(log_b_NOG, known_NO, count_NOK, impossible_NO, beliefs.track_NKOGZ, found)
+        there_NO = situation.acting
+        if self.in_turn:
+            there_NO = there_NO | (beliefs.known_NO & ~situation.start[..., None])
+        return Beliefs(log_b_NOG, there_NO & ~reached_NO, count_NOK, impossible_NO, beliefs.track_NKOGZ, found)
 
     @property
     def listed(self) -> bool:
@@ -231,7 +236,7 @@ class BeliefMind(Mind):
     def tell(self, situation: Situation, log_b_NOG: Array, log_p_NOA: Array) -> Array:
         """said_NM: of each other that is still there how likely each goal is, what they look like on average, and what
         it will do."""
-        parts, tells, here_NO1 = [], self.config.mind_tells, situation.acting[..., None]
+        parts, tells, here_NO1 = [], self.config.mind_tells, (situation.acting | self.in_turn)[..., None]
         if tells in ("both", "goals") and self.config.mind_goals != "none":
             b_NOG = jnp.exp(log_b_NOG)
             parts += [b_NOG, expected(b_NOG, situation.about)]
@@ -266,6 +271,12 @@ class BeliefMind(Mind):
     def settled(self, sample: Sample, key: Array) -> "BeliefMind":
         """What a gradient step on these rows leaves."""
         return self if self.finder is None else replace(self, finder=self.finder.settled(sample, key))
+
+
+def view_of(action: ActionSpec, features: int, others: int, kinds: tuple[int, ...], about: int) -> View:
+    """Where no goals are listed there is nothing to tell them by: a subgoal is guessed from features alone."""
+    goals = len(kinds) - 1
+    return View(action, features, others, goals, about - 1 if goals else 0)
 
 
 def world_of(seed: Seed, view: View, config: MindConfig) -> Worlds:

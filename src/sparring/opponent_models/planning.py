@@ -39,13 +39,15 @@ class Planner(Searcher):
     heard: Array | None
     """Whether it looks ahead at all; None: always."""
     config: PlanningConfig = eqx.field(static=True)
+    cut_ends: bool = eqx.field(static=True, default=False)
+    """Nothing follows a time limit, as its critic learned."""
 
     @classmethod
     def make(
         cls, policy: Any, critic: Critic, game: Game, discount: Array | float, config: PlanningConfig,
-        heard: Array | None = None,
+        heard: Array | None = None, *, cut_ends: bool = False,
     ) -> "Planner":  # fmt: skip
-        return cls(policy, critic, game, jnp.asarray(discount), heard, config)
+        return cls(policy, critic, game, jnp.asarray(discount), heard, config, cut_ends)
 
     @property
     def actor(self) -> Actor:
@@ -70,7 +72,7 @@ class Planner(Searcher):
 
     def planned(self, log_p_NA: Array, legal_NA: Array, ahead: Ahead) -> Array:
         """log_p_NA after a search, of a policy that says `log_p_NA` without one."""
-        rules = Rules(self.game, self.actor, self.critic, self.discount)
+        rules = Rules(self.game, self.actor, self.critic, self.discount, self.cut_ends)
         key = jax.random.key((ahead.lot * LOTS).astype(jnp.uint32))
 
         def of_seat(
@@ -79,16 +81,8 @@ class Planner(Searcher):
             def of_tree(key: Array) -> tuple[Array, Array]:
                 goals_key, tree_key = jax.random.split(key)
                 goal_O = jax.random.categorical(goals_key, log_b_OG)
-                return grown(
-                    rules,
-                    tree_key,
-                    seat,
-                    lean_OK,
-                    first_node(ahead.state, goal_O, legal_A.size),
-                    log_p_A,
-                    legal_A,
-                    self.config,
-                )
+                root = first_node(ahead.state, goal_O, legal_A.size)
+                return grown(rules, tree_key, seat, lean_OK, root, log_p_A, legal_A, self.config)
 
             keys_T = jax.random.split(jax.random.fold_in(key, number), self.config.plan_goals)
             return chosen(*jax.vmap(of_tree)(keys_T), log_p_A, legal_A, self.config.plan_sharpness)

@@ -73,10 +73,11 @@ def one_hot(action: ActionSpec, discrete_D: Array) -> Array:
 
 
 def influence(model: ReplyModel, rollout: Rollout) -> Array:
-    """influence_TWN: of each own action that was a choice, summed over the others who are still there after it."""
+    """influence_TWN: of each own action that was a choice, summed over the others who act after it."""
     seen: Any = rollout.others
     action, own_A = model.action, one_hot(model.action, rollout.action.discrete_SD)
-    counted = seen.acting & (rollout.acting_TWN & ~rollout.ended_TWN)[..., None]
+    act_next = jnp.concatenate([seen.acting[1:], seen.acting[-1:]])  # beyond the rollout: whoever acts in its last step
+    counted = act_next & (rollout.acting_TWN & ~rollout.ended_TWN)[..., None]
     every_CA, others_OA = jnp.eye(action.entries), one_hot(action, seen.discrete)
     log_p_COA = model(rollout.features_TWNF[..., None, :], every_CA, others_OA[..., None, :, :])
     kl_O = moved(log_p_COA, jnp.exp(rollout.distribution.log_p_A), own_A)

@@ -43,7 +43,8 @@ class Sample(NamedTuple):
     label_O: Array
     """The goal that each of them reached next in this game, the last one if none; -1 where it is not known."""
     useful: Array
-    """The seat was there to see it, and one of the others had a choice whose goal is known."""
+    """The seat was there to see it, and one of the others had a choice whose goal is known, or answered it where
+    replies are modelled."""
     track_KOGZ: Any = ()
     """What goals looked like in the last steps, the newest last, where a model looks at that."""
     ending_OX: Any = ()
@@ -105,6 +106,8 @@ def rows_of(rollout: Rollout, action: ActionSpec, recall: int = 0, **more: Any) 
     if seen.open.shape[-1] > 1:
         label_TWNO = hindsight(seen.reached, seen.open, rollout.start_TW, rollout.finished_TW[-1])
     known_TWNO = (label_TWNO >= 0) & seen.acting & chosen_freely(action, seen.legal)
+    if "replies" in more:  # in turns nobody else chooses beside an own choice, only after it
+        known_TWNO = known_TWNO | more["replies"].known_O
     sample = Sample(
         rollout.features_TWNF, seen.discrete, seen.legal, seen.acting, seen.open, seen.steps, seen.about,
         rollout.thought.leaning_NOK, label_TWNO, rollout.present_TWN & known_TWNO.any(-1),

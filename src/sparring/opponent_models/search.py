@@ -12,15 +12,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from sparring.core.records import Action
 from sparring.games.game import Game, State
-from sparring.games.others import others_SO
 from sparring.nets.actor_critic import Actor, Critic
 from sparring.nets.minds import Told
 from sparring.opponent_models.beliefs import NEVER
 from sparring.opponent_models.mind import BeliefMind
 from sparring.opponent_models.sample import aims
-from sparring.play.witness import Situation
+from sparring.opponent_models.worlds import of_all, situation_in
 
 
 class Node(NamedTuple):
@@ -49,13 +47,16 @@ class Rules(eqx.Module):
     actor: Actor
     critic: Critic
     discount: Array
+    cut_ends: bool = eqx.field(static=True, default=False)
+    """Nothing follows a time limit either."""
 
     def arrive(self, key: Array, seat: Array, leaning_OK: Array, node: Node) -> tuple[Arrived, Node]:
         """A node, of which the state and the goals so far are known, with all the rest. Whoever can no longer have what
         it was after draws another goal, as likely as before anything was done."""
         observed, mind = self.game.observe(node.state), self.actor.mind
         assert isinstance(mind, BeliefMind)
-        situation = aims(self.situation(observed, node.state, seat), listed=mind.listed)
+        known = jax.tree.map(lambda x: x[None], situation_in(self.game, node.state, observed, seat))  # N of 1
+        situation = aims(known, listed=mind.listed)
         log_prior_OG = mind.prior_of(situation, leaning_OK[None])[0]
         open_OG, goals = situation.open[0], situation.open.shape[-1]
         still_O = jnp.take_along_axis(open_OG, node.goal_O[:, None], axis=-1)[:, 0]
@@ -73,27 +74,15 @@ class Rules(eqx.Module):
         """Reward and discount of a choice in a node, and the node that it leads to."""
         others_key, chance_key, goals_key = jax.random.split(key, 3)
         did_O = jax.random.categorical(others_key, node.log_p_OA)
-        choice_S = jnp.zeros(self.game.spec.seats, jnp.int32).at[jnp.asarray(others_SO(self.game.spec.seats))[seat]]
-        choice_S = choice_S.set(did_O.astype(jnp.int32)).at[seat].set(action.astype(jnp.int32))
-        played = Action(choice_S[:, None], jnp.zeros((self.game.spec.seats, 0)))
+        played = of_all(self.game, seat, action[None].astype(jnp.int32), did_O[:, None].astype(jnp.int32))
         after, step = self.game.step(node.state, played, self.game.chance(chance_key))
         after = jax.tree.map(lambda old, new: jnp.where(node.ended, old, new), node.state, after)
-        final = step.left_S[seat] | step.over
+        final = step.left_S[seat] | step.over | (step.cut & self.cut_ends)
         # A moment after which nothing follows is worth the same however often it is looked at again.
         reward = jnp.where(node.ended, 0.0, step.reward_S[seat])
         discount = jnp.where(node.ended, 1.0, jnp.where(final, 0.0, self.discount))
         arrived, later = self.arrive(goals_key, seat, leaning_OK, node._replace(state=after))
         return (reward, discount), arrived, later._replace(ended=node.ended | final | step.cut)
-
-    def situation(self, observed: Any, state: State, seat: Array) -> Situation:
-        """What the own seat knows of the others in a state, N of 1."""
-        other_O = jnp.asarray(others_SO(self.game.spec.seats))[seat]
-        goals = (jnp.nan_to_num(jnp.asarray(x), posinf=0.0, neginf=0.0)[other_O] for x in self.game.goals(state))
-        open_OG, steps_OG, about_OGZ = goals
-        return Situation(
-            observed.features_SF[seat][None], jnp.zeros(1, bool), observed.acting_S[other_O][None],
-            observed.legal_SA[other_O][None], (open_OG > 0)[None], steps_OG[None], about_OGZ[None],
-        )  # fmt: skip
 
     def value(self, state: State, features_NF: Array, seat: Array) -> Array:
         """Of a state for the own seat, in units of reward. What a central critic sees, a tree has."""

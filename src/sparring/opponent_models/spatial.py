@@ -18,6 +18,7 @@ from sparring.learn.losses import masked_mean
 from sparring.nets.blocks import Dense
 
 NEVER = -1e9
+"""Log-probability of what cannot be."""
 
 
 class Track(NamedTuple):

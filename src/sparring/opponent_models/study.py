@@ -45,17 +45,13 @@ def new_study(mind: BeliefMind, features: int, config: MindConfig) -> Study:
     buffer = Sample(
         features_F=jnp.zeros((config.mind_buffer, features)),
         discrete_OD=jnp.zeros((*shape, len(mind.action.heads)), jnp.int32),
-        legal_OA=jnp.zeros((*shape, entries), bool),
-        acting_O=jnp.zeros(shape, bool),
-        open_OG=jnp.zeros((*shape, goals), bool),
-        steps_OG=jnp.zeros((*shape, goals)),
-        about_OGZ=jnp.zeros((*shape, goals, mind.about)),
-        leaning_OK=jnp.zeros((*shape, kinds)),
-        label_O=jnp.zeros(shape, jnp.int32),
-        useful=jnp.zeros(config.mind_buffer, bool),
+        legal_OA=jnp.zeros((*shape, entries), bool), acting_O=jnp.zeros(shape, bool),
+        open_OG=jnp.zeros((*shape, goals), bool), steps_OG=jnp.zeros((*shape, goals)),
+        about_OGZ=jnp.zeros((*shape, goals, mind.about)), leaning_OK=jnp.zeros((*shape, kinds)),
+        label_O=jnp.zeros(shape, jnp.int32), useful=jnp.zeros(config.mind_buffer, bool),
         track_KOGZ=jnp.zeros((config.mind_buffer, mind.recall, mind.others, goals, mind.about)) if mind.recall else (),
         replies=() if mind.replies is None else blank_replies(config.mind_buffer, mind),
-    )
+    )  # fmt: skip
     if mind.finder is not None:
         buffer = buffer._replace(**mind.finder.kept(config.mind_buffer, mind.others))
     none = jnp.zeros((), jnp.int32)

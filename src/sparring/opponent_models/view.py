@@ -136,10 +136,12 @@ def situation_of(rollout: Rollout, view: View) -> Situation:
     return view.seen(situation)
 
 
-def transitions(rollout: Rollout, view: View) -> Row:
+def transitions(rollout: Rollout, view: View, *, cut_ends: bool = False) -> Row:
     """All steps of a rollout as rows, T W N in a line. Useful are those after which something is known: the end, or
-    what was seen next; not a game that was cut, or the last step of the rollout."""
+    what was seen next; not a game that was cut, but if a time limit counts as an end (`cut_ends`), or the last step of
+    the rollout."""
     others: Any = rollout.others
+    over_TWN = rollout.ended_TWN if cut_ends else rollout.over_TWN
     situation = situation_of(rollout, view)
     numbers_TWNF = view.numbers_of(situation)
     none = jnp.zeros_like(situation.open)
@@ -149,10 +151,10 @@ def transitions(rollout: Rollout, view: View) -> Row:
         reached = flat(others.reached, 3)
         next_flags = jnp.concatenate([next_flags[..., : -reached.shape[-1]], reached], axis=-1)
     last_T11 = (jnp.arange(len(none)) == len(none) - 1)[:, None, None]
-    useful = rollout.present_TWN & (rollout.over_TWN | ~(rollout.ended_TWN | last_T11))
+    useful = rollout.present_TWN & (over_TWN | ~(rollout.ended_TWN | last_T11))
     transition = Transition(
         features_F=numbers_TWNF, own_D=rollout.action.discrete_SD, discrete_OD=others.discrete,
-        reward=rollout.reward_TWN, ended=rollout.over_TWN, next_features_F=later(numbers_TWNF), next_legal_A=next_flags,
+        reward=rollout.reward_TWN, ended=over_TWN, next_features_F=later(numbers_TWNF), next_legal_A=next_flags,
     )  # fmt: skip
     return jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), Row(transition, useful))
 

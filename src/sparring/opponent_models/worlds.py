@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from sparring.core.records import Action, Step
+from sparring.core.records import Action, Observation, Step
 from sparring.games.game import Game
 from sparring.games.others import others_SO
 from sparring.learn.config import PPOConfig
@@ -83,10 +83,15 @@ class Pay(NamedTuple):
     weight_J: Array | None = None
     """Of shaping terms, rewards first."""
     discount: Array | float = 1.0
+    cut_ends: bool = False
+    """Nothing follows a time limit either."""
+
+    def over(self, step: Step) -> Array:
+        return step.over | step.cut if self.cut_ends else step.over
 
     def ends(self, step: Step, seat: Array) -> Array:
         """Who shares goes on sharing when it has left."""
-        return step.over if self.sharers_SS is not None else step.left_S[seat] | step.over
+        return self.over(step) if self.sharers_SS is not None else step.left_S[seat] | self.over(step)
 
     def of(self, game: Game, before: Any, step: Step, after: Any, seat: Array) -> Array:
         reward = step.reward_S[seat]
@@ -95,13 +100,13 @@ class Pay(NamedTuple):
         if self.weight_J is None:
             return reward
         terms = jnp.asarray(step.terms_SJ)[seat] if game.spec.terms_of("reward") else jnp.zeros(0)
-        later = jnp.where(step.left_S[seat] | step.over, 0.0, game.potential(after)[seat])
+        later = jnp.where(step.left_S[seat] | self.over(step), 0.0, game.potential(after)[seat])
         return reward + self.weight_J @ jnp.append(terms, self.discount * later - game.potential(before)[seat])
 
 
 def pay_of(game: Game, config: PPOConfig, knobs: Any, weight_J: Array | None) -> Pay:
     common = sharers_SS(game.spec, config.shared_with) if config.on("shared_reward") else None
-    return Pay(common, knobs.shared_reward, weight_J, knobs.discount)
+    return Pay(common, knobs.shared_reward, weight_J, knobs.discount, config.time_limit == "end")
 
 
 class Oracle(NamedTuple):
@@ -133,27 +138,41 @@ class Oracle(NamedTuple):
         self, state: Any, seat: Array, own_D: Array, others_OD: Array, chance: Any
     ) -> tuple[tuple[Any, tuple[Situation, Array, Array]], Came]:
         """The state after a step of one world and what its seat knows then, and what came of it."""
-        game, other_O = self.game, jnp.asarray(others_SO(self.game.spec.seats))[seat]
-        discrete_SD = jnp.zeros((game.spec.seats, own_D.shape[-1]), jnp.int32)
-        discrete_SD = discrete_SD.at[seat].set(own_D).at[other_O].set(others_OD)
-        action = Action(discrete_SD, jnp.zeros((game.spec.seats, 0)))
+        game, action = self.game, of_all(self.game, seat, own_D, others_OD)
         after, step = game.step(state, action, chance)
         over = self.pay.ends(step, seat)
-        reached_OG = game.reached(state, action, after)[other_O][:, : self.view.goals]
+        reached_OG = game.reached(state, action, after)[others_of(game, seat)][:, : self.view.goals]
         came = Came(self.pay.of(game, state, step, after, seat), over, step.cut & ~over, reached_OG, jnp.zeros(()))
-        return (after, self.known(after, seat, other_O)), came
+        return (after, self.known(after, seat)), came
 
-    def known(self, state: Any, seat: Array, other_O: Array) -> tuple[Situation, Array, Array]:
+    def known(self, state: Any, seat: Array) -> tuple[Situation, Array, Array]:
         """What a seat sees of a state and knows of the others, and what it may do."""
-        seen, goals = self.game.observe(state), self.game.goals(state)
-        open_OG, steps_OG, about_OGZ = (
-            jnp.nan_to_num(jnp.asarray(x), posinf=0.0, neginf=0.0)[other_O] for x in goals
-        )  # fmt: skip
-        situation = Situation(
-            seen.features_SF[seat], jnp.zeros((), bool), seen.acting_S[other_O], seen.legal_SA[other_O], open_OG > 0,
-            steps_OG, about_OGZ,
-        )  # fmt: skip
+        seen = self.game.observe(state)
+        situation = situation_in(self.game, state, seen, seat)
         return self.view.seen(situation), seen.legal_SA[seat], seen.acting_S[seat]
+
+
+def others_of(game: Game, seat: Array) -> Array:
+    """The numbers of all other seats."""
+    return jnp.asarray(others_SO(game.spec.seats))[seat]
+
+
+def of_all(game: Game, seat: Array, own_D: Array, others_OD: Array) -> Action:
+    """What a seat and all others chose, as a game receives it."""
+    discrete_SD = jnp.zeros((game.spec.seats, own_D.shape[-1]), jnp.int32)
+    discrete_SD = discrete_SD.at[seat].set(own_D).at[others_of(game, seat)].set(others_OD)
+    return Action(discrete_SD, jnp.zeros((game.spec.seats, 0)))
+
+
+def situation_in(game: Game, state: Any, seen: Observation, seat: Array) -> Situation:
+    """What a seat knows in a state of a game that goes on; `seen` is what all see of it."""
+    other_O = others_of(game, seat)
+    goals = (jnp.nan_to_num(jnp.asarray(x), posinf=0.0, neginf=0.0)[other_O] for x in game.goals(state))
+    open_OG, steps_OG, about_OGZ = goals
+    return Situation(
+        seen.features_SF[seat], jnp.zeros((), bool), seen.acting_S[other_O], seen.legal_SA[other_O], open_OG > 0,
+        steps_OG, about_OGZ,
+    )  # fmt: skip
 
 
 def of_member(x_EJN: Array, member_JN: Array) -> Array:

@@ -41,7 +41,8 @@ def ahead(policy: Any, where: Where, game: Game, run: RunConfig, planning: Plann
     own = known[learner]._replace(prefix=known[learner].prefix.replace(".actor.", ".critic."))
     arrays = weights_at(checkpoint, own, seed_row(checkpoint, seed))
     critic = from_arrays(jax.eval_shape(lambda: critic_like(game.spec, config)), arrays, source=str(checkpoint.path))
-    return Planner.make(policy, ActorCritic(policy, critic).judge, game, config.ppo.discount.at(1.0), planning)
+    judge, discount = ActorCritic(policy, critic).judge, config.ppo.discount.at(1.0)
+    return Planner.make(policy, judge, game, discount, planning, cut_ends=config.ppo.time_limit == "end")
 
 
 def critic_like(spec: GameSpec, config: RunConfig) -> Critic:

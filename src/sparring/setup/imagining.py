@@ -7,6 +7,7 @@ from sparring.core.errors import ConfigError
 from sparring.core.spec import GameSpec
 from sparring.opponent_models.config import branches
 from sparring.setup.config import RunConfig
+from sparring.setup.needs import codes
 
 if TYPE_CHECKING:  # commands check settings before JAX starts
     from sparring.play.seating import Seating
@@ -34,6 +35,12 @@ REFUSED: tuple[tuple[str, Callable[[RunConfig], bool], str, str], ...] = (
         "Leave one of the two out.",
     ),
     (
+        "goals that are codes (mind_goals=ending, segment or combined)",
+        codes,
+        "codes are read from what the others see and earn, and a branch knows neither",
+        "Use --mind-goals listed, subgoal or none.",
+    ),
+    (
         "anchor_price",
         lambda c: c.ppo.on("anchor_price"),
         "what others would owe is not foreseen",
@@ -46,11 +53,9 @@ REFUSED: tuple[tuple[str, Callable[[RunConfig], bool], str, str], ...] = (
 def check_imagination(spec: GameSpec, config: RunConfig) -> None:
     if not config.mind.imagines:
         return
-    for what, there, why, instead in REFUSED:
-        if there(config):
-            raise ConfigError(
-                f"imagine={config.mind.imagine} does not go with {what}: {why}. {instead} Or use --imagine none."
-            )
+    if found := [f"{what}: {why}. {instead}" for what, there, why, instead in REFUSED if there(config)]:
+        reasons = " Nor with ".join(found)
+        raise ConfigError(f"imagine={config.mind.imagine} does not go with {reasons} Or use --imagine none.")
     if config.mind.imagine == "oracle" and config.ppo.on("influence"):
         raise ConfigError(
             "imagine=oracle pays what the game and its terms pay, and influence is none of that. Use --imagine learned."

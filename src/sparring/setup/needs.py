@@ -134,7 +134,7 @@ TABLE: tuple[tuple[str, Callable[[RunConfig], bool], str], ...] = (
     ("mind_gate", lambda c: looks(c) and c.mind.mind_gate > 0, "mind_room"),
     (
         "a mind that tells something (mind_tells)",
-        lambda c: c.mind.on and c.mind.mind_tells != "nothing",
+        lambda c: c.mind.told,
         "mind_control mind_fusion",
     ),
     (

@@ -10,9 +10,9 @@ from sparring.setup.config import NONE, RunConfig
 
 
 def check_planner(spec: GameSpec, config: RunConfig, *, trains: bool = False) -> None:
-    """Refuse a planner that could not play, with what to do."""
-    for reason, instead in obstacles(spec, config, trains=trains):
-        raise ConfigError(f"A planner cannot play {config.game} here: {reason}. {instead}")
+    """Refuse a planner that could not play, with all that is in the way and what to do."""
+    if found := [f"{reason}. {instead}" for reason, instead in obstacles(spec, config, trains=trains)]:
+        raise ConfigError(f"A planner cannot play {config.game} here: {' And: '.join(found)}")
 
 
 def check_planned_training(spec: GameSpec, config: RunConfig, *, trains: bool) -> None:
@@ -40,11 +40,16 @@ def obstacles(spec: GameSpec, config: RunConfig, *, trains: bool) -> Iterator[tu
     net, ppo, mind = config.net, config.ppo, config.mind
     if spec.outside:
         yield "its worlds are kept elsewhere and cannot be played on in thought", "Leave the planner out."
-    if not mind.on:
-        yield "it foresees the others by the models of a mind, and this learner has none", "Train with --mind belief."
+        return
     if len(spec.action.heads) != 1 or spec.action.dimensions:
         found = f"{len(spec.action.heads)} heads and {spec.action.dimensions} dimensions"
         yield f"it tries the entries of one discrete head, found {found}", "Leave the planner out."
+        return
+    if not mind.on:
+        yield "it foresees the others by the models of a mind, and this learner has none", "Train with --mind belief."
+    if mind.mind_goals not in ("listed", "none"):
+        why = f"its trees know the goals of the others by what the game says, found mind_goals={mind.mind_goals}"
+        yield why, "Train with --mind-goals listed, or none where the game lists none."
     if not net.by_rows:
         found = f"memory={net.memory} and hyper={net.hyper}"
         yield f"it asks the policy about states out of order, found {found}", "Train with --memory none --hyper none."
@@ -55,7 +60,7 @@ def obstacles(spec: GameSpec, config: RunConfig, *, trains: bool) -> Iterator[tu
     if ppo.reward_scale:
         yield "the critic must value what the game pays, and reward_scale changes that", "Train without reward_scale."
     terms = [(name, Schedule.parse(weight)) for name, _, weight in (text.partition("=") for text in config.shaping)]
-    known = [(name, getattr(ppo, name)) for name in ("shared_reward", "reward_clip", "anchor_price")]
+    known = [(name, getattr(ppo, name)) for name in ("shared_reward", "influence", "reward_clip", "anchor_price")]
     paid, terms = ([(name, w) for name, w in own if w.at(1.0) or (trains and w.start)] for own in (known, terms))
     if paid or terms:
         found = ", ".join([f"{name}={w}" for name, w in paid] + [f"shaping {name}={w}" for name, w in terms])

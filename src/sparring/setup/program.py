@@ -290,7 +290,8 @@ def seat_players(
             if orders.rule is not None:
                 row_P = next(rules)
                 if plan.planning is not None:
-                    policy = looking_ahead(plan.planning, policy, learner, knobs_LH, game, row_P == PLANNED)
+                    ends, heard_P = ppo.time_limit == "end", row_P == PLANNED
+                    policy = looking_ahead(plan.planning, policy, learner, knobs_LH, game, heard_P, cut_ends=ends)
                 if RULES in rosters:
                     policy = Switching(policy, take(rosters[RULES], jnp.maximum(row_P, 0)), row_P >= 0)
             drivers.append(Driver(policy, learner.model.judge, learner.player))
@@ -309,12 +310,14 @@ def player(learner: Learner, knobs: Any, ppo: PPOConfig) -> Any:
 
 
 def looking_ahead(
-    config: PlanningConfig, policy: Any, learner: Learner, knobs_LH: Array, game: Game | None, heard_P: Array
-) -> Planner:
+    config: PlanningConfig, policy: Any, learner: Learner, knobs_LH: Array, game: Game | None, heard_P: Array, *,
+    cut_ends: bool = False,
+) -> Planner:  # fmt: skip
     """The learners of a group as players that look ahead where they are to: what is played has the probability that is
     stored, so that they learn from it off-policy."""
     games = jax.tree.map(lambda x: jnp.broadcast_to(x, (*heard_P.shape, *jnp.shape(x))), game)
-    return Planner.make(policy, learner.model.judge, games, knobs_of(knobs_LH.T).discount, config, heard_P)
+    discount = knobs_of(knobs_LH.T).discount
+    return Planner.make(policy, learner.model.judge, games, discount, config, heard_P, cut_ends=cut_ends)
 
 
 def under_rules(rosters: dict[str, Any], game: Game) -> dict[str, Any]:

@@ -44,6 +44,11 @@ def study(
             "The learners of this run have no mind, so there is nothing to see in it. Train some: sparring train "
             f"{built.config.game} --mind belief"
         )
+    if learned and not built.game.spec.goals:
+        raise ConfigError(
+            f"Learned goals are judged by those that a game lists, and {built.config.game} lists none. Leave --learned "
+            "out."
+        )
     table = tables(built, by_seed[0], opponents, worlds)
     played: dict[str, list[Seen]] = {}
     for control in CONTROLS:
@@ -64,7 +69,7 @@ def study(
         "game": built.config.game, "learners": list(dict.fromkeys(table.learner_B)), "seeds": built.config.seeds,
         "worlds": worlds, "games": games, "against": against,
     }  # fmt: skip
-    if learned and built.game.spec.goals:
+    if learned:
         on_stage("learned goals")
         found["learned"] = learned_goals(played["own"][0], seed)
     return {**found, "verdict": verdict(found)}

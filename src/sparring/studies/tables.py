@@ -245,7 +245,8 @@ def watched(seen: Seen, blocks: list[int], told: bool) -> Watched:
 
     def flat(x: Array) -> np.ndarray:
         part = np.asarray(x)[:, blocks]
-        return part.reshape(len(part), -1, *part.shape[3:])
+        steps, tables, worlds, *rest = part.shape
+        return part.reshape(steps, tables * worlds, *rest)  # of games without goals some parts have no numbers
 
     others = seen.others
     counts = flat(others.acting) & flat(seen.present)[..., None]

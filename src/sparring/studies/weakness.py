@@ -13,6 +13,7 @@ from sparring.evaluation.exploited import Answer, Exploited
 from sparring.evaluation.scoring import MIXTURE
 from sparring.games import answers
 from sparring.games.game import Game
+from sparring.nets.minds import listens
 from sparring.play.mixed import Mixture
 from sparring.play.roster import split
 from sparring.players.checkpointed import (
@@ -137,7 +138,9 @@ def exactly(game: Game, target: Target) -> Exploited | None:
 
 
 def has_memory(policy: Any) -> bool:
-    return bool(jax.tree.leaves((policy.members if isinstance(policy, Mixture) else policy).initial(1)))
+    return listens(policy) or bool(
+        jax.tree.leaves((policy.members if isinstance(policy, Mixture) else policy).initial(1))
+    )
 
 
 def by_responses(

@@ -12,6 +12,7 @@ import numpy as np
 from sparring.evaluation.match import Match, prepare_match
 from sparring.evaluation.scoring import LEARNED, SHADOW, MatchGames
 from sparring.games import answers
+from sparring.nets.minds import listens
 from sparring.play.scripted import RANDOM, Scripted
 from sparring.setup.beginning import first_learners, first_models
 from sparring.setup.build import Built, actors, shadow_name
@@ -115,6 +116,8 @@ def exploitability(built: Built, state: TrainState, *, shadow: bool = False) -> 
     learner_of_side = built.lineup.player_of_side()
     sides = built.plan.seating.seats_of_side
     if measure is None or not built.by_rows or len(learner_of_side) < len(sides):
+        return None
+    if any(listens(group.model.actor) for group in state.learners):
         return None
     if shadow and not built.shadowed:
         return None
