@@ -56,8 +56,8 @@ RUNGS: dict[str, dict[str, Any]] = {
     "memory of five games": ARMS["meta"],
 }
 """Without imagination is without a model of the world: nothing but imagination asks it, and a run that learns one and
-never asks it is the run without it to the bit (tests/opponent_models/test_imagine.py). `any error` believes its model as
-soon as it errs less than a guess, not half as much. Without a model of actions there is no imagination either, since
+never asks it is the run without it to the bit (tests/opponent_models/test_imagine.py). `any error` believes its model
+as soon as it errs less than a guess, not half as much. Without a model of actions there is no imagination either, since
 nobody says what the others do in it; goals are then read by a network, for Bayes' rule needs that model as well."""
 RESPONSE = "trained response"
 """One learner among bots that do not learn: what can be earned there."""
