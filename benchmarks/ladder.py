@@ -42,6 +42,7 @@ from sparring.training.runs import start, trained_state
 RUNGS: dict[str, dict[str, Any]] = {
     "plain": ARMS["plain"],
     "full": ARMS["imagine"],
+    "any error": {**ARMS["imagine"], "imagine_gate": 1.0},
     "oracle world": ARMS["oracle"],
     "no imagination": ARMS["minds"],
     "no goal model": {**ARMS["actions"], "imagine": "learned"},
@@ -55,9 +56,9 @@ RUNGS: dict[str, dict[str, Any]] = {
     "memory of five games": ARMS["meta"],
 }
 """Without imagination is without a model of the world: nothing but imagination asks it, and a run that learns one and
-never asks it is the run without it to the bit (tests/opponent_models/test_imagine.py). Without a model of actions there
-is no imagination either, since nobody says what the others do in it; goals are then read by a network, for Bayes' rule
-needs that model as well."""
+never asks it is the run without it to the bit (tests/opponent_models/test_imagine.py). `any error` believes its model
+as soon as it errs less than a guess, not half as much. Without a model of actions there is no imagination either, since
+nobody says what the others do in it; goals are then read by a network, for Bayes' rule needs that model as well."""
 RESPONSE = "trained response"
 """One learner among bots that do not learn: what can be earned there."""
 LAST = 0.2

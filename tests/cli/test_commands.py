@@ -161,7 +161,7 @@ def test_games_are_listed_and_described(sparring):
     said = sparring("games").out
     assert all(row in said for row in overview())
     described = sparring("games", "particles:tag").out
-    assert "chase" in described and "sparring train particles:tag --options predators=3 " in described
+    assert "chase" in described and "predators=3" in described and "train particles:tag   (other options: " in described
     about = json.loads(sparring("games", "kuhn", "--json").out)
     assert about["options"] == {"positions": "random"} and "equilibrium" in about["bots"]
 

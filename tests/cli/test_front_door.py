@@ -304,6 +304,15 @@ def test_what_a_file_leaves_out_suits_the_game_as_without_a_file(tmp_path: Path)
     )
 
 
+def test_a_learner_s_own_settings_in_a_file_are_its_own(tmp_path: Path):
+    file = tmp_path / "settings.toml"
+    file.write_text('game = "kuhn"\n[seats]\nshare = "seat"\n[learner.seat_1]\ncritic = "local"\n')
+    words = ["--config", str(file)]
+    config, _ = settled(parse(Train, words, command="train"), named(words))
+    assert config.learner == ("seat_1.critic=local",)
+    assert config.net.critic == "central", "what suits Kuhn poker holds for the others"
+
+
 def test_the_last_of_a_repeated_flag_counts():
     assert parsed("--recipe", "tag", "--recipe", "demo").run.game == "dogfight"
 

@@ -60,9 +60,9 @@ def test_names_of_co_players_are_never_cut() -> None:
     with patch.object(
         insight, "tables", return_value={"t": (["co-player", *values], [[x, *values.values()] for x in names])}
     ):
-        console = Console(width=70, file=StringIO())
+        console = Console(width=70, file=(said := StringIO()))
         console.print(insight.terminal({"verdict": {"sentences": []}}))
-    assert all(name in console.file.getvalue() for name in names)
+    assert all(name in said.getvalue() for name in names)
 
 
 def test_where_no_co_player_was_met_the_one_foreseen_least_is_named_too() -> None:

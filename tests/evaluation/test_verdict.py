@@ -106,6 +106,8 @@ def test_of_psro_the_mixture_is_judged_since_its_oracles_are_easily_answered():
 def test_where_random_play_is_an_equilibrium_nothing_is_called_a_loss():
     said = verdict(duel(scores=both("random", 0.5), exact={LEARNED: 0.02, "random": 0.0}, exact_before=0.001))
     assert said.gain == "unclear" and said.learned.startswith("Random play is an equilibrium of this game")
+    nearer = duel(scores=both("random", 0.5), exact={LEARNED: 0.02, "random": 0.0}, exact_half={LEARNED: 0.05})
+    assert "longer" not in verdict(nearer).next and verdict(nearer).command.startswith("sparring compare ")
 
 
 def test_without_an_exact_figure_what_trained_opponents_won_is_told():

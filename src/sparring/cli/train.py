@@ -19,7 +19,7 @@ from sparring.cli.signals import heard
 from sparring.cli.watch import Watch, compiled_before
 from sparring.core import code
 from sparring.core.errors import ConfigError, GameError, unknown
-from sparring.core.fields import overlaid
+from sparring.core.fields import is_table, overlaid
 from sparring.core.names import counted, is_file_name
 from sparring.core.settings import load_toml, to_toml
 from sparring.games import registry
@@ -282,13 +282,16 @@ def ready_made(arguments: Train, given: Collection[str]) -> RunConfig:
 
 
 def named_in(file: Path | None) -> frozenset[str]:
-    """The settings that a file gives; of none, none."""
+    """The settings that a file gives, once it was read without fault; of none, none."""
 
-    def names(table: dict[str, Any]) -> Iterator[str]:
+    def names(table: dict[str, Any], config: Any) -> Iterator[str]:
         for name, value in table.items():
-            yield from names(value) if isinstance(value, dict) else (name,)
+            inner = getattr(config, name)
+            yield from names(value, inner) if is_table(inner) else (name,)
 
-    return frozenset() if file is None else frozenset(names(tomllib.loads(file.read_text(encoding="utf-8"))))
+    if file is None:
+        return frozenset()
+    return frozenset(names(tomllib.loads(file.read_text(encoding="utf-8")), RunConfig()))
 
 
 def check_family(recipe: str, game: str, word: str | None) -> None:

@@ -44,6 +44,10 @@ def next_step(found: Findings, gain: Gain, places: Sequence[Standing]) -> Step:
     if kind := next((kind for kind in ADVICE if kind in found.notices), ""):
         command = longer if kind == "no_gain" else another(found, ANOTHER[kind]) if kind in ANOTHER else ""
         return f"The notices say what is in its way. Try to {ADVICE[kind]}.", command
+    if found.random_is_best:
+        return "All that can be learned here is to come to rest: see which way to train does.", (
+            f"sparring compare {facts['game']}"
+        )
     if rising(found, places):
         return "It was still getting better: train longer.", longer
     if below:

@@ -80,6 +80,11 @@ class Findings:
         return {**start, **self.curve}
 
     @property
+    def random_is_best(self) -> bool:
+        """Whether nothing to speak of can be won from random play, so that it cannot be improved."""
+        return self.exact.get("random", 1.0) < 1e-3
+
+    @property
     def of_bots(self) -> list[float]:
         """Exploitability of random play and of bots."""
         return [value for team, value in self.exact.items() if team not in (LEARNED, SHADOW, MIXTURE)]

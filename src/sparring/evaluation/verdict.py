@@ -14,11 +14,8 @@ from sparring.evaluation.standing import Standing, standings
 
 INDENT = 9
 """Letters before a sentence in a terminal."""
-RANDOM = "random"
 SHOWN = 3
 """Opponents in a sentence on what was lost, at most."""
-NOTHING = 1e-3
-"""Where no more can be won from random play, it cannot be improved."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ def verdict(found: Findings) -> Verdict:
 
 def gain_of(found: Findings, places: Sequence[Standing]) -> Gain:
     """By exact exploitability where it is known before and after; else by games."""
-    if found.exact.get(RANDOM, 1.0) < NOTHING:
+    if found.random_is_best:
         return "unclear"
     if found.own is not None and found.exact_before is not None:
         return "better" if found.own < found.exact_before else "worse"
@@ -75,7 +72,7 @@ def gain_of(found: Findings, places: Sequence[Standing]) -> Gain:
 
 
 def start_sentence(found: Findings, gain: Gain, places: Sequence[Standing]) -> str:
-    if found.exact.get(RANDOM, 1.0) < NOTHING:
+    if found.random_is_best:
         return "Random play is an equilibrium of this game: there is nothing to be gained over it."
     if found.own is not None and found.exact_before is not None:
         return {"better": "Better than before training.", "worse": "Not better than before training."}[gain]

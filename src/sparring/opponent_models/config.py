@@ -88,7 +88,7 @@ class MindConfig:
     of the world, or through the game itself, which is as good as a model can get."""
     imagine_share: float = setting(0.3, above=0, most=0.5)
     """Largest share of imagined rows in an update, in (0, 0.5]: how many branches begin follows from it."""
-    imagine_gate: float = setting(1.0, least=0, most=1)
+    imagine_gate: float = setting(0.5, least=0, most=1)
     """Imagine only while the model errs less than this share of what a guess errs, on rows it has not learned from."""
     imagine_members: int = setting(3, least=1, most=64)
     """Models of the world that are learned side by side; where they disagree nobody knows."""

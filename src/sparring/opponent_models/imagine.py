@@ -4,7 +4,7 @@ Own choices are the policy's, those of the others what the mind expects of them,
 as it follows play. A branch ends where its seat's game does, and nothing follows then; where it is only cut, the critic
 says what follows. Imagined steps are no experience: they are in no count, result, rating, scale or normaliser.
 
-The model is tested on each rollout before it learns from it, and only while it foresees the world better than a guess
+The model is tested on each rollout before it learns from it, and only while it errs a set share of what a guess errs
 (`open_gate`) is there anything imagined. It has random numbers and an optimiser of its own.
 """
 
