@@ -79,18 +79,20 @@ def test_what_is_found_in_play_is_what_a_rollout_shows_afterwards(kind):
 
     @quick
     def steps(own: Coded) -> Any:
-        held, found = own.blank((1, 1), 2, FEATURES), []
+        held, found, kept = own.blank((1, 1), 2, FEATURES), [], []
         for t in range(STEPS):
             situation = Situation(NONE, START[t][:, None], NONE, NONE, NONE, NONE, NONE, SEEN[t])
             held = own.noticed(situation, held)
             reached, held = own.reached(Witnessed(NONE, NONE, NONE, nobody, NONE, PAID[t]), situation, held)
             found.append(reached)
+            kept.append(held)
         played, more = own.lived(rollout())
-        return jnp.stack(found), played.others.reached, more["ending_OX"]
+        return jnp.stack(found), jnp.stack(kept), played.others.reached, more["ending_OX"]
 
-    played, lived, ending = (np.asarray(x) for x in steps(own))
+    played, kept, lived, ending = (np.asarray(x) for x in steps(own))
     np.testing.assert_array_equal(played, lived[..., :-1])
     np.testing.assert_array_equal(played.any(-1), PAID != 0)
+    assert not kept[PAID != 0].any(), "a piece that was paid is over"
     if kind == "ending":
         np.testing.assert_array_equal(ending[:3, 0, 0, 0], SEEN[[2, 2, 2], 0, 0, 0])
         np.testing.assert_array_equal(ending[5:8, 0, 0, 0], SEEN[[7, 7, 7], 0, 0, 0])
