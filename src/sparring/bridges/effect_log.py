@@ -74,7 +74,7 @@ class EffectLog:
     @contextmanager
     def mute(self, name: str, way: str = "zeros") -> Iterator[None]:
         """Meanwhile the module computes and draws as ever, and others see zeros, noise or another row's output."""
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         def replaced(_: Any, __: Any, output: Any) -> Any:
             def other(x: Any) -> Any:
@@ -97,7 +97,7 @@ class EffectLog:
     def influence(self, policy: Callable[[], Any]) -> None:
         """How far the logits (or values) that `policy()` returns change when each module's output is replaced, as a
         share of the largest. It must give the same twice: pass a fixed batch, in eval mode where there is dropout."""
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         with torch.no_grad(), self.phase("influence"):
             before = policy()
@@ -146,7 +146,7 @@ class EffectLog:
 @contextmanager
 def own_chance(seed: int) -> Iterator[None]:
     """Random numbers drawn meanwhile, such as the first weights of a module, move nobody else's."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -189,7 +189,7 @@ def _distance(before: Any, now: Any) -> float:
 
 def _noise(x: Any) -> Any:
     """The same noise each time, drawn from nobody's stream."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     generator = torch.Generator(device=x.device).manual_seed(0)
     scale = x.std() if x.numel() > 1 else torch.ones((), device=x.device)

@@ -29,7 +29,7 @@ def rule(rate: float) -> optax.GradientTransformation:
     return optax.chain(optax.clip_by_global_norm(MOST_GRADIENT), optax.adam(rate))
 
 
-def drawn(study: Study, sample: Any, key: Array) -> Any:
+def drawn(study: Any, sample: Any, key: Array) -> Any:
     """Rows of a new rollout, at most a quarter of what is kept; useful ones first, each of them as likely."""
     size, there = study.buffer.useful.shape[0], sample.useful.shape[0]
     order = sample.useful + jax.random.uniform(key, sample.useful.shape)
