@@ -48,6 +48,10 @@ def test_a_flag_of_another_library_is_answered_with_ours(sparring, theirs, ours)
         ("train kuhn --capture-video", "sparring replay RUN"),
         ("train kuhn --total-step 3", "Did you mean --total-steps?"),
         ("train kuhn --brightness 3", "Unknown flag --brightness. All flags: sparring train --help-all"),
+        (
+            "train kuhn --huge 3 --lr 1",
+            "--huge. Unknown flag --lr. Here it is called --learning-rate. All flags: sparring",
+        ),
         ("eval runs/x --num-envs 3", "Unknown flag --num-envs. All flags: sparring eval --help-all"),  # none there
         (
             "train kuhn --name ../x",

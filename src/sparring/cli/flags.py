@@ -169,22 +169,24 @@ def _sections(kind: type) -> dict[str, Collection[str]]:
 
 def check_known(kind: type, words: Sequence[str], command: str) -> None:
     """Refuse flags that there are not, all at once, each with what it is called here or what was probably meant."""
-    known, wrong = set(_flags(kind)), []
+    known, wrong, rest = set(_flags(kind)), [], ""
     for word in (word for word in words if word.startswith("--") and word not in (*HELP, HELP_ALL)):
         name = word[2:].partition("=")[0].replace("-", "_")
         if name in known or name.removeprefix("no_") in known:
             continue
         ours, remark = called_here(name)
         if ours.strip("_") in known:
-            hint = f"Here it is called {_flag(ours)}{f' ({remark})' if remark else ''}."
+            hint = f" Here it is called {_flag(ours)}{f' ({remark})' if remark else ''}."
         elif answer := not_here(name):
-            hint = f"{answer}."
+            hint = f" {answer}."
         else:
             near = nearest(name, known)
-            hint = f"Did you mean {_flag(near)}?" if near else f"All flags: sparring {command} {HELP_ALL}"
-        wrong.append(f"Unknown flag {word.partition('=')[0]}. {hint}")
+            hint, rest = (
+                (f" Did you mean {_flag(near)}?", rest) if near else ("", f" All flags: sparring {command} {HELP_ALL}")
+            )
+        wrong.append(f"Unknown flag {word.partition('=')[0]}.{hint}")
     if wrong:
-        raise ConfigError(" ".join(wrong))
+        raise ConfigError(" ".join(wrong) + rest)
 
 
 def _flags(kind: type) -> Iterator[str]:
