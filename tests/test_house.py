@@ -127,6 +127,7 @@ COMPILATIONS = {
     "nets/test_hyper.py": 730,
     "nets/test_normalise.py": 170,
     "nets/test_trunk.py": 230,
+    "opponent_models/test_imagine.py": 290,
     "play/test_chance.py": 190,
     "play/test_collect.py": 190,
     "play/test_defeats.py": 300,
