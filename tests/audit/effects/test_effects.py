@@ -192,6 +192,16 @@ def test_a_graph_holds_what_outputs_rest_on_through_loops_and_branches():
     assert part_of(jaxpr, (False, False, True), Cuts(chance=True)).reads == (False, False, False)
 
 
+def test_what_a_later_round_of_a_loop_needs_is_needed_from_the_first():
+    """x comes to the first place after two rounds, by way of the second; y stays where it is."""
+
+    def program(x, y):
+        return jax.lax.scan(lambda c, _: ((c[1], c[2], c[2], c[3]), None), (0.0, 0.0, x, y), None, length=2)[0]
+
+    jaxpr = jax.make_jaxpr(program)(1.0, 2.0)
+    assert part_of(jaxpr, (True, False, False, False)).reads == (True, False)
+
+
 def test_a_while_loop_carries_its_test_and_a_constant_is_told_by_its_bytes():
     def program(x, y):
         return jax.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (x, y))
