@@ -1,6 +1,8 @@
 """Tables at which learners are of several kinds: who differs in what, and that they play, learn and are found again."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
@@ -17,6 +19,7 @@ from sparring.setup.build import build
 from sparring.setup.config import EvalConfig, OpponentsConfig, PlayConfig, RunConfig, SeatsConfig
 from sparring.setup.own_code import named_code
 from sparring.setup.own_settings import configs_of, kinds_of
+from sparring.setup.program import as_trained
 from sparring.training.runs import start
 
 HUNTERS = ("hunter_0", "hunter_1", "hunter_2", "hunter_3")
@@ -120,3 +123,17 @@ def test_a_mixed_table_plays_learns_and_is_found_again(table, tmp_path):
     seen = run.game.observe(run.game.start(jax.random.key(0)))
     action, _ = run.newest.step(seen, jax.random.key(1), run.newest.initial())
     assert action.discrete_SD.shape == (4, 1)
+
+
+class Remembered(NamedTuple):
+    """What a rollout has that sequences begin with."""
+
+    memory: Any
+
+
+def test_memories_are_handed_on_from_where_a_learner_s_own_sequences_begin():
+    """Kept every second step, as the other learner needs them: this one's sequences begin every eighth, or fourth."""
+    plan, rollout = cast(Any, SimpleNamespace(keep=2)), cast(Any, Remembered(np.arange(0, 16, 2)))
+    assert as_trained(plan, rollout, PPOConfig(sequence=8)).memory.tolist() == [0, 8]
+    assert as_trained(plan, rollout, PPOConfig(sequence=8, burn_in=4)).memory.tolist() == [0, 4, 8, 12]
+    assert as_trained(plan, rollout, PPOConfig(sequence=2)) is rollout
