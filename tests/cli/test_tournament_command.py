@@ -195,7 +195,8 @@ def test_another_anchor_joins_and_a_precision_asks_for_more_games(sparring, trai
         (("random", "always_0", "--game", "particles:spread"), "found one side"),
     ],
 )
-def test_what_cannot_be_played_is_told_in_one_sentence(sparring, trained, words, told):
+def test_what_cannot_be_played_is_told_in_one_sentence(sparring, trained, words, told, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # where there are runs, they would be named
     said = sparring("tournament", *(word.format(run=trained) for word in words))
     assert told.format(run=trained) in said.err.splitlines()[-1] and said.out == "" and said.code in (2, 3)
 
