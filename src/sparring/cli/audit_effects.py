@@ -118,7 +118,7 @@ def of_runs(arguments: AuditEffects, others: list[str], told: str, tell: "Tell")
     folders = [path for words in (off, on) for path in words if (Path(path) / "config.toml").is_file()]
     admit(arguments.own, *folders)
     from sparring.audit.effects.judge import audit_effects
-    from sparring.audit.effects.leaving_out import without
+    from sparring.audit.leaving_out import without
     from sparring.setup.own_code import changed_code
     from sparring.store.run_dir import RunDir
 

@@ -179,11 +179,10 @@ def check_known(kind: type, words: Sequence[str], command: str) -> None:
             hint = f" Here it is called {_flag(ours)}{f' ({remark})' if remark else ''}."
         elif answer := not_here(name):
             hint = f" {answer}."
+        elif near := nearest(name, known):
+            hint = f" Did you mean {_flag(near)}?"
         else:
-            near = nearest(name, known)
-            hint, rest = (
-                (f" Did you mean {_flag(near)}?", rest) if near else ("", f" All flags: sparring {command} {HELP_ALL}")
-            )
+            hint, rest = "", f" All flags: sparring {command} {HELP_ALL}"
         wrong.append(f"Unknown flag {word.partition('=')[0]}.{hint}")
     if wrong:
         raise ConfigError(" ".join(wrong) + rest)

@@ -19,6 +19,7 @@ State = Any
 Chance = Any
 Rules = Any
 NUMBERS = (jax.Array, np.ndarray, np.generic, bool, int, float, jax.ShapeDtypeStruct)
+"""What a part of a game may hold that changes while its program stays; the last while it is only traced."""
 
 
 class Bots(eqx.Module):

@@ -12,12 +12,12 @@ import pytest
 from sparring.audit.effects import judge, stages
 from sparring.audit.effects.arms import Divergence
 from sparring.audit.effects.judge import Measured, audit_effects, chance_alone, fault, look, yet_to_learn
-from sparring.audit.effects.leaving_out import without
 from sparring.audit.effects.programs import Sameness, Traced, compared, traced
 from sparring.audit.effects.reads import watched_settings
 from sparring.audit.effects.wiring import Influence, Wire
 from sparring.audit.findings import FAULT, OPEN, SOUND
 from sparring.audit.graph import Cuts, part_of, text_of
+from sparring.audit.leaving_out import without
 from sparring.core.errors import ConfigError
 from sparring.core.schedules import Schedule
 from sparring.setup.build import build

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparring.audit.effects.leaving_out import without
 from sparring.audit.effects.minds import PLACE, minded, policy_changes, studied_by
 from sparring.audit.effects.programs import differences
 from sparring.audit.effects.wiring import reached, with_leaves
 from sparring.audit.graph import named
+from sparring.audit.leaving_out import without
 from sparring.audit.seats.ladder import rungs_of
 from sparring.core.errors import ConfigError
 from sparring.opponent_models.config import MindConfig

@@ -2,6 +2,7 @@
 must be what they were paid, did and saw."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,7 +14,7 @@ from sparring.audit.findings import Finding
 from sparring.audit.minds import thought_again
 from sparring.audit.seats.levels import L8
 from sparring.audit.seats.pipeline import Lived, Pipeline
-from sparring.audit.seats.stand_in import LENGTH, paying
+from sparring.audit.seats.stand_in import LENGTH, goals_like, paying
 from sparring.games.others import others_SO
 from sparring.games.trial import quick_jit
 from sparring.play.seating import Group
@@ -170,10 +171,8 @@ def seen_otherwise(pipe: Pipeline, others: Any, number: int, group: Group, truth
     done, seen, known_BWS = truth
     pairs = [("choices", np.asarray(others.discrete), as_shown(done))]
     if others.about is not None and spec.goals and spec.features:
-        places = len(spec.goals) * pipe.game.about
-        like = np.take(seen, np.arange(places) % spec.features, axis=-1)  # as `goals_like` has it
-        like = like.reshape(*seen.shape[:-1], len(spec.goals), pipe.game.about)
-        pairs.append(("goals", np.asarray(others.about), as_shown(like)))
+        like = jax.vmap(jax.vmap(partial(goals_like, goals=len(spec.goals), about=pipe.game.about)))
+        pairs.append(("goals", np.asarray(others.about), as_shown(steps_of(like, seen))))
     faults, (known,) = [], as_shown(known_BWS[None])
     for what, found, wanted in pairs:
         same = np.isclose(found, wanted, rtol=1e-5).reshape(*found.shape[:5], -1).all(-1) | ~known

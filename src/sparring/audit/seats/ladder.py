@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sparring.audit.effects.leaving_out import PARTS
 from sparring.audit.findings import Tell, untold
+from sparring.audit.leaving_out import PARTS
 from sparring.games.game import Game
 from sparring.learn.config import PPOConfig
 from sparring.setup.config import RunConfig
