@@ -18,7 +18,7 @@ SHORT = 10
 fight in the air, skill comes first, and a magnet slows it down (docs/log/2026-11-18-settling.md)."""
 UNSAID: Suits = ((PRESET, "magnet"), ("steps", 8))
 """A few moves for two, of which nobody says more: what the newest policy needs to come to rest in any such game, and no
-tuned step size (docs/log/2026-11-18-front-door.md, docs/log/2026-11-19-settling.md)."""
+tuned step size (docs/log/2026-11-18-front-door.md)."""
 
 SMALL: Suits = (
     ("self_play", "magnet"),
@@ -51,7 +51,7 @@ HIDDEN: Suits = (
 )
 """Hidden cards, dice and moves. What hardly anybody plays must be answered well all the same, so no choice may die out:
 the bonus does not end, and a barrier (`support`) pulls as hard at a choice that is hardly made any more as at others. A
-critic that sees everything takes luck out of what a choice was worth (docs/log/2026-11-19-support.md)."""
+critic that sees everything takes luck out of what a choice was worth (docs/log/2026-11-19-settling.md)."""
 DILEMMA: Suits = (
     ("total_steps", 3_000_000),
     ("learning_rate", "1e-3 -> 1e-4"),
