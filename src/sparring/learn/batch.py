@@ -136,9 +136,7 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
     )
 
 
-def unroll(
-    policy: Any, critic: Critic, batch: Batch, actor: Actor | None = None, *, support: bool = False
-) -> Evaluation:
+def unroll(policy: Any, critic: Critic, batch: Batch, actor: Actor | None = None, support: bool = False) -> Evaluation:
     """Every row evaluated, all rows together: what play computed, computed again. `actor` is the one inside the policy
     where the changes of its generated weights are asked for; `support`: whether the KL from uniform choices is."""
 

@@ -59,8 +59,7 @@ def judged(
     """The terms of the loss by name, each with its weight, and what there is to tell."""
     model = eqx.combine(trained, untrained)
     smoothed = model.actor if config.on("smooth") else None
-    policy = behaviour(model.actor, knobs, config)
-    found = unroll(policy, model.judge, batch, smoothed, support=config.on("support"))
+    found = unroll(behaviour(model.actor, knobs, config), model.judge, batch, smoothed, config.on("support"))
     # Before the exponential, not after: that of a choice nobody made may overflow, and its gradient, masked, be NaN.
     log_ratio = jnp.where(batch.acting, found.log_prob - batch.log_prob, 0.0)
     ratio = jnp.exp(log_ratio)

@@ -139,7 +139,7 @@ class Divergence(NamedTuple):
 
     @property
     def none(self) -> bool:
-        """They never part, or only as roundings do: games at first alike, weights never apart by more than nothing."""
+        """They never part, or only as roundings do: games at first alike, weights apart by next to nothing."""
         return self.first is None or (self.play != self.first and self.distance < ROUNDING)
 
     @property
