@@ -298,8 +298,8 @@ def test_data_rooms_load_without_jax(room):
 
 MODULE = {"pillow": "PIL", "open_spiel": "pyspiel"}
 """Packages whose module has another name."""
-TOOLS = {"pytest-xdist", "ruff", "pyright", "import-linter", "pre-commit"}
-"""Packages that are commands, which nobody imports."""
+TOOLS = {"pytest-xdist", "ruff", "pyright", "import-linter", "pre-commit", "zstandard"}
+"""Packages that are commands or serve another package, which nobody imports."""
 COMES_ALONG = {"ml_dtypes"}
 """Modules that are part of a dependency of ours: this one of jax."""
 
