@@ -39,6 +39,7 @@ COMPILATIONS = {
     "audit/seats/test_golden_seats.py": 170,
     "audit/seats/test_seats_in_training.py": 230,
     "audit/seats/test_seats_of_games.py": 170,
+    "benchmarks/test_mind_loop.py": 550,
     "benchmarks/test_vs_smax.py": 150,
     "cli/test_bad_input.py": 380,
     "cli/test_bench_command.py": 130,

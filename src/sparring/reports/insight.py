@@ -188,7 +188,9 @@ def _game_after_game(against: Mapping[str, Told]) -> bytes:
             at = [k + 1 for k in range(len(rows))]
             label = name if kept == "own" else None
             axis.plot(at, [row[0] for row in rows], style, color=f"C{place}", label=label)
-    axis.set_xlabel("game with the same co-players (dotted: without memory of earlier games)")
+            if kept == "own":  # without it chance from game to game looks like adapting
+                axis.fill_between(at, [row[1] for row in rows], [row[2] for row in rows], color=f"C{place}", alpha=0.15)
+    axis.set_xlabel("game with the same co-players (dotted: without memory of earlier games; bands: 95 %)")
     axis.set_ylabel("return")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.legend(**BESIDE)
