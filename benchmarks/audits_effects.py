@@ -36,7 +36,6 @@ TRAINED = {
     "dead layer of a network": ("body", "skipping", ("DISCONNECTED", "DEAD (observed)")),
 }
 SOUND = {
-    "loss": ("losses", "flat=0.1", "CONNECTED"),
     "module": ("modules", "sound", "CONNECTED"),
     "frozen target": ("modules", "target", "CONNECTED"),
     "gate zero at first": ("body", "gated", "CONNECTED"),
@@ -57,6 +56,7 @@ AUDITS, SEEDS, PART = 200, 8, 100
 
 def cases(keep: Path) -> Iterator[Case]:
     from effect_strangers import FAULTS as STRANGE
+    from effect_strangers import REFUSED
     from effect_strangers import SOUND as STRANGE_SOUND
 
     for game in GAMES:
@@ -72,6 +72,8 @@ def cases(keep: Path) -> Iterator[Case]:
             for name, (kind, text, wanted) in parts.items():
                 run = partial(judged, f"effects, {table}", game, file, kind, text, wanted)
                 yield Case(f"effects, {table}: {name}, {game}", run)
+        for name, (kind, text, word) in REFUSED.items():
+            yield Case(f"effects, strangers: {name}, {game}", partial(refused, game, kind, text, word))
     yield Case("effects, torch", torch)
     for first in range(0, AUDITS * SEEDS // 2, PART):  # each seed is used in two weighings, with another partner
         yield Case(f"alarms, E7: tiny runs from {first}", partial(tiny_runs, first))
@@ -107,6 +109,16 @@ def judged(table: str, game: str, file: Path, kind: str, text: str, wanted: str 
     if kind == "body":
         return audited(table, off, replace(off, net=replace(off.net, body=f"{file}:{text}")), wanted)
     return audited(table, off, replace(off, ppo=replace(off.ppo, **{kind: (f"{file}:{text}",)})), wanted)
+
+
+def refused(game: str, kind: str, text: str, word: str) -> Outcome:
+    from sparring.core.errors import ConfigError
+
+    try:
+        found = judged("effects, strangers", game, STRANGERS, kind, text, "")
+        return counted("effects, strangers", False, detail=found.detail)
+    except ConfigError as error:
+        return counted("effects, strangers", word in str(error), detail=str(error))
 
 
 PLAIN = {

@@ -1,5 +1,6 @@
 """More parts of a user's own, invented after the audit of effects was built: ways to do nothing that people find by
-themselves, and parts that work though they look dead. Each stands in `FAULTS` or `SOUND` with the verdict it must get.
+themselves, and parts that work though they look dead. Each stands in `FAULTS`, `SOUND` or `REFUSED` with what it must
+be told.
 """
 
 import sys
@@ -134,7 +135,7 @@ def body(kind: type, *, zero: bool = False) -> Any:
     def make(seed: Any, widths: tuple[int, ...]) -> Body:
         second = Dense.make(seed / 1, widths[0], widths[1])
         if zero:
-            second = Dense(np.zeros_like(second.weight_IO), np.zeros_like(second.bias_O))
+            second = Dense(jnp.zeros_like(second.weight_IO), jnp.zeros_like(second.bias_O))
         return kind(Dense.make(seed / 0, widths[0], widths[1]), second, widths[1])
 
     return make
@@ -159,10 +160,11 @@ normalised_away, dead_units, clipped_away = body(NormalisedAway), body(DeadUnits
 zero_start, saturated = body(ZeroStart, zero=True), body(Saturated)
 
 
-def late(model: Any, batch: Any, found: Any) -> Array:
-    """Sound with a weight that grows from nothing."""
+def drawn_to_one(model: Any, batch: Any, found: Any) -> Array:
+    """Sound from the first update on, which a bonus for entropy is not: scores begin nearly equal, where it pulls at
+    nothing. Sound, too, with a weight that grows from nothing."""
     del model
-    return -masked_mean(found.entropy, batch.acting)
+    return masked_mean((found.value - 1.0) ** 2, batch.acting)
 
 
 NOTHING = ("DEAD", "DISCONNECTED", "CONNECTED-NO-EFFECT")
@@ -180,6 +182,8 @@ SOUND = {
     "zero at first": ("body", "zero_start", "CONNECTED"),
     "a thousandth": ("body", "saturated", "CONNECTED"),
     "only rewards": ("modules", "curious", "CONNECTED"),
-    "a weight that grows": ("losses", "late=0 -> 0.1", "CONNECTED"),
-    "a table of whole numbers, which is named": ("modules", "whole_numbers", "CONNECTED"),
+    "a loss": ("losses", "drawn_to_one=0.1", "CONNECTED"),
+    "a weight that grows": ("losses", "drawn_to_one=0 -> 0.1", "CONNECTED"),
 }
+REFUSED = {"a table of whole numbers": ("modules", "whole_numbers", "table")}
+"""Refused before anything is trained, by the name of what is wrong."""

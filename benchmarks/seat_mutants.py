@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from sparring.bridges.seat_log import SeatLog
-from sparring.core.records import Action, Observation, Step
+from sparring.core.records import Action, Goals, Observation, Step
 from sparring.core.spec import GameSpec
 from sparring.games.game import Bots, Chance, Game, Rules, State
 from sparring.games.particles.spread import spread
@@ -61,6 +61,12 @@ class Doctored(Game):
     def potential(self, state: State) -> Array:
         found = self.game.potential(state)
         return self.promises(found) if self.promises else found
+
+    def goals(self, state: State) -> Goals:
+        return self.game.goals(state)
+
+    def reached(self, before: State, action: Action, after: State) -> Array:
+        return self.game.reached(before, action, after)
 
     def permute(self, tree: Any, order_S: Array) -> Any:
         return self.game.permute(tree, order_S)

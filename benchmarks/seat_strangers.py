@@ -230,7 +230,7 @@ CLEAN: dict[str, Callable[[], Game]] = {
     "tag, sides unlike": lambda: registry.make("particles:tag"),
     "dogfight 2v2, teams": lambda: registry.make("dogfight:2v2"),
     "skirmish 3m, a team with places of its own": lambda: registry.make("skirmish:3m"),
-    "stag_hunt, hunters leave": lambda: stag_hunt(agents=3),
+    "stag_hunt, hunters leave": lambda: stag_hunt(hunters=3),
 }
 
 

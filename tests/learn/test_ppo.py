@@ -6,11 +6,13 @@ import jax
 import numpy as np
 import pytest
 
+from sparring.core.schedules import Schedule
 from sparring.core.seeding import Seed
 from sparring.learn.batch import Cut, to_rows, unroll
 from sparring.learn.config import INHERITED, Knobs, PPOConfig, knobs_at
 from sparring.learn.feature_scale import with_statistics
 from sparring.learn.learner import trainable
+from sparring.learn.objective import judged
 from sparring.learn.ppo import update
 from sparring.learn.returns import gae
 from sparring.nets.actor_critic import ActorCritic
@@ -117,6 +119,20 @@ def test_before_anything_moves_the_statistics_are_those_of_the_rollout(learner, 
     # The seat is idle in every third step, so minibatches differ in how many act: means of means are only near.
     assert stats.entropy == pytest.approx(entropy[acting].mean(), rel=0.2)
     np.testing.assert_allclose(log_prob[acting], rollout.log_prob_TWN[acting], atol=1e-5)
+
+
+def test_the_barrier_is_the_mean_distance_from_uniform_choices_over_the_steps_in_which_a_seat_acts(learner, rollout):
+    config, now = replace(CONFIG, support=Schedule.parse(0.5)), knobs(support=0.5)
+
+    @quick
+    def terms(model, rollout):
+        trained, untrained = trainable(model)
+        return judged(trained, untrained, to_rows(rollout, Cut(STEPS, 1)), now, None, config)[0]
+
+    legal, log_p, acting = rollout.legal_TWNA, rollout.distribution.log_p_A, rollout.acting_TWN
+    assert 0 < acting.sum() < acting.size and not legal.all()
+    distance = -np.where(legal, log_p, 0.0).sum(-1) / legal.sum(-1) - np.log(legal.sum(-1))
+    assert terms(learner.model, rollout)["support"] == pytest.approx(0.5 * distance[acting].mean(), rel=1e-4)
 
 
 def test_the_kl_stops_an_iteration_before_the_step_that_would_follow(learner, rollout):

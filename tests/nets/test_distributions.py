@@ -147,3 +147,12 @@ def test_gradients_of_log_probability_and_entropy_are_finite_under_every_mask(le
     slope = quick(jax.grad(total))
     for logits in ([[0.0, 0.0, 0.0]], [[300.0, -300.0, 0.0]]):
         assert np.isfinite(slope(np.float32(logits))).all()
+
+
+def test_the_distance_from_uniform_choices_is_by_hand_and_its_slope_does_not_fade():
+    # (1/2, 1/4, 1/4) from thirds: log of 1/3 less the mean logarithm; an illegal entry and a single one add nothing.
+    by_hand = -np.log(3) - (np.log(1 / 2) + 2 * np.log(1 / 4)) / 3
+    assert quick(Distribution.from_uniform)(hybrid()).item() == pytest.approx(by_hand, abs=1e-6)
+    legal_A, dying_A = [[True, True, True, False]], np.float32([[0.0, 0.0, -60.0, 9.0]])
+    slope = quick(jax.grad(lambda x: discrete(x, legal_A).from_uniform().sum()))
+    np.testing.assert_allclose(slope(dying_A), [[1 / 2 - 1 / 3, 1 / 2 - 1 / 3, -1 / 3, 0.0]], atol=1e-6)

@@ -177,7 +177,7 @@ def test_no_mask_makes_a_value_or_a_gradient_infinite(counts):
         new = Distribution.make(action, -2 * logits_RA, masks_RA, -mean_RC, log_std_RC - 1)
         explored = old.tempered(jnp.float32(0.5)).mixed(jnp.float32(0.0))
         parts_R = old.entropy() + old.kl(new) + new.kl(old) + explored.entropy() + explored.kl(old)
-        return (parts_R + old.log_prob(chosen) + explored.log_prob(chosen)).sum()
+        return (parts_R + old.from_uniform() + old.log_prob(chosen) + explored.log_prob(chosen)).sum()
 
     slope = quick(jax.value_and_grad(everything, argnums=(0, 1, 2)))
     for size in (1.0, 300.0):
@@ -186,3 +186,19 @@ def test_no_mask_makes_a_value_or_a_gradient_infinite(counts):
             slope(logits, np.float32(logits[:, :2] / size), np.full((32, 2), -1.0, np.float32))
         ):
             assert np.isfinite(leaf).all()
+
+
+def test_the_distance_from_uniform_kinds_and_arguments_is_that_of_the_joint_distributions():
+    even, found = orders(np.zeros(9), NO_LEFT), orders(SOME[0], NO_LEFT)
+    p, q = joint(even), joint(found)
+    wanted = stats.entropy(p[p > 0], q[p > 0])
+    assert quick(Distribution.from_uniform)(found).item() == pytest.approx(wanted, abs=1e-5)
+
+
+def test_no_mean_and_no_deviation_is_far_from_uniform_choices():
+    def distance(mean_C, log_std_C):
+        return Distribution.make(THROW, jnp.zeros(2), jnp.ones(2, bool), mean_C, log_std_C).from_uniform()
+
+    distance, slopes = quick(jax.value_and_grad(distance, argnums=(0, 1)))(np.float32([0.3]), np.float32([0.7]))
+    assert distance.item() == pytest.approx(0.0, abs=1e-6)
+    assert not any(slope.any() for slope in slopes)

@@ -376,6 +376,11 @@ def test_mixing_in_random_choices_needs_a_discrete_head(tiny):
         build(config_of(tiny, {"continuous": True, "epsilon": 0.1}))
 
 
+def test_a_barrier_under_choices_needs_a_discrete_head(tiny):
+    with pytest.raises(ConfigError, match=r"support holds up choices of discrete heads, and .* has none"):
+        build(config_of(tiny, {"continuous": True, "support": 0.01}))
+
+
 def test_a_deviation_needs_a_continuous_action(tiny):
     with pytest.raises(ConfigError, match="std=fixed is the deviation of continuous actions, and kuhn has none"):
         build(config_of(tiny, {"std": "fixed"}))

@@ -18,7 +18,7 @@ SHORT = 10
 fight in the air, skill comes first, and a magnet slows it down (docs/log/2026-11-18-settling.md)."""
 UNSAID: Suits = ((PRESET, "magnet"), ("steps", 8))
 """A few moves for two, of which nobody says more: what the newest policy needs to come to rest in any such game, and no
-tuned step size (docs/log/2026-11-18-front-door.md, docs/log/2026-11-19-settling.md)."""
+tuned step size (docs/log/2026-11-18-front-door.md)."""
 
 SMALL: Suits = (
     ("self_play", "magnet"),
@@ -42,15 +42,16 @@ HIDDEN: Suits = (
     ("decay", 1.0),
     ("advantage", "expected"),
     ("epochs", 2),
-    ("entropy", "0.2 -> 0.05"),
-    ("epsilon", 0.05),
+    ("entropy", "0.2 -> 0.02"),
+    ("support", 0.01),
     ("critic", "central"),
     ("hidden", (128, 128)),
     ("activation", "relu"),
     ("layer_norm", True),
 )
-"""Hidden cards, dice and moves. What hardly anybody plays must be answered well all the same, so neither the bonus nor
-random choices end; a critic that sees everything takes luck out of what a choice was worth."""
+"""Hidden cards, dice and moves. What hardly anybody plays must be answered well all the same, so no choice may die out:
+the bonus does not end, and a barrier (`support`) pulls as hard at a choice that is hardly made any more as at others. A
+critic that sees everything takes luck out of what a choice was worth (docs/log/2026-11-19-settling.md)."""
 DILEMMA: Suits = (
     ("total_steps", 3_000_000),
     ("learning_rate", "1e-3 -> 1e-4"),

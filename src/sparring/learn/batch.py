@@ -72,6 +72,8 @@ class Evaluation(NamedTuple):
     log_p: Array | None = None
     """[..., A]: of every entry, and the critic's value of it, where it judges choices."""
     worth: Array | None = None
+    from_uniform: Array | None = None
+    """KL from uniform choices to the policy evaluated, where the loss asks for it."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,9 @@ def to_rows(rollout: Rollout, cut: Cut) -> Batch:
     )
 
 
-def unroll(policy: Any, critic: Critic, batch: Batch, actor: Actor | None = None) -> Evaluation:
+def unroll(policy: Any, critic: Critic, batch: Batch, actor: Actor | None = None, support: bool = False) -> Evaluation:
     """Every row evaluated, all rows together: what play computed, computed again. `actor` is the one inside the policy
-    where the changes of its generated weights are asked for."""
+    where the changes of its generated weights are asked for; `support`: whether the KL from uniform choices is."""
 
     def at_step(memory: tuple, row: Batch) -> tuple[tuple, Evaluation]:
         blank = jax.tree.map(jnp.zeros_like, memory)
@@ -159,7 +161,8 @@ def unroll(policy: Any, critic: Critic, batch: Batch, actor: Actor | None = None
         anchor_kl = None if row.anchor is None else distribution.kl(row.anchor)
         past_kl = None if row.past is None else row.past.kl(jax.tree.map(lambda x: x[..., None, :, :], distribution))
         kl = row.distribution.kl(distribution)
-        return later, Evaluation(log_prob, entropy, kl, value, anchor_kl, past_kl, jump, log_p, worth)
+        even = distribution.from_uniform() if support else None
+        return later, Evaluation(log_prob, entropy, kl, value, anchor_kl, past_kl, jump, log_p, worth, even)
 
     if batch.start.shape[1] == 1:  # no step needs the one before it
         return at_step(jax.tree.map(lambda x: x[:, None], batch.memory), batch)[1]

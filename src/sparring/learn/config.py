@@ -134,6 +134,8 @@ class PPOConfig:
     """Above 0: scores are divided by it in training games; above 1 explores more."""
     epsilon: Schedule = setting(schedule(0.0), least=0, below=1)
     """Share of uniformly random choices in training games, in [0, 1): part of the policy, so probabilities are true."""
+    support: Schedule = setting(schedule(0.0), least=0)
+    """Weight of the KL from uniform choices to the policy: it lets no choice die out; 0: none. Usual: 0.01."""
     fixed_std: Schedule = setting(schedule(0.6), above=0)
     """Above 0: standard deviation of continuous actions with std=fixed, in every iteration."""
 
@@ -202,6 +204,7 @@ NEUTRAL = {
     "reward_clip": schedule(0.0),
     "value_clip": schedule(0.0),
     "epsilon": schedule(0.0),
+    "support": schedule(0.0),
     "shadow_half_life": schedule(0.0),
     "shadow_tau": schedule(0.0),
     "anchor": schedule(0.0),

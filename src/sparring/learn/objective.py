@@ -59,7 +59,7 @@ def judged(
     """The terms of the loss by name, each with its weight, and what there is to tell."""
     model = eqx.combine(trained, untrained)
     smoothed = model.actor if config.on("smooth") else None
-    found = unroll(behaviour(model.actor, knobs, config), model.judge, batch, smoothed)
+    found = unroll(behaviour(model.actor, knobs, config), model.judge, batch, smoothed, config.on("support"))
     # Before the exponential, not after: that of a choice nobody made may overflow, and its gradient, masked, be NaN.
     log_ratio = jnp.where(batch.acting, found.log_prob - batch.log_prob, 0.0)
     ratio = jnp.exp(log_ratio)
@@ -75,6 +75,8 @@ def judged(
     entropy = masked_mean(found.entropy, batch.acting)
     anchor_kl = imitation = smooth = past_kl = jnp.zeros(())
     terms = {"policy": policy_loss, "value": knobs.value_weight * value_loss, "entropy": -knobs.entropy * entropy}
+    if found.from_uniform is not None:
+        terms["support"] = knobs.support * masked_mean(found.from_uniform, batch.acting)
     if found.anchor_kl is not None:
         anchor_kl = masked_mean(found.anchor_kl, batch.acting)
         terms["anchor"] = knobs.anchor * anchor_kl

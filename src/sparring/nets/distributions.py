@@ -90,6 +90,12 @@ class Distribution(eqx.Module):
             return self.by_kind(self.p_kind_K, heads, gap_C)
         return sum(heads, gap_C.sum(-1))
 
+    def from_uniform(self) -> Array:
+        """KL from uniform choices among the legal entries of each head to these, in nats; dimensions add nothing. Its
+        slope on a score is the probability less the uniform one, so that it does not fade as a choice dies out."""
+        even_A = self.changed(lambda head, ok: jnp.zeros_like(head) - jnp.log(ok.sum(-1, keepdims=True)))
+        return Distribution(self.action, even_A, self.mean_C, self.log_std_C).kl(self)
+
     def tempered(self, temperature: Array) -> "Distribution":
         """Each part to the power 1 / temperature and normalised again: above 1 flatter, below 1 sharper."""
 

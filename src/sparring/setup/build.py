@@ -334,6 +334,11 @@ def check_actions(game: Game, name: str, ppo: PPOConfig, net: NetConfig) -> None
             f"epsilon mixes in random choices of discrete heads, and {name} has none. "
             "Explore by the deviation of its continuous actions: --initial-std or --fixed-std."
         )
+    if ppo.on("support") and not game.spec.action.heads:
+        raise ConfigError(
+            f"support holds up choices of discrete heads, and {name} has none. Leave support out; "
+            "a deviation that must not shrink is --std fixed."
+        )
     for setting in ("std", "initial_std"):
         value = getattr(net, setting)
         if value != getattr(NetConfig(), setting) and not game.spec.action.dimensions:

@@ -42,8 +42,9 @@ def paired(first: Sequence[float], second: Sequence[float], *, seed: int = 0, dr
     return Paired(mean_interval(gap_N), p_value, detectable(gap_N))
 
 
-def detectable(value_N: np.ndarray) -> float:
-    """The smallest mean that so many values of this spread show not to be 0 in 80 of 100 experiments."""
+def detectable(value_N: np.ndarray, *, looks: int = 1) -> float:
+    """The smallest mean that so many values of this spread show not to be 0 in 80 of 100 experiments, at 5 % shared
+    among so many looks."""
     count = len(value_N)
-    reach = float(stdtrit(count - 1, 0.975) + stdtrit(count - 1, 0.8))
+    reach = float(stdtrit(count - 1, 1 - 0.025 / looks) + stdtrit(count - 1, 0.8))
     return reach * float(value_N.std(ddof=1)) / sqrt(count)

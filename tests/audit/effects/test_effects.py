@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from sparring.audit.effects import judge, stages
-from sparring.audit.effects.arms import Divergence
+from sparring.audit.effects.arms import Arm, Divergence, divergence
 from sparring.audit.effects.judge import Measured, audit_effects, chance_alone, fault, look, yet_to_learn
 from sparring.audit.effects.programs import Sameness, Traced, compared, traced
 from sparring.audit.effects.reads import watched_settings
-from sparring.audit.effects.wiring import Influence, Wire
+from sparring.audit.effects.wiring import Influence, Wire, probe
 from sparring.audit.findings import FAULT, OPEN, SOUND
 from sparring.audit.graph import Cuts, part_of, text_of
 from sparring.audit.leaving_out import without
@@ -152,6 +152,28 @@ def test_verdicts_of_runs_that_never_part_and_of_those_that_do():
     assert Divergence(None, 1, None, 8).none, "what is logged differs, and no weight ever does"
     assert Divergence(3, 1, 1, 8, 1e-8).none and not Divergence(1, 1, 1, 8, 1e-8).none, "rounding flips a choice later"
     assert parts.first == 1 and stages.runs(parts, chance=False, waiting=()).outcome == "PASS"
+
+
+def arm(*weights: float, play: tuple[int, ...] = (0, 0, 0)) -> Arm:
+    """Of each update the only weight, and what is logged of its games."""
+    states = [{"learners.main.model.w": np.array([weight])} for weight in weights]
+    lines = [{"kind": "train", "seed": 0, "iteration": i, "games": games} for i, games in enumerate(play)]
+    return Arm(lines, states)
+
+
+def test_what_begins_as_a_rounding_may_grow_and_is_none_unless_games_parted_first():
+    plain = arm(1.0, 1.0, 1.0)
+    grows = divergence(plain, arm(1.0 + 1e-9, 1.0, 1.1))
+    assert grows.weights == 1 and grows.distance == pytest.approx(0.1) and not grows.none, (
+        "a weight of the loss that grows"
+    )
+    flipped = divergence(plain, arm(1.0 + 1e-9, 1.0, 1.1, play=(0, 0, 1)))
+    assert flipped.play == 3 and flipped.distance == pytest.approx(1e-9, rel=1e-3) and flipped.none
+    assert divergence(plain, arm(1.0, 1.0, 1.0)).first is None
+
+
+def test_a_loss_weighs_what_its_schedule_gives_it_at_most(plain):
+    assert probe(build(treated(plain, "losses", "flat=0 -> 0.1"))).weights == {"flat": 0.1}
 
 
 def test_models_of_minds_that_learn_and_are_used_may_yet_matter():

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from sparring.audit.effects.logs import audit_logs, read_log
+from sparring.audit.effects.worth import judged
 from sparring.core.errors import ConfigError
-from sparring.statistics.paired import paired
+from sparring.statistics.paired import detectable, paired
 from sparring.store.event_file import EventFile, read_values
 
 
@@ -81,3 +82,11 @@ def test_pairs_by_hand():
     assert found.p_value == 2 / 8 and found.difference.mean == 2.0
     # Student's quantiles with 2 degrees of freedom: 4.303 and 1.061; the deviation is 1.
     assert found.detectable == pytest.approx((4.3027 + 1.0607) / np.sqrt(3), rel=1e-3)
+
+
+def test_who_looks_at_two_figures_sees_less_by_hand():
+    # Half of 5 % for each of two: Student's quantile at 0.9875 is 6.205.
+    assert detectable(np.array([1.0, 2.0, 3.0]), looks=2) == pytest.approx((6.2053 + 1.0607) / np.sqrt(3), rel=1e-3)
+    same, moved = (dict(enumerate((x, x) for x in row)) for row in ([0.0, 0.0, 0.0], [1.0, 2.0, 3.0]))
+    found = judged("points", {"baseline": same, "treatment": moved}, draw=False)
+    assert found.detectable == detectable(np.array([1.0, 2.0, 3.0]), looks=2)

@@ -14,6 +14,7 @@ from sparring.audit.seats.levels import ALPHA, LEVELS
 from sparring.audit.seats.probes import players_of
 from sparring.audit.seats.starts import start_faults
 from sparring.core.errors import ConfigError
+from sparring.games import registry
 from sparring.games.social.coin import coin
 
 
@@ -48,6 +49,11 @@ def test_numbers_that_only_go_together_for_some_seats_are_found_though_each_is_d
     (sentence, *_) = start_faults(grab(twins=1), teams=())
     assert sentence.startswith("Of 2048 games, start, luck_S[0] together with luck_S[1] is not drawn alike with seat_1")
     assert start_faults(grab(twins=1), teams=[(0, 1, 2)]) == [], "a team that is paid alike has places of its own"
+
+
+def test_two_pilots_of_a_side_are_a_team_though_all_four_are_alike():
+    assert exact.possible_teams(registry.make("dogfight:2v2")) == [(0, 1), (0, 1, 2, 3), (2, 3)]
+    assert exact.possible_teams(registry.make("stag_hunt")) == [(0, 1, 2, 3)], "each for itself: only all of them"
 
 
 def test_late_steps_are_looked_at_and_the_first_ones_all():

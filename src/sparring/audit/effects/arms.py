@@ -135,7 +135,7 @@ class Divergence(NamedTuple):
     updates: int
     """That were looked at."""
     distance: float = 0.0
-    """Of the weights where they first differ, relative to their length."""
+    """Of the weights, relative to their length: the largest before games part, which a rounding may bring about."""
 
     @property
     def none(self) -> bool:
@@ -165,10 +165,11 @@ def divergence(mine: Arm, other: Arm) -> Divergence:
     )
     weights, distance = None, 0.0
     for update, (a, b) in enumerate(zip(mine.states, other.states, strict=False), start=1):
-        both = ((a[name], b[name]) for name in a if name in b)
-        if any(x.shape != y.shape or x.tobytes() != y.tobytes() for x, y in both):
-            weights, distance = update, apart(a, b)
+        if weights is not None and play is not None and update >= play:
             break
+        both = ((a[name], b[name]) for name in a if name in b)
+        if weights is not None or any(x.shape != y.shape or x.tobytes() != y.tobytes() for x, y in both):
+            weights, distance = weights or update, max(distance, apart(a, b))
     updates = min(sum(line["kind"] == "train" for line in arm.lines) for arm in (mine, other))
     return Divergence(play, losses, weights, updates, distance)
 

@@ -45,7 +45,7 @@ class Probe:
     kl_weight: Array | None
     ppo: PPOConfig
     weights: Mapping[str, float]
-    """Of losses and modules of one's own."""
+    """Of losses and modules of one's own, each the largest that its schedule gives it."""
     mind: Minded | None
 
     def terms(self, trained: Any) -> dict[str, Array]:
@@ -70,7 +70,7 @@ def probe(built: Built, group: int = 0) -> Probe:
     batch = jax.tree.map(lambda x: x[0, 0], report.suspects[group])
     ppo = built.plan.kinds[group].ppo
     own = weights_of(ppo.losses, ppo.modules)
-    weights = {name: float(weight.at(0.0)) for name, (_, weight) in own.items()}
+    weights = {name: max(weight.start, weight.end, key=abs) for name, (_, weight) in own.items()}
     mind = minded(built, later, group)
     return Probe(first.model, batch, knobs_of(knobs[group][0], len(own)), first.kl_weight, ppo, weights, mind)
 

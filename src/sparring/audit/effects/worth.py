@@ -14,7 +14,7 @@ from sparring.audit.pictures import boxes, ladder
 from sparring.evaluation.regimes import AGAINST_BOTS, EXPLOITABILITY, POINTS, RETURN, figures_of_line
 from sparring.evaluation.scoring import LEARNED, UNTRAINED
 from sparring.setup.config import CheckpointConfig, RunConfig
-from sparring.statistics.paired import Paired, paired
+from sparring.statistics.paired import Paired, detectable, paired
 from sparring.store.run_dir import RunDir
 
 ORDER = (EXPLOITABILITY, POINTS, AGAINST_BOTS, RETURN)
@@ -69,9 +69,10 @@ def judged(figure: str, told: Mapping[str, Mapping[int, tuple[float, float]]], *
     compared = {when: paired(own["baseline"], own["treatment"]) for when, own in both.items()}
     # Two figures are looked at: Holm's rule for the smaller of two p-values.
     p_value = min(1.0, 2 * min(one.p_value for one in compared.values()))
-    effect, detectable = p_value <= ALPHA, compared["at the end"].detectable
+    gap_N = np.asarray(last["treatment"]) - np.asarray(last["baseline"])
+    effect, seen = p_value <= ALPHA, detectable(gap_N, looks=len(both))
     text = "; ".join(f"{when} {said(one)}" for when, one in compared.items())
-    evidence = f"{figure}, {len(seeds)} seeds: {text}; p {p_value:.3f} (both together), detectable {detectable:.3g}"
+    evidence = f"{figure}, {len(seeds)} seeds: {text}; p {p_value:.3f} (both together), detectable {seen:.3g}"
     end = compared["at the end"].difference
     most = max(abs(end.low), abs(end.high))
     rungs = {f"treatment, {when}": one.difference for when, one in compared.items()}
@@ -86,12 +87,12 @@ def judged(figure: str, told: Mapping[str, Mapping[int, tuple[float, float]]], *
     finding = E7.found(
         True if effect else None, evidence, f"If it changes {figure} at all, then by no more than {most:.3g} (95 %).",
         "More seeds or longer runs see smaller effects: --seeds N, --total-steps N.",
-        figure=figure, last=last, area=area, p=p_value, detectable=detectable,
+        figure=figure, last=last, area=area, p=p_value, detectable=seen,
     )  # fmt: skip
     if not draw:
-        return Worth(finding, effect, detectable, ())
-    steps = ladder(f"Difference of {figure} from the baseline, by seed pairs", rungs, figure, detectable)
-    return Worth(finding, effect, detectable, (steps, boxes(f"{figure} at the end, one dot a seed", last, figure)))
+        return Worth(finding, effect, seen, ())
+    steps = ladder(f"Difference of {figure} from the baseline, by seed pairs", rungs, figure, seen)
+    return Worth(finding, effect, seen, (steps, boxes(f"{figure} at the end, one dot a seed", last, figure)))
 
 
 def said(one: Paired) -> str:

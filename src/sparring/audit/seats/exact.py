@@ -58,7 +58,7 @@ def exact(
     orders, steps = orders_of(game.spec), looked_at(game.spec.longest)
     traces: list[Trace] = []
     fair: list[Cast] = []
-    teams, largest, compared = seats_alike(game), 0.0, 0
+    teams, largest, compared = possible_teams(game), 0.0, 0
     for number, cast in enumerate(casts):
         tell(f"L1 exchanging seats, {cast_name(cast)}", number / len(casts))
         record = record_of(game, players, cast, seed=seed + number, worlds=WORLDS, steps=steps)
@@ -80,6 +80,13 @@ def looked_at(longest: int) -> np.ndarray:
     if last <= STEPS:
         return np.arange(last)
     return np.r_[: STEPS // 2, np.linspace(STEPS // 2, last - 1, STEPS // 2).astype(int)]
+
+
+def possible_teams(game: Game) -> list[tuple[int, ...]]:
+    """Seats that should be alike, and of these those of one side."""
+    groups, side_of_seat = seats_alike(game), game.spec.side_of_seat
+    mates = [tuple(s for s in group if side_of_seat[s] == side) for group in groups for side in range(game.spec.sides)]
+    return sorted({*groups, *(group for group in mates if len(group) > 1)})
 
 
 def paid_alike(sample: Record, group: tuple[int, ...]) -> bool:
