@@ -4,8 +4,8 @@ imagination, and looking ahead.
     python benchmarks/mind_cost.py [--worlds 128] [--rounds 5] [--only plain belief imagine planner] [--loop]
 
 Programs are compiled first, then run in turns, so that what slows the machine for a while slows all of them; what is
-printed are medians. --loop adds the same learners as people write them in Python: a loop over agents, and over the
-others that each of them models, with every piece compiled and all worlds side by side (benchmarks/mind_loop.py).
+printed are medians. --loop adds the same learners as people write them in Python: a loop over agents at every step and
+every minibatch, with every piece compiled and all worlds side by side (benchmarks/mind_loop.py).
 """
 
 import argparse

@@ -75,7 +75,7 @@ class Loop:
 
         self.prepare = jax.jit(lambda rollout, key, knobs_H: prepared(rollout, key, knobs_of(knobs_H)))
         self.estimated = jax.jit(lambda lr, rows, found, rollout: with_estimate(lr, rows, cut_of(rollout, ppo), found))
-        self.minibatch = jax.jit(lambda p, r, f, o, knobs_H, key: minibatch(p, r, f, o, knobs_of(knobs_H), ppo, key))
+        self.minibatch = jax.jit(lambda p, r, f, o, knobs_H, key: minibatch(p, r, f, (o,), knobs_of(knobs_H), ppo, key))
         self.study = jax.jit(lambda lr, rollout, key: studied(lr, rollout, key, mind))
         self.noise = jax.jit(partial(action_noise, seating, steps=self.plan.steps))
         self.fresh = jax.jit(lambda key: fresh_starts(game, key, self.worlds))

@@ -133,12 +133,14 @@ def table(arguments: argparse.Namespace) -> None:
             f"{row['arm']:14}{row['opponent'] or 'themselves':14}{return_of(row):>30}{1e3 * row['seconds']:8.1f}"
             + "".join(f"{value:10.2f}" for value in told)
         )
+        print(f"    over seeds: {understood(row['mind'])}")
         for name, found in row.get("insight", {}).get("against", {}).items():
             actions, goals = found["actions"], found.get("goals", {})
             line = f"    among {name:14} skill {actions['skill']:6.2f} of {actions['skill_of_rule']:.2f}"
             if goals:
                 line += (f", goal {goals['top1']:.2f} (nearest {goals['top1_nearest']:.2f}, its word "
-                         f"{goals.get('top1_by_its_word', float('nan')):.2f}), 90 % after {goals['steps_to_90']:g}, "
+                         f"{goals.get('top1_by_its_word', float('nan')):.2f}, which comes true in "
+                         f"{goals.get('top1_of_its_word', float('nan')):.2f}), 90 % after {goals['steps_to_90']:g}, "
                          f"never {goals['never_90']:.2f}, ECE {goals['ece']:.3f}")  # fmt: skip
             gains = ", ".join(f"{k} {v[0]:+.2f} [{v[1]:+.2f}, {v[2]:+.2f}]" for k, v in found["gained"].items())
             print(f"{line}; return {found['return']['own'][0]:.2f}, more than told by {gains}")
@@ -149,6 +151,17 @@ def last_mean(measured: dict[str, list[float]], name: str) -> float:
     """Of all learners and seeds."""
     found = [value for key, values in measured.items() if key.endswith(f"/mind/{name}") for value in values]
     return float(np.nanmean(found)) if found else float("nan")
+
+
+def understood(measured: dict[str, list[float]]) -> str:
+    """In training, means of all learners with 95 % intervals over seeds."""
+    told = []
+    for name in ("skill", "goal_top1", "goal_nearest", "never_90"):
+        found = [values for key, values in measured.items() if key.endswith(f"/mind/{name}")]
+        if found:
+            one = mean_interval(np.nanmean(found, axis=0))
+            told.append(f"{name} {one.mean:.3f} [{one.low:.3f}, {one.high:.3f}]")
+    return ", ".join(told)
 
 
 def seats(rows: list[dict[str, Any]]) -> None:

@@ -39,6 +39,7 @@ COMPILATIONS = {
     "audit/seats/test_golden_seats.py": 170,
     "audit/seats/test_seats_in_training.py": 230,
     "audit/seats/test_seats_of_games.py": 170,
+    "benchmarks/test_mind_loop.py": 550,
     "benchmarks/test_vs_smax.py": 150,
     "cli/test_bad_input.py": 380,
     "cli/test_bench_command.py": 130,
@@ -181,9 +182,9 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 BUDGETS = {
     "core": 1_570, "statistics": 550, "ratings": 1_050, "games": 13_500, "nets": 1_800, "league": 3_700, "play": 2_420,
-    "store": 1_820, "learn": 2_360, "evaluation": 2_320, "setup": 2_960, "players": 2_160, "training": 2_700,
+    "store": 1_820, "learn": 2_370, "evaluation": 2_320, "setup": 2_970, "players": 2_160, "training": 2_700,
     "studies": 1_500, "reports": 2_770, "recipes": 1_100, "cli": 4_500, "bridges": 1_350,
-    "environments": 450, "workers": 1_590, "audit": 5_400, "opponent_models": 3_200,
+    "environments": 450, "workers": 1_590, "audit": 5_400, "opponent_models": 3_300,
 }  # fmt: skip
 """Lines of source that a room may have. One that outgrows them is a sign to look for the idea that is missing there."""
 
@@ -298,8 +299,8 @@ def test_data_rooms_load_without_jax(room):
 
 MODULE = {"pillow": "PIL", "open_spiel": "pyspiel"}
 """Packages whose module has another name."""
-TOOLS = {"pytest-xdist", "ruff", "pyright", "import-linter", "pre-commit"}
-"""Packages that are commands, which nobody imports."""
+TOOLS = {"pytest-xdist", "ruff", "pyright", "import-linter", "pre-commit", "zstandard"}
+"""Packages that are commands or serve another package, which nobody imports."""
 COMES_ALONG = {"ml_dtypes"}
 """Modules that are part of a dependency of ours: this one of jax."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from sparring.core.seeding import Seed
 from sparring.core.spec import ActionSpec
 from sparring.opponent_models.actions import ActionModel, near
-from sparring.opponent_models.metrics import steps_to_be_sure
+from sparring.opponent_models.metrics import log_legal, steps_to_be_sure
 from sparring.opponent_models.mind import of_other
 from sparring.opponent_models.sample import Sample, aims, chosen_freely, hindsight
 from sparring.play.rollout import Others
@@ -50,6 +50,12 @@ def test_each_head_is_a_distribution_over_what_is_legal():
     np.testing.assert_allclose(p[..., :3].sum(-1), 1.0, rtol=1e-5)
     np.testing.assert_allclose(p[..., 3:].sum(-1), 1.0, rtol=1e-5)
     assert not p[np.broadcast_to(~np.asarray(LEGAL)[:, :, None], p.shape)].any()
+
+
+def test_what_is_legal_is_guessed_as_likely_in_each_head():
+    p = np.exp(quick(lambda legal: log_legal(HEADS, legal))(LEGAL))
+    np.testing.assert_allclose(p[..., :3], LEGAL[..., :3] / LEGAL[..., :3].sum(-1, keepdims=True), rtol=1e-6)
+    np.testing.assert_allclose(p[..., 3:], LEGAL[..., 3:] / LEGAL[..., 3:].sum(-1, keepdims=True), rtol=1e-6)
 
 
 def test_at_first_hardly_anything_is_told_apart():

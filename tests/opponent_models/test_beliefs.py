@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 from sparring.core.seeding import Seed
 from sparring.opponent_models import beliefs
-from sparring.opponent_models.beliefs import NEVER, Beliefs, Prior, kinds_of
+from sparring.opponent_models.beliefs import FAR, NEVER, Beliefs, Reader, kinds_of
 from sparring.opponent_models.sample import Sample
 from sparring.play.witness import Situation
 from toy_players import quick
@@ -96,18 +97,47 @@ def test_goals_may_change_so_a_share_of_the_belief_begins_anew():
                                [0.95, 0.05], rtol=1e-5)  # fmt: skip
 
 
-def test_who_has_left_teaches_the_prior_nothing():
+def test_who_has_left_teaches_the_reader_nothing():
     """Two others that turned out to be after the first of two goals, and after none, the second of them gone."""
-    model, none, unused = Prior.make(Seed.of(0), 1, 4), np.zeros((1, 2, 2), np.float32), np.zeros(0)
+    model, none, unused = Reader.make(Seed.of(0), 1, 4), np.zeros((1, 2, 2), np.float32), np.zeros(0)
     about = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
     row = Sample(
         unused, unused, unused, np.array([[True, False]]), none == 0, none, about, none, np.array([[0, 1]]),
-        np.ones(1, bool),
+        np.ones(1, bool), held_OG=none,
     )  # fmt: skip
     loss = quick(lambda row: model.loss(row, (0, 1)))
     gone = float(loss(row))
     assert gone == pytest.approx(float(loss(row._replace(label_O=np.array([[0, -1]])))))
     assert gone != pytest.approx(float(loss(row._replace(acting_O=np.ones((1, 2), bool)))), rel=1e-4)
+
+
+def test_a_lead_is_over_the_nearest_of_the_rest_to_whom_the_goal_is_open():
+    """Steps of three to two goals; the second goal is open to the last one alone, the third to nobody."""
+    steps = np.array([[[1.0, 2.0, 0.0], [4.0, 1.0, 0.0], [4.0, 3.0, 0.0]]])
+    open_ = np.array([[[True, False, False], [True, False, False], [True, True, False]]])
+    ahead = np.asarray(quick(beliefs.lead)(steps, open_))[0]
+    np.testing.assert_array_equal(ahead[:, 0], [3.0, -3.0, -3.0])
+    assert ahead[2, 1] == FAR
+    even = np.asarray(quick(beliefs.lead)(np.ones((1, 2, 1)), np.ones((1, 2, 1), bool)))
+    assert not even.any(), "who is as near leads by nothing"
+
+
+def test_a_reader_begins_with_what_was_done_and_learns_who_comes_first():
+    """Two are after two goals, one step and three from each; what they did says nothing. Who is nearer takes it."""
+    about, held = np.zeros((1, 2, 2, 1), np.float32), np.log(np.array([[[0.7, 0.3], [0.4, 0.6]]], np.float32))
+    steps, lean = np.array([[[1.0, 3.0], [3.0, 1.0]]], np.float32), np.zeros((1, 2, 2), np.float32)
+    model, open_ = Reader.make(Seed.of(0), 1, 8), np.ones((1, 2, 2), bool)
+    read = quick(lambda model, held: model(about, steps, lean, open_, held))
+    np.testing.assert_allclose(np.exp(read(model, held)), np.exp(held), atol=0.02)
+    row = Sample(
+        lean, lean, lean, np.ones((1, 2), bool), open_, steps, about, lean, np.array([[0, 1]]), np.ones(1, bool),
+        held_OG=np.zeros_like(held),
+    )  # fmt: skip
+    down = quick(jax.grad(lambda model, row: model.loss(row, (0, 1))))
+    for _ in range(200):
+        model = jax.tree.map(lambda weight, slope: weight - 0.3 * slope, model, down(model, row))
+    taken = np.exp(read(model, np.zeros_like(held)))[0]
+    assert taken[0, 0] > 0.9 and taken[1, 1] > 0.9
 
 
 def test_counts_of_earlier_games_are_discounted():

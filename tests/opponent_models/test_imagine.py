@@ -123,6 +123,8 @@ def test_a_broken_world_closes_the_gate_and_all_is_bit_for_bit_as_if_nothing_wer
     plain, broken = ran("plain"), ran("learned", broken=True)
     assert not broken.told("open").any() and not broken.told("rows").any() and not broken.told("share").any()
     assert (broken.told("shut")[:, 0] == np.arange(1, ITERATIONS + 1)).all()
+    kept = broken.told("kept")
+    assert kept.min() > 0 and (np.diff(kept, axis=0) > 0).any() and kept.max() <= MIND.mind_buffer
     for one, other in zip(plain.learners, broken.learners, strict=True):
         assert alike(without_world(one), without_world(other))
     for one, other in zip(plain.reports, broken.reports, strict=True):

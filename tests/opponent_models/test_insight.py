@@ -72,6 +72,8 @@ def test_goals_are_judged_where_the_label_is_known() -> None:
     # Belief 2/9 and 2/97 in the other goal, which is 0.4 away.
     assert found["spatial_error"] == pytest.approx(0.4 * (2 / 9 + 2 / 97) / 2)
     assert found["top1_by_its_word"] == 1.0 and found["nearest_by_its_word"] == pytest.approx(1 / 3)
+    torn = insight.goal_measures(watched(wanted_G=line(*[[True, True]] * 4)), np.array([0, 1]))
+    assert (found["top1_of_its_word"], torn["top1_of_its_word"]) == (1.0, 0.5)
     assert (found["steps_to_90"], found["never_90"], found["stretches"]) == (1.0, 0.0, 1)
     assert found["ece"] == pytest.approx((0.3 + 0.05) / 2)
     assert [row["steps"] for row in found["by_distance"].values()] == [0, 2, 0, 0]

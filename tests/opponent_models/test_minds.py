@@ -125,7 +125,7 @@ def test_a_step_of_a_mind_from_what_it_expects_to_what_it_then_believes():
     after = witness(
         mind, Witnessed(done, np.zeros((*done.shape[:-1], 0)), reached, own, np.zeros((WORLDS, 1))), pending
     )
-    weighed = b * np.exp(pending.log_p_NOGA)[..., 4]
+    weighed = np.exp(thought.held_NOG) * np.exp(pending.log_p_NOGA)[..., 4]
     np.testing.assert_allclose(np.exp(after.log_b_NOG), weighed / weighed.sum(-1, keepdims=True), rtol=1e-4)
     assert not after.known_NO[0, 0, 1] and after.known_NO.sum() == 2 * WORLDS - 1
     np.testing.assert_allclose(after.count_NOK[0, 0], [[0, 0, 0], [0, 0.02, 0]], rtol=1e-5)
@@ -165,7 +165,7 @@ def test_who_only_waits_for_its_turn_is_told_of_and_stays_after_what_it_was_afte
     assert np.asarray(moved.known_NO)[0, 0].tolist() == [True, False] and np.asarray(waited.known_NO).all()
     again, _ = step(later, turns[0], waited)
     held = np.exp(np.asarray(waited.log_b_NOG)[:, 0, 0])
-    switched = np.exp(np.asarray(again.log_b_NOG)[:, 0, 0])
+    switched = np.exp(np.asarray(again.held_NOG)[:, 0, 0])
     assert np.abs(switched - held).max() <= MIND.mind_switch, "what it did two steps ago still counts"
     _, anew = step(first, turns[0], waited)
     assert np.asarray(anew.known_NO)[0, 0].tolist() == [True, False]

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from sparring.play.branches import anywhere, of_each, only_when
+from sparring.play.branches import anywhere, of_each, only_when, over_rows
 
 
 def test_a_flag_of_one_copy_is_seen_by_all_of_them():
@@ -64,3 +64,29 @@ def test_the_body_of_a_loop_that_begins_with_a_carry_of_each_copy_is_batched_onc
         np.testing.assert_array_equal(result[1], 15.0 + 6.0 * jnp.arange(6.0).reshape(2, 3))
         found[name] = len(passes)
     assert found["of each"] == 2 < found["plain"]
+
+
+def test_rows_of_stacks_are_treated_as_by_vmap_and_a_single_one_as_it_is():
+    seen = []
+
+    def one(row, column):
+        seen.append((row["x"].shape, column.shape))
+        return {"y": row["x"].sum() + column, "kept": row["none"]}
+
+    for rows in (1, 3):
+        stacks = {"x": jnp.arange(4.0 * rows).reshape(rows, 4), "none": None}, jnp.ones((2, rows))
+        found = over_rows(one, (0, 1), out_axes=1)(*stacks)
+        wanted = jax.vmap(one, (0, 1), 1)(*stacks)
+        np.testing.assert_array_equal(found["y"], wanted["y"])
+        assert found["y"].shape == (2, rows) and found["kept"] is None
+    assert set(seen) == {((4,), (2,))}
+
+
+def test_the_condition_of_a_single_row_stays_one():
+    """Under vmap it would become a select, which computes both."""
+
+    def one(x):
+        return lax.cond(x > 0, lambda: x + 1, lambda: x)
+
+    alone, two = (str(jax.make_jaxpr(over_rows(one))(jnp.zeros(rows))) for rows in (1, 2))
+    assert " cond[" in alone and " cond[" not in two

@@ -113,9 +113,12 @@ class KilledError(Exception):
     pass
 
 
-def kill(moment):
-    if moment.iteration == 1:
-        raise KilledError
+def killing(iteration):
+    def kill(moment):
+        if moment.iteration == iteration:
+            raise KilledError
+
+    return kill
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +128,14 @@ def whole(tmp_path_factory):
     return path
 
 
-def test_a_run_with_a_planner_that_was_killed_and_resumed_equals_one_that_never_stopped(whole, tmp_path):
+@pytest.mark.parametrize("iteration", [1, 2, 3])
+def test_whoever_played_when_a_run_was_killed_it_resumes_as_if_it_had_never_stopped(whole, tmp_path, iteration):
+    """Killed while the bot plays, while the planner does, and while the learners do."""
+    lines = [line for line in RunDir.open(whole).metrics() if line["kind"] == "train"]
+    who = [(line["hunter_0/waits"], (line["hunter_0/first_ratio_gap"] or 0) > 1e-3) for line in lines]
+    assert list(dict.fromkeys(who)) == [(1, False), (0, True), (0, False)], who
     with pytest.raises(KilledError):
-        start(AFTER_A_BOT, tmp_path / "killed", on_iteration=kill)
+        start(AFTER_A_BOT, tmp_path / "killed", on_iteration=killing(iteration))
     resume(tmp_path / "killed")
     runs = [RunDir.open(path) for path in (whole, tmp_path / "killed")]
     arrays, others = (load(run.checkpoints_path).arrays for run in runs)

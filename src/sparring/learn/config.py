@@ -229,6 +229,11 @@ def knobs_of(knobs_H: Any, own: int = 0) -> Knobs:
     return Knobs(*(knobs_H[place] for place in range(len(COEFFICIENTS))), own_M=knobs_H[-own:] if own else ())
 
 
+def columns(knobs_LH: Any) -> tuple[Any, ...]:
+    """The knobs of a stack of learners one by one, so that `knobs_of` each row reads no more than it uses."""
+    return tuple(knobs_LH[:, place] for place in range(knobs_LH.shape[1]))
+
+
 def coefficient(config: PPOConfig, name: str) -> Schedule:
     """The schedule of a coefficient, its own or the one it follows."""
     own = getattr(config, name)

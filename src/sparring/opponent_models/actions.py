@@ -8,6 +8,7 @@ What is illegal has no probability; who has no choice teaches nothing.
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -18,6 +19,9 @@ from sparring.learn.losses import masked_mean
 from sparring.nets.blocks import Dense, filled
 from sparring.nets.distributions import Distribution
 from sparring.opponent_models.sample import Sample, chosen_freely
+
+ACTIVATION = jax.nn.hard_tanh
+"""Of the layers that are asked about every goal at every step: bounded like tanh, at a fifth of its cost on a CPU."""
 
 
 class Near(NamedTuple):
@@ -70,7 +74,7 @@ class ActionModel(eqx.Module):
 
     def finished(self, first: Array, legal: Array) -> Array:
         """log_p_A of the sums of the first layer."""
-        logits = self.head(jnp.tanh(self.hidden(jnp.tanh(first))))
+        logits = self.head(ACTIVATION(self.hidden(ACTIVATION(first))))
         return log_p(self.action, logits, legal)
 
     def __call__(self, features_NF: Array, about_NOGZ: Array, legal_NOA: Array) -> Array:

@@ -3,8 +3,9 @@ was after in earlier games (intra-OM and inter-OM of HOP, arXiv:2406.08002).
 
 b(g) <- b(g) pi(a | s, g) within a game, in logarithms. Three things are added to the paper. One may be after none of
 the goals. Goals may change: at every step a share of the belief begins anew, so that none is too sure to be moved. And
-somebody may be likelier to want what is near: with prior=learned a small model says so, fitted on goals that were
-reached.
+what somebody does is not all that tells what it will reach: it matters how near that is, and whether a rival comes
+first. With prior=learned a small model reads that off every step, beside the belief that what was done leaves, and is
+fitted on goals that were reached.
 """
 
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from jax import Array
 
 from sparring.core.seeding import Seed
 from sparring.nets.blocks import Dense
+from sparring.opponent_models.actions import ACTIVATION
 from sparring.opponent_models.sample import Sample
 from sparring.opponent_models.spatial import NEVER
 from sparring.play.witness import Situation
@@ -25,6 +27,8 @@ UNHEARD = -18.4
 asks for 0, which logarithms never reach."""
 STEPS = 0.1
 """Scale of the number of steps to a goal, as the models see it."""
+FAR = 10.0
+"""A lead of more steps than that, or a belief less likely than exp of minus that, is not told from it."""
 
 
 class Beliefs(NamedTuple):
@@ -43,28 +47,45 @@ class Beliefs(NamedTuple):
     """What is remembered to find goals that no game lists."""
 
 
-class Prior(eqx.Module):
-    """How likely each goal is to be chosen, before anything is done: one score for each by what it looks like."""
+class Reader(eqx.Module):
+    """How likely each goal is to be the next that is reached, beside what was done: one score for each, by what it
+    looks like now, by how near a rival is to it, and by the belief that follows from what was done."""
 
     hidden: Dense
     head: Dense
 
     @classmethod
-    def make(cls, seed: Seed, about: int, size: int) -> "Prior":
-        return cls(Dense.make(seed / "hidden", about + 2, size, 1.0), Dense.make(seed / "head", size, 1, 0.01))
+    def make(cls, seed: Seed, about: int, size: int) -> "Reader":
+        """The head starts near 0: at first beliefs follow from what is done alone."""
+        return cls(Dense.make(seed / "hidden", about + 5, size, 1.0), Dense.make(seed / "head", size, 1, 0.01))
 
-    def __call__(self, about_OGZ: Array, steps_OG: Array, leaning_OG: Array) -> Array:
-        """Scores [..., O, G]; `leaning_OG` is how much they leant to goals of this kind, as a log."""
-        seen = jnp.concatenate([about_OGZ, STEPS * steps_OG[..., None], leaning_OG[..., None]], axis=-1)
-        return self.head(jnp.tanh(self.hidden(seen)))[..., 0]
+    def __call__(self, about_OGZ: Array, steps_OG: Array, leaning_OG: Array, open_OG: Array, held_OG: Array) -> Array:
+        """log_b_OG. `leaning_OG` is how much they leant to goals of this kind, as a log, `held_OG` the log of the
+        belief that follows from what they did."""
+        lead_OG = lead(steps_OG, open_OG)
+        more = STEPS * steps_OG, leaning_OG, STEPS * lead_OG, jnp.sign(lead_OG), STEPS * jnp.maximum(held_OG, -FAR)
+        seen = jnp.concatenate([about_OGZ, *(x[..., None] for x in more)], axis=-1)
+        return among(held_OG + self.head(ACTIVATION(self.hidden(seen)))[..., 0], open_OG)
 
     def loss(self, sample: Sample, kinds: tuple[int, ...]) -> Array:
         """Cross-entropy of the goals that turned out to be the ones, of those who had a choice: who has left reaches
         nothing more, and that says nothing of what it wanted."""
-        log_OG = among(self(sample.about_OGZ, sample.steps_OG, of_kind(sample.leaning_OK, kinds)), sample.open_OG)
+        lean_OG = of_kind(sample.leaning_OK, kinds)
+        log_OG = self(sample.about_OGZ, sample.steps_OG, lean_OG, sample.open_OG, sample.held_OG)
         known_O = (sample.label_O >= 0) & sample.acting_O
         chosen = jnp.take_along_axis(log_OG, jnp.maximum(sample.label_O, 0)[..., None], axis=-1)[..., 0]
         return -jnp.where(known_O, chosen, 0.0).sum() / jnp.maximum(known_O.sum(), 1)
+
+
+def lead(steps_OG: Array, open_OG: Array) -> Array:
+    """By how many steps each of the others is nearer to each goal than the nearest of the rest; FAR at most, and where
+    it is open to nobody else."""
+    far_OG = jnp.where(open_OG, steps_OG, jnp.inf)
+    first_1G = jnp.argmin(far_OG, axis=-2, keepdims=True)
+    is_first = first_1G == jnp.arange(far_OG.shape[-2])[:, None]
+    second_1G = jnp.where(is_first, jnp.inf, far_OG).min(-2, keepdims=True)
+    rival_OG = jnp.where(is_first, second_1G, far_OG.min(-2, keepdims=True))
+    return jnp.clip(rival_OG - steps_OG, -FAR, FAR)
 
 
 def among(score_G: Array, open_G: Array) -> Array:
@@ -77,7 +98,7 @@ def mixed(log_p: Array, log_q: Array, share: float) -> Array:
     """The log of (1 - share) p + share q."""
     if not share:
         return log_p
-    return jnp.logaddexp(log_p + jnp.log1p(-share), log_q + jnp.log(share))
+    return jnp.maximum(jnp.log((1 - share) * jnp.exp(log_p) + share * jnp.exp(log_q)), NEVER)
 
 
 def anticipated(beliefs: Beliefs, prior_OG: Array, situation: Situation, switch: float) -> tuple[Array, Array]:

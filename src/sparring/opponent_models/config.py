@@ -49,7 +49,8 @@ class MindConfig:
     mind_anneal: int = setting(2000, least=1, most=LARGEST)
     """Gradient steps after which models learn from the guessed subgoal alone; at first half are those of hindsight."""
     mind_prior: Literal["learned", "uniform"] = "learned"
-    """What is believed before they do anything: as goals of this look were chosen before, or all alike, as in HOP."""
+    """What tells what they are after beside what they do: how near each goal is, to them and to rivals, as goals that
+    looked like this were reached before; or nothing, all of a kind being alike at first, as in HOP."""
     mind_discount: float = setting(0.98, least=0, below=1)
     """Share of what the others were after in earlier games that one more goal leaves, in [0, 1); 0: forget it."""
     mind_switch: float = setting(0.02, least=0, below=1)

@@ -131,6 +131,8 @@ def goal_measures(seen: Watched, kinds: np.ndarray) -> dict[str, Any]:
         at = np.take_along_axis(wanted_G, belief.argmax(-1)[..., None], -1)[..., 0]
         wanted_by = guesses["nearest"] * seen.wanted_G
         found |= {"top1_by_its_word": mean(at, told), "nearest_by_its_word": mean(wanted_by.sum(-1), told)}
+        # What it heads for and what it reaches differ where somebody else comes first.
+        found["top1_of_its_word"] = mean(tie_right(seen.wanted_G, label), known & told)
     found["known"] = share(known, some)
     rows = reliability(sureness[known], correct[known])
     found |= {"ece": calibration_error(rows), "reliability": [list(map(float, row)) for row in rows]}

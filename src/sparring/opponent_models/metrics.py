@@ -14,8 +14,8 @@ from jax import Array, lax
 
 from sparring.core.spec import ActionSpec
 from sparring.learn.losses import masked_mean
-from sparring.nets.distributions import split_heads
-from sparring.opponent_models.actions import log_likelihood, log_p
+from sparring.nets.distributions import IMPOSSIBLE, split_heads
+from sparring.opponent_models.actions import log_likelihood
 from sparring.opponent_models.sample import chosen_freely
 from sparring.play.rollout import Rollout
 
@@ -41,11 +41,17 @@ def action_measures(rollout: Rollout, action: ActionSpec, frequency_OA: Array) -
     return {
         "nll": nll,
         "nll_marginal": marginal,
-        "nll_legal": missed(log_p(action, jnp.zeros(others.legal.shape), others.legal)),
+        "nll_legal": missed(log_legal(action, others.legal)),
         "skill": 1.0 - nll / jnp.maximum(marginal, 1e-6),
         "accuracy": masked_mean((likeliest == done).all(-1), counted),
         "choices": masked_mean(1.0 * free, seen),
     }
+
+
+def log_legal(action: ActionSpec, legal_A: Array) -> Array:
+    """Log of a guess by which all that is legal in a head is as likely."""
+    ways = [(head, jnp.log(jnp.maximum(head.sum(-1, keepdims=True), 1))) for head in split_heads(legal_A, action)]
+    return jnp.concatenate([jnp.where(head, -log, IMPOSSIBLE) for head, log in ways], axis=-1)
 
 
 def log_shares(action: ActionSpec, count_A: Array) -> Array:
@@ -114,8 +120,8 @@ def steps_to_be_sure(sure_T: Array, counted_T: Array, label_T: Array, start_TW: 
     age_T = lax.scan(ages, jnp.full_like(label_T[0], -1), (begun_T, counted_T))[1]
     before_T = jnp.concatenate([jnp.zeros_like(stays_T[:1]), stays_T[:-1]])
     first_T = stays_T & (begun_T | ~before_T) & (age_T >= 0)
-    aged_TJ = jnp.minimum(age_T, LONGEST)[..., None] == jnp.arange(LONGEST + 1)
-    count_J = (first_T[..., None] & aged_TJ).sum((0, 1, 2, 3))
+    place_T = jnp.where(first_T, jnp.minimum(age_T, LONGEST), LONGEST + 1)
+    count_J = jnp.zeros(LONGEST + 1, jnp.int32).at[place_T.reshape(-1)].add(1, mode="drop")
     stretches = jnp.maximum(begun_T.sum(), 1)
     half_J = jnp.cumsum(count_J) * 2 >= stretches
     return 1.0 * jnp.where(half_J.any(), jnp.argmax(half_J), LONGEST + 1), 1.0 - count_J.sum() / stretches

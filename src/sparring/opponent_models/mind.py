@@ -20,7 +20,7 @@ from sparring.nets.minds import Fusion, Mind
 from sparring.opponent_models.actions import ActionModel, log_likelihood, near
 from sparring.opponent_models.beliefs import (
     Beliefs,
-    Prior,
+    Reader,
     after,
     alike_within,
     among,
@@ -55,8 +55,8 @@ class Pending(NamedTuple):
 
 
 class BeliefMind(Mind):
-    prior: Prior | None
-    """None: all open goals of a kind alike."""
+    reader: Reader | None
+    """What tells how likely each goal is by what it looks like now; None: by what was done alone."""
     pointer: Pointer | None
     """What infers goals in place of Bayes' rule; None: nothing."""
     finder: Coded | Guessed | None
@@ -93,7 +93,7 @@ class BeliefMind(Mind):
         apart = config.mind_models == "apart"
         models = [model(seed / "actions" / number, 1) for number in range(others)] if apart else []
         return cls(
-            prior=Prior.make(seed / "prior", about, config.mind_size)
+            reader=Reader.make(seed / "reader", about, config.mind_size)
             if len(kinds) > 1 and config.mind == "belief" and config.mind_prior == "learned"
             else None,
             pointer=Pointer.make(seed / "pointer", about, config.mind_recall, config.mind_size)
@@ -149,21 +149,24 @@ class BeliefMind(Mind):
             beliefs = with_aimless(beliefs, situation.start, self.kinds, self.config.mind_discount)
         open_NOG, lean_NOK = situation.open, leaning(beliefs.count_NOK)
         if self.pointer is None:
-            prior_NOG = self.prior_of(situation, lean_NOK)
-            log_b_NOG, lost_NO = anticipated(beliefs, prior_NOG, situation, self.config.mind_switch)
+            begun_NOG = self.begun(situation, lean_NOK)
+            held_NOG, lost_NO = anticipated(beliefs, begun_NOG, situation, self.config.mind_switch)
+            beliefs = beliefs._replace(log_b_NOG=held_NOG)
+            log_b_NOG = self.read(situation, lean_NOK, held_NOG)
         else:
             track_NKOGZ = later(beliefs.track_NKOGZ, situation.about, situation.start)
             beliefs = beliefs._replace(track_NKOGZ=track_NKOGZ)
             log_b_NOG, lost_NO = self.pointer(track_NKOGZ, open_NOG), jnp.zeros_like(beliefs.known_NO)
+            beliefs = beliefs._replace(log_b_NOG=log_b_NOG)
         log_p_NOGA, evaluated_NOG, passed_NOG = self.asked(situation)
         log_p_NOA = jnp.log(jnp.maximum(expected(jnp.exp(log_b_NOG), jnp.exp(log_p_NOGA)), LEAST))
         said_NM = self.tell(situation, log_b_NOG, log_p_NOA)
         present_NOG = open_NOG & situation.acting[..., None]
         thought = Thought(
             said_NM, log_b_NOG, log_p_NOA, evaluated_NOG & present_NOG, passed_NOG, lost_NO | beliefs.impossible_NO,
-            lean_NOK,
+            lean_NOK, beliefs.log_b_NOG if self.reader is not None else (),
         )  # fmt: skip
-        return thought, Pending(beliefs._replace(log_b_NOG=log_b_NOG), log_p_NOGA, situation)
+        return thought, Pending(beliefs, log_p_NOGA, situation)
 
     def witness(self, seen: Witnessed, pending: Pending) -> Beliefs:
         """What is held after the step."""
@@ -204,15 +207,28 @@ class BeliefMind(Mind):
             rollout, more = rollout._replace(others=aims(rollout.others, listed=self.listed)), {}
         else:
             rollout, more = self.finder.lived(rollout)
+        if self.reader is not None:
+            more["held_OG"] = rollout.thought.held_NOG
         if self.replies is not None:
             more["replies"] = replies_in(rollout, self.action)
         return rollout, rows_of(rollout, self.action, self.recall, **more)
 
-    def prior_of(self, situation: Situation, lean_NOK: Array) -> Array:
-        if self.prior is None:
-            return alike_within(lean_NOK, situation.open, self.kinds)
-        score_NOG = self.prior(situation.about, situation.steps, of_kind(lean_NOK, self.kinds))
-        return among(score_NOG, situation.open)
+    def begun(self, situation: Situation, lean_NOK: Array) -> Array:
+        """What is believed before anything is done: all open goals alike where more is read off them, else as HOP."""
+        if self.reader is not None:
+            return among(jnp.zeros(situation.open.shape), situation.open)
+        return alike_within(lean_NOK, situation.open, self.kinds)
+
+    def read(self, situation: Situation, lean_NOK: Array, held_NOG: Array) -> Array:
+        """log_b_NOG, from what is held by what was done."""
+        if self.reader is None:
+            return held_NOG
+        lean_NOG = of_kind(lean_NOK, self.kinds)
+        return self.reader(situation.about, situation.steps, lean_NOG, situation.open, held_NOG)
+
+    def at_first(self, situation: Situation, lean_NOK: Array) -> Array:
+        """log_b_NOG before anything was done."""
+        return self.read(situation, lean_NOK, self.begun(situation, lean_NOK))
 
     def asked(self, situation: Situation) -> tuple[Array, Array, Array]:
         """log_p_NOGA, for which goals a model was asked, and for which near ones there was no room."""
@@ -259,8 +275,8 @@ class BeliefMind(Mind):
             losses = {"actions": parts.mean()}
         else:
             losses = self.actions.loss(sample)[1]
-        if self.prior is not None:
-            losses["prior"] = self.prior.loss(sample, self.kinds)
+        if self.reader is not None:
+            losses["reader"] = self.reader.loss(sample, self.kinds)
         if self.pointer is not None:
             losses["spatial"] = self.pointer.loss(Track(sample.track_KOGZ, sample.open_OG, sample.label_O))[0]
         losses |= sought
@@ -293,7 +309,7 @@ def expected(b_OG: Array, x_OGZ: Array) -> Array:
 
 def of_other(sample: Sample, other: Array) -> Sample:
     """The rows as far as a model of actions needs them of one of the others."""
-    whole = ("features_F", "useful", "track_KOGZ", "ending_OX", "passage", "replies")
+    whole = ("features_F", "useful", "track_KOGZ", "ending_OX", "passage", "replies", "held_OG")
     return sample._replace(
         **{name: jnp.take(x, other[None], axis=1) for name, x in sample._asdict().items() if name not in whole}
     )
@@ -328,7 +344,7 @@ def watched_size(game: Game, config: MindConfig) -> int:
     goals = 1 + max(len(spec.goals), len(goal_names(spec, config)))
     told = told_size(config, goals, about, spec.action.entries)
     views = 2 * spec.features + 2 if config.mind_goals not in ("listed", "none") else 0
-    return (spec.seats - 1) * (goals * (about + 5) + 2 * spec.action.entries + told + 8 + views)
+    return (spec.seats - 1) * (goals * (about + 6) + 2 * spec.action.entries + told + 8 + views)
 
 
 def mind_in(learner: Any) -> BeliefMind:

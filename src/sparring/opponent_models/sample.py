@@ -53,6 +53,8 @@ class Sample(NamedTuple):
     """What led to the step and what came of it, where goals are learned from that."""
     replies: Replies | tuple = ()
     """Where what the others do next is modelled."""
+    held_OG: Any = ()
+    """Log of the belief that followed from what they did, where more than that is read."""
 
 
 def hindsight(reached_TWNOG: Array, open_TWNOG: Array, start_TW: Array, over_W: Array | None = None) -> Array:

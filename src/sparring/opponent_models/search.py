@@ -57,7 +57,7 @@ class Rules(eqx.Module):
         assert isinstance(mind, BeliefMind)
         known = jax.tree.map(lambda x: x[None], situation_in(self.game, node.state, observed, seat))  # N of 1
         situation = aims(known, listed=mind.listed)
-        log_prior_OG = mind.prior_of(situation, leaning_OK[None])[0]
+        log_prior_OG = mind.at_first(situation, leaning_OK[None])[0]
         open_OG, goals = situation.open[0], situation.open.shape[-1]
         still_O = jnp.take_along_axis(open_OG, node.goal_O[:, None], axis=-1)[:, 0]
         goal_O = jnp.where(still_O, node.goal_O, jax.random.categorical(key, log_prior_OG))

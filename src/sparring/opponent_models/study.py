@@ -51,6 +51,7 @@ def new_study(mind: BeliefMind, features: int, config: MindConfig) -> Study:
         label_O=jnp.zeros(shape, jnp.int32), useful=jnp.zeros(config.mind_buffer, bool),
         track_KOGZ=jnp.zeros((config.mind_buffer, mind.recall, mind.others, goals, mind.about)) if mind.recall else (),
         replies=() if mind.replies is None else blank_replies(config.mind_buffer, mind),
+        held_OG=() if mind.reader is None else jnp.zeros((*shape, goals)),
     )  # fmt: skip
     if mind.finder is not None:
         buffer = buffer._replace(**mind.finder.kept(config.mind_buffer, mind.others))

@@ -61,4 +61,5 @@ def studied_world(
     model = eqx.tree_at(lambda m: m.actor.mind, learner.model, mind.with_world(world))
     learner = learner._replace(model=model, study=learner.study._replace(world=study))
     found = {f"error/{name}": x for name, x in judged.items()} | {f"loss/{name}": x for name, x in losses.items()}
+    found["kept"] = jnp.minimum(study.rows, config.mind_buffer)
     return learner, open_, found | {"shut": shut, "updates": study.updates}

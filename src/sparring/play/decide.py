@@ -14,6 +14,7 @@ from sparring.games.game import Game, State
 from sparring.nets.actor_critic import Actor
 from sparring.nets.distributions import Distribution
 from sparring.nets.hyper.context import recalls, told
+from sparring.play.branches import over_rows
 from sparring.play.faults import unusable
 from sparring.play.mixed import Mixture
 from sparring.play.rollout import Driver, where_first
@@ -61,7 +62,7 @@ def decide(seating: Seating, group: Group, driver: Driver, sight: Sight, memory:
             lambda features_NF, legal_NA, memory, *noise: choose(policy, features_NF, legal_NA, memory, *noise)
         )(*inputs)
 
-    return jax.vmap(of_player)(driver.policy, features, legal, memory, *noise)
+    return over_rows(of_player)(driver.policy, features, legal, memory, *noise)
 
 
 def choose(policy: Any, features_NF: Array, legal_NA: Array, memory: Any, *noise: Array) -> Decision:
@@ -83,7 +84,7 @@ def judge(
     """Value of each seat, [P, W, N], and the critics' memory. A view that all seats share gives all one value. Critics
     that judge choices add [1 + A], and may be told what others choose, [P, W, N, O]."""
     inputs = (critic_views(seating, group, driver, sight), memory, *(() if told is None else (told,)))
-    value, memory = jax.vmap(lambda critic, *inputs: jax.vmap(critic)(*inputs))(driver.critic, *inputs)
+    value, memory = over_rows(lambda critic, *inputs: jax.vmap(critic)(*inputs))(driver.critic, *inputs)
     if driver.critic.choices:
         return value, memory
     return jnp.broadcast_to(value, (*value.shape[:-1], seating.seats_in(group))), memory

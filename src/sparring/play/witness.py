@@ -64,6 +64,8 @@ class Thought(NamedTuple):
     """Beliefs that nothing was left of, and that began anew."""
     leaning_NOK: Array
     """What the others have been after in earlier games, by kinds of goals."""
+    held_NOG: Any = ()
+    """Log of the belief that follows from what they did, where more than that is read."""
 
 
 Minds = tuple[Any, ...]

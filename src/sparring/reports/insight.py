@@ -25,7 +25,7 @@ ACTIONS = {
 }  # fmt: skip
 GOALS = {
     "top1": "right", "top1_nearest": "the nearest", "top1_base": "the usual", "top1_by_its_word": "by its word",
-    "known": "known",
+    "top1_of_its_word": "word kept", "known": "known",
 }  # fmt: skip
 SURENESS = {
     "nll": "NLL", "nll_open": "NLL of a guess", "brier": "Brier", "ece": "ECE", "steps_to_90": "90 % after",
@@ -46,7 +46,8 @@ MEANING = {
     "left out. (met): in training.",
     "What they are after": "The goal that is reached next in the game, known afterwards; known is the share of steps "
     "for which one was. Right: share of steps in which the belief names it, beside always naming the nearest goal or "
-    "the most usual one; by its word: what a bot says it heads for.",
+    "the most usual one; by its word: what a bot says it heads for; word kept: how often it "
+    "reaches that next, rather than somebody else or another goal.",
     "How sure it is of that": "Less is better: NLL; Brier, the mean square by which probabilities miss; ECE, how far "
     "how sure it is lies from how often it is right. 90 % after: the median of steps until the belief in the goal is "
     "that sure and stays so, and in how many games it never is. Off by: distance on the board.",
@@ -188,7 +189,9 @@ def _game_after_game(against: Mapping[str, Told]) -> bytes:
             at = [k + 1 for k in range(len(rows))]
             label = name if kept == "own" else None
             axis.plot(at, [row[0] for row in rows], style, color=f"C{place}", label=label)
-    axis.set_xlabel("game with the same co-players (dotted: without memory of earlier games)")
+            if kept == "own":  # without it chance from game to game looks like adapting
+                axis.fill_between(at, [row[1] for row in rows], [row[2] for row in rows], color=f"C{place}", alpha=0.15)
+    axis.set_xlabel("game with the same co-players (dotted: without memory of earlier games; bands: 95 %)")
     axis.set_ylabel("return")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.legend(**BESIDE)

@@ -20,6 +20,7 @@ from sparring.nets.actor_critic import ActorCritic
 from sparring.nets.config import NetConfig
 from sparring.opponent_models.mind import mind_in, with_mind
 from sparring.opponent_models.study import new_study
+from sparring.play.branches import over_rows
 from sparring.play.chance import stream
 from sparring.play.collect import begin
 from sparring.play.defeats import empty_archive
@@ -82,7 +83,7 @@ def begin_runs(
         archive = empty_archive(game, beginning.defeats, plan.steps) if replaying else None
         return with_origin(beginning, TrainState(learners, cursor, pool, archive))
 
-    return jax.vmap(begin_run)(orders_R, models_R, seeds_R)
+    return over_rows(begin_run)(orders_R, models_R, seeds_R)
 
 
 def with_origin(beginning: Beginning, state: TrainState) -> TrainState:
@@ -128,10 +129,10 @@ def new_learners(
     for i, own, model, kind in zip(seating.learning, players, models, plan.kinds, strict=True):
         worlds = len(seating.groups[i].lanes[0]) * seating.worlds
         make = partial(new_learner, config=kind.ppo, worlds=worlds, seats=seating.seats_in(seating.groups[i]))
-        learners = jax.vmap(make)(model, jnp.asarray(own, jnp.uint32))
+        learners = over_rows(make)(model, jnp.asarray(own, jnp.uint32))
         if kind.mind.on:
             begun = partial(new_study, features=seating.spec.features, config=kind.mind)
-            learners = learners._replace(study=jax.vmap(begun)(mind_in(learners)))
+            learners = learners._replace(study=over_rows(begun)(mind_in(learners)))
         found.append(learners)
     return tuple(found)
 

@@ -12,7 +12,7 @@ from jax import Array, lax
 
 from sparring.games.game import Game
 from sparring.learn.batch import Batch
-from sparring.learn.config import COEFFICIENTS, PPOConfig, knobs_of
+from sparring.learn.config import COEFFICIENTS, PPOConfig, columns, knobs_of
 from sparring.learn.learner import Learner, behaviour, ready
 from sparring.learn.ppo import UpdateStats, update
 from sparring.learn.price import dues_SS, own_price
@@ -21,6 +21,7 @@ from sparring.opponent_models.config import MindConfig, PlanningConfig
 from sparring.opponent_models.imagine import imagined
 from sparring.opponent_models.planning import Planner
 from sparring.opponent_models.study import own_influence, studied
+from sparring.play.branches import over_rows
 from sparring.play.chance import stream
 from sparring.play.collect import collect
 from sparring.play.defeats import Archive, before_defeat, remembered, replay_results
@@ -138,10 +139,10 @@ def iterate(
     learners, rollouts, cursor, games = play(plan, game, state, rosters, orders, knobs, key)
 
     learned = []
-    for group, stack in enumerate(zip(learners, rollouts, knobs, strict=True)):
+    for group, stack in enumerate(zip(learners, rollouts, map(columns, knobs), strict=True)):
 
         def learn(
-            learner: Learner, rollout: Any, knobs_H: Array, *rule: Array, group: int = group
+            learner: Learner, rollout: Any, knobs_H: Sequence[Array], *rule: Array, group: int = group
         ) -> tuple[Learner, UpdateStats, Batch]:
             own = jax.random.fold_in(stream(key, "minibatches"), learner.player)
             waits = rule[0] >= 0 if rule else None
@@ -149,7 +150,7 @@ def iterate(
 
         rule = () if orders.rule is None else (orders.rule[group],)
         axes = (0, 1, 0, *(0 for _ in rule))  # rollouts are time-major: learners come second
-        learned.append(jax.vmap(learn, in_axes=axes)(*stack, *rule))
+        learned.append(over_rows(learn, axes)(*stack, *rule))
     learners, stats, suspects = zip(*learned, strict=True)
     fought = duels(games.counted, seating, cursor.fresh_BW) if cursor.fresh_BW is not None else None
     archive, again = state.archive, None
@@ -173,8 +174,8 @@ def play(
 ) -> tuple[tuple[Learner, ...], tuple[Rollout, ...], Cursor, Games]:
     """The half of an iteration before anybody learns: the learners as they played, and what each of them lived."""
     learners = tuple(
-        jax.vmap(lambda learner, knobs_H: ready(learner, key, knobs_of(knobs_H)))(*pair)
-        for pair in zip(state.learners, knobs, strict=True)
+        over_rows(lambda learner, knobs_H: ready(learner, key, knobs_of(knobs_H)))(*pair)
+        for pair in zip(state.learners, map(columns, knobs), strict=True)
     )
     drivers = seat_players(plan, learners, state.pool, under_rules(rosters, game), orders, knobs, game)
     imitating = plan.ppo.on("imitation") and state.archive is not None
@@ -202,7 +203,7 @@ def branching(plan: Plan) -> Literal["", "minds", "states"]:
 
 
 def teach(
-    plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array, key: Array, group: int = 0,
+    plan: Plan, learner: Learner, rollout: Rollout, knobs_H: Array | Sequence[Array], key: Array, group: int = 0,
     waits: Array | None = None, game: Game | None = None,
 ) -> tuple[Learner, UpdateStats, Batch]:  # fmt: skip
     """What one learner of a learning group makes of what it lived; then its mind, where it has one. A learner that
@@ -210,7 +211,7 @@ def teach(
     those who imagine."""
     ppo, mind = plan.kinds[group]
     parts = len(ppo.losses) + len(ppo.modules)
-    shaping_J = (knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts],) if plan.shaping else ()
+    shaping_J = (jnp.stack(knobs_H[len(COEFFICIENTS) : len(knobs_H) - parts]),) if plan.shaping else ()
     rollout, knobs, extra, dreamt = as_trained(plan, rollout, ppo), knobs_of(knobs_H, parts), None, {}
     if ppo.on("influence"):
         rollout = rollout._replace(influence_TWN=own_influence(learner, rollout))
@@ -254,12 +255,13 @@ def with_prices(plan: Plan, learners: tuple[Learner, ...], rollouts: tuple, knob
     groups = [seating.groups[i] for i in seating.learning]
 
     price_TBWS: Any = 0.0
-    for group, kind, stack in zip(groups, plan.kinds, zip(learners, rollouts, knobs, strict=True), strict=True):
+    stacks = zip(learners, rollouts, map(columns, knobs), strict=True)
+    for group, kind, stack in zip(groups, plan.kinds, stacks, strict=True):
 
-        def own(learner: Learner, rollout: Any, knobs_H: Array, ppo: PPOConfig = kind.ppo) -> Array:
+        def own(learner: Learner, rollout: Any, knobs_H: Sequence[Array], ppo: PPOConfig = kind.ppo) -> Array:
             return own_price(learner, rollout, knobs_of(knobs_H), ppo)
 
-        price_TLWN = jax.vmap(own, in_axes=(0, 1, 0), out_axes=1)(*stack)
+        price_TLWN = over_rows(own, (0, 1, 0), out_axes=1)(*stack)
         source_BS = seating.sources(group)
         by_seat_TBWS = jax.vmap(lambda x, source_BS=source_BS: seating.from_lanes(x, source_BS))(price_TLWN)
         price_TBWS += jnp.where((source_BS >= 0)[:, None], by_seat_TBWS, 0.0)

@@ -40,7 +40,7 @@ def test_games_go_as_in_open_spiel(case: Case) -> None:
     read = answers.open_spiel_rows_of(game)
     for seed in range(40):
         (state, _), theirs, over = play(game, seed=seed), rules.new_initial_state(), False
-        seats = np.argsort(state.position_S)
+        seats = np.argsort(np.asarray(state.position_S))  # of its array JAX would write a program at every call
         while not over:
             player, seat = theirs.current_player(), mover(game, state)
             assert seat == seats[player]

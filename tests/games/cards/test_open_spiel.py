@@ -31,7 +31,7 @@ class Case(NamedTuple):
 
 def by_position(state: State, rows_S: np.ndarray) -> list:
     """What the seats have, first player first."""
-    return np.asarray(rows_S)[np.argsort(state.position_S)].reshape(-1).tolist()
+    return np.asarray(rows_S)[seats_of_players(state)].reshape(-1).tolist()
 
 
 CASES = (
@@ -61,7 +61,7 @@ def openings(game: Game) -> list[State]:
 
 
 def seats_of_players(state: State) -> np.ndarray:
-    return np.argsort(state.position_S) if hasattr(state, "position_S") else np.arange(2)
+    return np.argsort(np.asarray(state.position_S)) if hasattr(state, "position_S") else np.arange(2)
 
 
 def players_that_decide(theirs: Any) -> list[int]:

@@ -84,23 +84,29 @@ def compared(value_MX: np.ndarray, other_MX: np.ndarray) -> list[tuple[float, in
     both = np.concatenate([value_MX, other_MX])
     scale = np.maximum(both.std(axis=0), 1e-6 * np.maximum(np.abs(both).max(axis=0), 1e-6))
     a, b = ((x - both.mean(axis=0)) / scale for x in (value_MX, other_MX))
-    first = p_values((a - b).mean(axis=0), ((a - b) ** 2).mean(axis=0))
-    one = int(first.argmin())
+    first = surprises((a - b).mean(axis=0), ((a - b) ** 2).mean(axis=0))
+    one = int(first.argmax())
+    least = p_value(first[one])
     if value_MX.shape[1] > MOST_PRODUCTS:
-        return [(float(first[one]), one, None)]
+        return [(least, one, None)]
     # Products of two numbers: those of a draw and of the same draw exchanged go together, so squares are of their gap.
     squares = (a**2).T @ a**2 + (b**2).T @ b**2 - 2 * (a * b).T @ (a * b)
-    second = p_values((a.T @ a - b.T @ b) / DRAWS, squares / DRAWS)
-    i, j = np.unravel_index(second.argmin(), second.shape)
-    return [(float(first[one]), one, None), (float(second[i, j]), int(i), int(j))]
+    second = surprises((a.T @ a - b.T @ b) / DRAWS, squares / DRAWS)
+    i, j = np.unravel_index(second.argmax(), second.shape)
+    return [(least, one, None), (p_value(second[i, j]), int(i), int(j))]
 
 
-def p_values(mean: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """Of means that should be 0, two-sided; a difference that never varies is no matter of chance."""
+def surprises(mean: np.ndarray, square: np.ndarray) -> np.ndarray:
+    """Of means that should be 0, their distance in standard errors; a difference that never varies is no matter of
+    chance."""
     variance = np.maximum(square - mean**2, 0.0)
     fixed = variance <= 1e-9 * np.maximum(square, 1e-9)
     z = np.sqrt(DRAWS) * np.abs(mean) / np.sqrt(np.where(fixed, 1.0, variance))
-    return np.where(fixed, np.where(np.abs(mean) > 1e-4, 0.0, 1.0), 2 * norm.sf(z))
+    return np.where(fixed, np.where(np.abs(mean) > 1e-4, np.inf, 0.0), z)
+
+
+def p_value(z: float) -> float:
+    return float(2 * norm.sf(z))
 
 
 def seats_alike(game: Game) -> list[tuple[int, ...]]:
