@@ -432,5 +432,12 @@ def test_documents_show_only_commands_that_parse():
     assert {place: wrong for place, wrong in found.items() if wrong} == {}
 
 
+def test_documents_that_are_named_are_there():
+    files = [*SOURCES, *(ROOT / "benchmarks").glob("*.py"), *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    named = {(name(file), page) for file in files for page in re.findall(r"docs/\w+/[\w.-]+\.md", file.read_text())}
+    assert len(named) > 20
+    assert [(file, page) for file, page in sorted(named) if not (ROOT / page).is_file()] == []
+
+
 def test_allowances_are_those_of_test_files():
     assert [file for file in COMPILATIONS if not (ROOT / "tests" / file).is_file()] == []

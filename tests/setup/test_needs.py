@@ -113,7 +113,7 @@ ACT_ALONE = {
     "recompute", "normalise_advantage", "reward_scale", "value_loss", "value_norm", "optimiser", "clip_groups",
     "calm_critic", "losses", "modules",
     "target_kl", "discount", "decay", "value_weight", "entropy", "max_grad_norm",
-    "reward_clip", "value_clip", "temperature", "epsilon", "shadow_half_life", "shadow_tau",
+    "reward_clip", "value_clip", "temperature", "epsilon", "support", "shadow_half_life", "shadow_tau",
     "learning_rate", "adam_eps", "actor_rate", "critic_rate", "actor_eps", "critic_eps",
 }  # fmt: skip
 """Settings that do something in a run where all others have their defaults."""
