@@ -62,9 +62,9 @@ class Run:
         return jax.block_until_ready(report)
 
 
-def core_seconds(go: Callable[[], Any], times: int) -> float:
-    """Of one call, the mean over so many."""
-    clock = time.process_time if jax.default_backend() == "cpu" else time.perf_counter
+def seconds_of(go: Callable[[], Any], times: int, wall: bool) -> float:
+    """Of one call, the mean over so many: of processor cores, or by the clock."""
+    clock = time.perf_counter if wall or jax.default_backend() != "cpu" else time.process_time
     begun = clock()
     for _ in range(times):
         go()
@@ -79,6 +79,7 @@ def main() -> None:
     parser.add_argument("--game", default="stag_hunt")
     parser.add_argument("--only", nargs="*", choices=tuple(VARIANTS), default=tuple(VARIANTS))
     parser.add_argument("--loop", action="store_true")
+    parser.add_argument("--wall", action="store_true", help="seconds by the clock, for cores that do nothing else")
     words = parser.parse_args()
     runs: dict[str, Callable[[], Any]] = {name: Run(VARIANTS[name], words.worlds, words.game) for name in words.only}
     if words.loop:
@@ -90,7 +91,7 @@ def main() -> None:
     taken = {name: [] for name in runs}
     for _ in range(words.rounds):
         for name, go in runs.items():
-            taken[name].append(core_seconds(go, words.times))
+            taken[name].append(seconds_of(go, words.times, words.wall))
     first = statistics.median(next(iter(taken.values())))
     print(f"{words.game}, {words.worlds} worlds on {jax.devices()[0].device_kind}: seconds of an iteration")
     for name, seconds in taken.items():

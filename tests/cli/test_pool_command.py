@@ -4,7 +4,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -108,7 +108,7 @@ def test_the_numbers_of_the_pool_are_those_that_the_results_give(pooled, listed)
 
 def doctor_a_row(path: Path) -> tuple[int, int, int]:
     """One game against the first past self more won than was; what was true of all its games that were read."""
-    with sqlite3.connect(path / "results.db") as connection:
+    with closing(sqlite3.connect(path / "results.db")) as connection, connection:
         where = "kind = 'train' AND opponent = 'past-0'"
         true = f"SELECT sum(wins), sum(draws), sum(losses) FROM results WHERE {where} AND iteration < {ITERATIONS - 2}"
         counts = connection.execute(true).fetchone()

@@ -5,7 +5,8 @@ DIR/sweep.db      the trials so far (SQLite, Optuna's own tables): a search that
 DIR/trial-0007/   an ordinary run each
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import product
@@ -131,10 +132,28 @@ def sweep(
     trials are its points, each once."""
     optuna = optuna_here()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(
-        storage=f"sqlite:///{(folder / STORAGE).absolute()}", study_name="sweep", load_if_exists=True,
-        direction="maximize" if maximise else "minimize",
-    )  # fmt: skip
+    with kept_in(folder / STORAGE, optuna) as storage:
+        study = optuna.create_study(
+            storage=storage, study_name="sweep", load_if_exists=True, direction="maximize" if maximise else "minimize"
+        )
+        return searched(study, space, trials, seed, train, grid, optuna)
+
+
+@contextmanager
+def kept_in(file: Path, optuna: Any) -> Iterator[Any]:
+    """Where a study keeps its trials; its connections would stay open until somebody collects them."""
+    storage = optuna.storages.RDBStorage(f"sqlite:///{file.absolute()}")
+    try:
+        yield storage
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
+
+
+def searched(
+    study: Any, space: Sequence[Varied], trials: int, seed: int, train: Callable[[int, list[str]], float | None],
+    grid: bool, optuna: Any,
+) -> list[Trial]:  # fmt: skip
     for left in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):  # by a process that was killed
         study.tell(left.number, state=optuna.trial.TrialState.FAIL)
     while len(ended(study)) < trials:
