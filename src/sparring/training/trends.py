@@ -122,7 +122,8 @@ def fall_notices(iteration: int, seed: int, found: Findings) -> list[dict[str, A
     said = fall_sentence(found)
     if not said or found.opposed.magnet:  # who is held by one comes nearer in circles, at first wide ones
         return []
-    advice = f" It may be circling. {settling(found.opposed)[0]}" if is_contest(found.facts) else ""
+    circling = " It may be circling." * (found.own is None)  # where it is known exactly, the sentence says so itself
+    advice = f"{circling} {settling(found.opposed)[0]}" if is_contest(found.facts) else ""
     return [noticed(iteration, seed, EVERYBODY, "fallen", f"{said[0].lower()}{said[1:]}{advice}")]
 
 
