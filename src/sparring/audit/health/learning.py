@@ -7,7 +7,7 @@ from sparring.audit.findings import Finding, Question
 from sparring.audit.graph import inputs_of_step
 from sparring.audit.health.record import Record, mean
 from sparring.games.game import Game
-from sparring.training.trends import LEAST, LONG, quarter
+from sparring.training.trends import unasked
 
 Check = Callable[[Question, Record], Finding]
 ILLEGAL = ("illegal", "invalid", "forfeit")
@@ -20,7 +20,7 @@ def by_notice(kind: str, *, share: float = 0.0) -> Check:
     def look(ask: Question, record: Record) -> Finding:
         told = record.noticed.get(kind, [])
         seen = len({line["iteration"] for line in told})
-        if not told and (why := unasked(record, kind)):
+        if not told and (why := unasked(kind, record.built, record.done)):
             return ask.skipped(why)
         if not told or seen / record.done < share:
             rare = f", but for {seen}, which is rare" if told else ""
@@ -30,23 +30,6 @@ def by_notice(kind: str, *, share: float = 0.0) -> Check:
         return ask.found(False, evidence, iterations=seen, first=told[0]["iteration"])
 
     return look
-
-
-def unasked(record: Record, kind: str) -> str:
-    """Why a notice that is about a quarter of the run could not have been given at all: its absence is no answer."""
-    spec, iterations = record.built.game.spec, record.built.iterations
-    never = {
-        "entropy": bool(spec.action.dimensions) and "the entropy of continuous actions has no zero to fall to",
-        "blind_critic": spec.longest < LONG and f"games of at most {spec.longest} steps leave a critic little to tell",
-        "by_time": spec.shortest >= spec.longest and f"all games of it last {spec.longest} steps",
-    }
-    if kind not in never:
-        return ""
-    ended = [own for i in range(record.done) if len(own := quarter(i, iterations)) >= LEAST]
-    late = [own for own in ended if 2 * own.start >= iterations]
-    enough = late if kind == "blind_critic" else ended
-    half = " of the second half" * (kind == "blind_critic")
-    return never[kind] or ("" if enough else f"no quarter{half} with {LEAST} iterations or more is done")
 
 
 def illegal(ask: Question, record: Record) -> Finding:
