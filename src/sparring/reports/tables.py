@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import compress
 from math import isfinite, isnan
 from typing import Any
 
@@ -19,7 +20,7 @@ LEFT = (
 NAMES = "fold"
 """How tables treat names that are too long for them: cut, two players could look alike."""
 LONG = 8
-"""Rows from which a table leaves out what seats did, rather than folding each row over many lines."""
+"""Rows from which a table rather leaves out what seats did than folds every row."""
 Rows = tuple[list[str], list[list[str]]]
 """Header and rows of cells."""
 
@@ -158,13 +159,12 @@ def has_points(scores: Sequence[SideScore]) -> bool:
 def score_table(
     scores: Sequence[SideScore], manifest: Mapping[str, Any], before: Sequence[SideScore] = (), width: int | None = None
 ) -> Table:
-    """What to print; a long table for so many letters has no column that would fold its rows over many lines."""
     header, rows = summary_rows(scores, manifest, before)
     said = legend(scores, manifest)
     needed = sum(max(map(len, column)) + 3 for column in zip(header, *rows, strict=True)) + 1
     if width is not None and COUNTED in header and len(rows) >= LONG and needed > width:
-        place = header.index(COUNTED)
-        header, *rows = ([*row[:place], *row[place + 1 :]] for row in (header, *rows))
+        kept = [name != COUNTED for name in header]
+        header, *rows = ([*compress(row, kept)] for row in (header, *rows))
         said += f" What seats did in a game: on a terminal that is {needed} letters wide, or by sparring eval --json."
     table = Table(title=f"Learned on {manifest['game']}", caption=said, caption_justify="left")
     for name in header:
