@@ -43,7 +43,8 @@ MEANING = {
     "better than that, and nothing is better than its own rule. NLL is minus the logarithm of the probability that was "
     "given to what happened. Right: share of steps in which the likeliest action is taken, beside always its most "
     "frequent one (by habit), the last one again (as before), and a guess among legal ones. Steps without a choice are "
-    "left out. (met): in training.",
+    "left out. Skill is far below 0 of who nearly always does the same, since that alone foresees nearly all. (met): "
+    "it was met in training.",
     "What they are after": "The goal that is reached next in the game, known afterwards; known is the share of steps "
     "for which one was. Right: share of steps in which the belief names it, beside always naming the nearest goal or "
     "the most usual one; by its word: what a bot says it heads for; word kept: how often it "
