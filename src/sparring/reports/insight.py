@@ -157,10 +157,8 @@ def pictures(found: Told) -> dict[str, bytes]:
     """Reliability of beliefs, returns game after game, and the plane of learned goals."""
     against: Mapping[str, Told] = found["against"]
     made = {"Game after game": _game_after_game(against)}
-    known = {
-        name: one["goals"]["reliability"] for name, one in against.items() if one.get("goals", {}).get("reliability")
-    }
-    if known:
+    known = {name: one.get("goals", {}).get("reliability") or () for name, one in against.items()}
+    if any(known.values()):
         made["How sure beliefs are, and how often right"] = _reliability(known)
     if found.get("learned", {}).get("picture", {}).get("x"):
         made["Learned goals: the plane in which they differ most, by the goal that was reached"] = _plane(
@@ -173,8 +171,9 @@ def _reliability(known: Mapping[str, Sequence[Sequence[float]]]) -> bytes:
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axis = figure.subplots()
     axis.plot([0, 1], [0, 1], color="#888", linewidth=1, label="as often right as sure")
-    for name, rows in known.items():
-        axis.plot([row[0] for row in rows], [row[1] for row in rows], ".-", label=name)
+    for place, (name, rows) in enumerate(known.items()):
+        if rows:  # who has none keeps a colour, so that everybody has the same in all pictures
+            axis.plot([row[0] for row in rows], [row[1] for row in rows], ".-", color=f"C{place}", label=name)
     axis.set_xlabel("how sure the belief is")
     axis.set_ylabel("share that is right")
     axis.legend(**BESIDE)
