@@ -162,6 +162,8 @@ def test_games_are_listed_and_described(sparring):
     assert all(row in said for row in overview())
     described = sparring("games", "particles:tag").out
     assert "chase" in described and "predators=3" in described and "train particles:tag   (other options: " in described
+    assert "settings that suit" not in described and "What a setting does" not in described
+    assert "What a setting does: sparring train --help NAME" in sparring("games", "kuhn").out
     about = json.loads(sparring("games", "kuhn", "--json").out)
     assert about["options"] == {"positions": "random"} and "equilibrium" in about["bots"]
 

@@ -92,3 +92,13 @@ def test_where_a_game_lists_no_goals_what_they_do_is_understood_all_the_same(spa
     found = json.loads(said.out)["against"]["tit_for_tat"]
     assert found["actions"]["choices"] == 1.0 and "goals" not in found
     assert "lists none. Leave --learned out" in sparring("insight", run, "--learned", "--worlds", "2").sentence()
+
+
+def test_a_co_player_without_goals_does_not_shift_the_colours_of_the_others(monkeypatch):
+    from sparring.reports import insight
+
+    drawn = []
+    monkeypatch.setattr(insight, "png", drawn.append)
+    insight._reliability({"stay": (), "herd": [[0.2, 0.1], [0.5, 0.7]]})
+    (axis,) = drawn[0].axes
+    assert [(line.get_label(), line.get_color()) for line in axis.lines[1:]] == [("herd", "C1")]

@@ -352,6 +352,20 @@ def test_no_name_is_parted_where_a_table_has_room_for_whole_words():
     assert max(map(len, console.file.getvalue().splitlines())) <= 30
 
 
+def test_a_long_table_is_not_folded_by_what_seats_did_and_says_where_that_is_to_be_seen():
+    from rich.console import Console
+
+    from sparring.reports.tables import LONG, fitted, score_table
+
+    coins = (("own_coins", 9.0), ("other_coins", 3.0))
+    scores = [replace(score(0, "learned", f"a_bot_{i}", 3.0), counts=coins) for i in range(LONG)]
+    for found, width, shown in ((scores, 60, False), (scores, 200, True), (scores[1:], 60, True)):
+        console = Console(width=width, file=StringIO())
+        console.print(fitted(score_table(found, MANIFEST, width=width), width))
+        said = " ".join(console.file.getvalue().split())
+        assert ("own_coins" in said, "What seats did in a game: on a terminal" in said) == (shown, not shown)
+
+
 def test_an_interval_is_never_cut_where_a_table_has_little_room():
     """The texts about it are folded instead."""
     from rich.console import Console

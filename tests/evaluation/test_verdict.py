@@ -7,6 +7,7 @@ from sparring.evaluation.scoring import LEARNED, UNTRAINED, SideScore
 from sparring.evaluation.standing import falls, standings
 from sparring.evaluation.verdict import verdict
 from sparring.statistics.intervals import Interval, Moments
+from sparring.training.trends import fall_notices
 
 DUEL = {"game": "duel", "sides": ["red", "blue"], "score": "outcome", "alike": True, "seeds": 1}
 TEAM = {"game": "team", "sides": ["team"], "score": "return", "seeds": 1}
@@ -223,6 +224,8 @@ def test_an_exploitability_that_rises_is_a_circle_and_one_that_rests_is_none():
     found = duel(scores=both("random", 0.5), exact={LEARNED: 0.9, "random": 0.3}, exact_before=0.3, per_iteration=10)
     said = verdict(replace(found, curve={0: 0.1, 1: 0.5}))
     assert "would have won 0.100 after 10 steps and wins 0.900 now" in said.learned and "magnet" in said.command
+    (told,) = fall_notices(20, 0, replace(found, curve={0: 0.1, 1: 0.5}))
+    assert told["text"].count("circl") == 1 and "magnet" in told["text"], "said once"
     rests = replace(found, exact={LEARNED: 0.02, "random": 0.3}, curve={0: 0.01, 1: 0.5})
     assert "circle" not in verdict(rests).learned and "circling" not in verdict(rests).next
 

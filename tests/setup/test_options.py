@@ -377,7 +377,7 @@ def test_mixing_in_random_choices_needs_a_discrete_head(tiny):
 
 
 def test_a_barrier_under_choices_needs_a_discrete_head(tiny):
-    with pytest.raises(ConfigError, match=r"support holds up choices of discrete heads, and .* has none"):
+    with pytest.raises(ConfigError, match=r"support holds up choices .*, and particles:spread with .* has none"):
         build(config_of(tiny, {"continuous": True, "support": 0.01}))
 
 

@@ -38,7 +38,9 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
         return code
     console = Console()
     if summary.scores:
-        console.print(fitted(score_table(summary.scores, run.read_manifest(), summary.before), console.width))
+        console.print(
+            fitted(score_table(summary.scores, run.read_manifest(), summary.before, console.width), console.width)
+        )
     for line in run.metrics():
         if line["kind"] == "notice" and line["notice"] in AFTERWARDS and line["iteration"] == summary.iteration - 1:
             print(f"notice   {line['text']}")

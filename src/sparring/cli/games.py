@@ -104,6 +104,8 @@ def tell(name: str, as_json: bool) -> None:
     if is_own(name):
         print(" ".join(("\nIt meets the contract of games.", *remarks)))
     print(f"\nTrain on it: sparring train {name}{options}")
+    if suits_of(spec):
+        print("What a setting does: sparring train --help NAME   (a flag overrides it)")
     for recipe, make_config in RECIPES.items():
         if make_config().game == name:
             print(f"         or: sparring train --recipe {recipe}")

@@ -43,7 +43,8 @@ MEANING = {
     "better than that, and nothing is better than its own rule. NLL is minus the logarithm of the probability that was "
     "given to what happened. Right: share of steps in which the likeliest action is taken, beside always its most "
     "frequent one (by habit), the last one again (as before), and a guess among legal ones. Steps without a choice are "
-    "left out. (met): in training.",
+    "left out. Skill is far below 0 of who nearly always does the same, since that alone foresees nearly all. (met): "
+    "it was met in training.",
     "What they are after": "The goal that is reached next in the game, known afterwards; known is the share of steps "
     "for which one was. Right: share of steps in which the belief names it, beside always naming the nearest goal or "
     "the most usual one; by its word: what a bot says it heads for; word kept: how often it "
@@ -156,10 +157,8 @@ def pictures(found: Told) -> dict[str, bytes]:
     """Reliability of beliefs, returns game after game, and the plane of learned goals."""
     against: Mapping[str, Told] = found["against"]
     made = {"Game after game": _game_after_game(against)}
-    known = {
-        name: one["goals"]["reliability"] for name, one in against.items() if one.get("goals", {}).get("reliability")
-    }
-    if known:
+    known = {name: one.get("goals", {}).get("reliability") or () for name, one in against.items()}
+    if any(known.values()):
         made["How sure beliefs are, and how often right"] = _reliability(known)
     if found.get("learned", {}).get("picture", {}).get("x"):
         made["Learned goals: the plane in which they differ most, by the goal that was reached"] = _plane(
@@ -172,8 +171,9 @@ def _reliability(known: Mapping[str, Sequence[Sequence[float]]]) -> bytes:
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axis = figure.subplots()
     axis.plot([0, 1], [0, 1], color="#888", linewidth=1, label="as often right as sure")
-    for name, rows in known.items():
-        axis.plot([row[0] for row in rows], [row[1] for row in rows], ".-", label=name)
+    for place, (name, rows) in enumerate(known.items()):
+        if rows:  # who has none keeps a colour, so that everybody has the same in all pictures
+            axis.plot([row[0] for row in rows], [row[1] for row in rows], ".-", color=f"C{place}", label=name)
     axis.set_xlabel("how sure the belief is")
     axis.set_ylabel("share that is right")
     axis.legend(**BESIDE)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import compress
 from math import isfinite, isnan
 from typing import Any
 
@@ -11,12 +12,15 @@ from sparring.core.errors import RunError
 from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore, company, company_kind, merged
 from sparring.statistics.intervals import Interval
 
+COUNTED = "in a game (share)"
 LEFT = (
-    "side", "against", "driven by", "ended by", "in a game (share)", "best bot, points", "best bot, return",
+    "side", "against", "driven by", "ended by", COUNTED, "best bot, points", "best bot, return",
     "a bot in its place, points", "a bot in its place, return",
 )  # fmt: skip
 NAMES = "fold"
 """How tables treat names that are too long for them: cut, two players could look alike."""
+LONG = 8
+"""Rows from which a table rather leaves out what seats did than folds every row."""
 Rows = tuple[list[str], list[list[str]]]
 """Header and rows of cells."""
 
@@ -73,7 +77,7 @@ def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], befor
     counts = any(score.counts for score in scores)
     header = [
         *["side"] * sides_differ, *["against"] * versus, *["untrained"] * bool(first), "return", *["points"] * won,
-        *["in a game (share)"] * counts, f"{best_of}, {judged_by}",
+        *[COUNTED] * counts, f"{best_of}, {judged_by}",
     ]  # fmt: skip
     rows = []
     learned = [
@@ -152,9 +156,17 @@ def has_points(scores: Sequence[SideScore]) -> bool:
     return any(score.points is not None for score in scores)
 
 
-def score_table(scores: Sequence[SideScore], manifest: Mapping[str, Any], before: Sequence[SideScore] = ()) -> Table:
+def score_table(
+    scores: Sequence[SideScore], manifest: Mapping[str, Any], before: Sequence[SideScore] = (), width: int | None = None
+) -> Table:
     header, rows = summary_rows(scores, manifest, before)
-    table = Table(title=f"Learned on {manifest['game']}", caption=legend(scores, manifest), caption_justify="left")
+    said = legend(scores, manifest)
+    needed = sum(max(map(len, column)) + 3 for column in zip(header, *rows, strict=True)) + 1
+    if width is not None and COUNTED in header and len(rows) >= LONG and needed > width:
+        kept = [name != COUNTED for name in header]
+        header, *rows = ([*compress(row, kept)] for row in (header, *rows))
+        said += f" What seats did in a game: on a terminal that is {needed} letters wide, or by sparring eval --json."
+    table = Table(title=f"Learned on {manifest['game']}", caption=said, caption_justify="left")
     for name in header:
         table.add_column(name, justify="left" if name in LEFT else "right", no_wrap=name == "points", overflow=NAMES)
     for row in rows:

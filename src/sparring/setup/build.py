@@ -181,8 +181,9 @@ def build(config: RunConfig, *, game: Game | None = None, trains: bool = True) -
         Kind(every_sequence(one, every_term(one.ppo, (group,))), one.mind)
         for one, group in zip(firsts, settings, strict=True)
     ]
+    named = f"{config.game} with {', '.join(config.options)}" if config.options else config.game
     for kind, one in zip(kinds, firsts, strict=True):
-        check_actions(game, config.game, kind.ppo, one.net)
+        check_actions(game, named, kind.ppo, one.net)
     check_sharing(game.spec, config.game, ppo)
     shaping_weights(game.spec, config.shaping)
     check_stages(game, config, lineup.seating)
@@ -328,7 +329,8 @@ def every_term(common: PPOConfig, settings: tuple[tuple[PPOConfig, ...], ...]) -
 
 
 def check_actions(game: Game, name: str, ppo: PPOConfig, net: NetConfig) -> None:
-    """Settings that need a kind of action which the game may not have."""
+    """Settings that need a kind of action which the game may not have. `name` is with its options: other options of
+    the same game may have that kind."""
     if ppo.on("epsilon") and not game.spec.action.heads:
         raise ConfigError(
             f"epsilon mixes in random choices of discrete heads, and {name} has none. "
@@ -336,8 +338,8 @@ def check_actions(game: Game, name: str, ppo: PPOConfig, net: NetConfig) -> None
         )
     if ppo.on("support") and not game.spec.action.heads:
         raise ConfigError(
-            f"support holds up choices of discrete heads, and {name} has none. Leave support out; "
-            "a deviation that must not shrink is --std fixed."
+            f"support holds up choices of discrete heads, and {name} has none. Leave support out. "
+            "To keep the deviation of continuous actions from shrinking there is --std fixed."
         )
     for setting in ("std", "initial_std"):
         value = getattr(net, setting)

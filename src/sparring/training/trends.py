@@ -66,6 +66,24 @@ def trend_notices(
     return found
 
 
+def unasked(kind: str, built: Built, done: int) -> str:
+    """Why a notice of a quarter could not have come in the first `done` iterations: that none came is no answer."""
+    spec, iterations = built.game.spec, built.iterations
+    never = {
+        "entropy": "the entropy of continuous actions has no zero to fall to" * bool(spec.action.dimensions),
+        "blind_critic": f"games of at most {spec.longest} steps leave a critic little to tell" * (spec.longest < LONG),
+        "by_time": f"all games of it last {spec.longest} steps" * (spec.shortest >= spec.longest),
+    }
+    if kind not in never:
+        return ""
+    late = kind == "blind_critic"
+    ended = [own for i in range(done) if len(own := quarter(i, iterations)) >= LEAST]
+    enough = any(2 * own.start >= iterations for own in ended) if late else ended
+    return never[kind] or (
+        "" if enough else f"no quarter{late * ' of the second half'} with {LEAST} iterations is done"
+    )
+
+
 def quarter(iteration: int, iterations: int) -> range:
     """The iterations of the quarter of a run that ends with this one; empty where none does."""
     done = iteration + 1
@@ -122,7 +140,8 @@ def fall_notices(iteration: int, seed: int, found: Findings) -> list[dict[str, A
     said = fall_sentence(found)
     if not said or found.opposed.magnet:  # who is held by one comes nearer in circles, at first wide ones
         return []
-    advice = f" It may be circling. {settling(found.opposed)[0]}" if is_contest(found.facts) else ""
+    circling = " It may be circling." * (found.own is None)  # where it is known exactly, the sentence says so itself
+    advice = f"{circling} {settling(found.opposed)[0]}" if is_contest(found.facts) else ""
     return [noticed(iteration, seed, EVERYBODY, "fallen", f"{said[0].lower()}{said[1:]}{advice}")]
 
 

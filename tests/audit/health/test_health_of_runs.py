@@ -1,5 +1,6 @@
 """Each symptom is found in a run that has it and in no other; a healthy run has none."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -137,3 +138,21 @@ def test_no_data_is_no_pass(tmp_path, config):
     assert found["stale pool"].outcome == "SKIPPED" and found["swings"].outcome == "SKIPPED"
     unasked = sum(one.outcome == "SKIPPED" for one in found.values())
     assert f"{unasked} of {len(CHECKS)} questions could not be asked of this run." in audit.summary
+
+
+def test_a_question_about_quarters_is_not_answered_where_no_notice_could_have_come(tmp_path, config):
+    """A short game leaves the critic nothing to ask; a run that had only begun, or of few iterations, neither."""
+
+    def answers(path):
+        return {one.level: one for one in audit_health(path).findings}
+
+    asked = ("entropy", "critic", "time")
+    long = answers(make_run(tmp_path / "long", config))
+    assert [long[name].outcome for name in asked] == ["PASS"] * 3
+    short = answers(make_run(tmp_path / "short", replace(config, game="tic_tac_toe")))
+    assert short["critic"].outcome == "SKIPPED" and "at most 9 steps" in short["critic"].evidence
+    begun = make_run(tmp_path / "begun", config)
+    lines = (begun / "metrics.jsonl").read_text().splitlines(keepends=True)
+    for done, outcomes in ((9, ["SKIPPED"] * 3), (20, ["PASS", "SKIPPED", "PASS"])):
+        (begun / "metrics.jsonl").write_text("".join(x for x in lines if json.loads(x)["iteration"] < done))
+        assert [answers(begun)[name].outcome for name in asked] == outcomes

@@ -7,6 +7,7 @@ from sparring.audit.findings import Finding, Question
 from sparring.audit.graph import inputs_of_step
 from sparring.audit.health.record import Record, mean
 from sparring.games.game import Game
+from sparring.training.trends import unasked
 
 Check = Callable[[Question, Record], Finding]
 ILLEGAL = ("illegal", "invalid", "forfeit")
@@ -19,6 +20,8 @@ def by_notice(kind: str, *, share: float = 0.0) -> Check:
     def look(ask: Question, record: Record) -> Finding:
         told = record.noticed.get(kind, [])
         seen = len({line["iteration"] for line in told})
+        if not told and (why := unasked(kind, record.built, record.done)):
+            return ask.skipped(why)
         if not told or seen / record.done < share:
             rare = f", but for {seen}, which is rare" if told else ""
             return ask.found(True, f"yes, in all {record.done} iterations{rare}", iterations=seen)
