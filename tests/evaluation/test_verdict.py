@@ -56,6 +56,17 @@ def test_a_run_of_few_updates_is_told_to_be_much_longer_and_any_other_twice_as_l
     assert verdict(many).command == "sparring eval runs/x --games 1000"
 
 
+def test_a_run_far_shorter_than_suits_its_game_is_told_how_long_that_is():
+    scores = both("ace", 0.9)
+    for steps, wanted in (
+        (2_000, "2,000 steps suit this game: train longer."),
+        (1_999, "Find out whether that was luck"),
+    ):
+        said = verdict(replace(duel(scores=scores), facts={**DUEL, "suited_steps": steps}))
+        assert said.next.startswith(wanted)
+    assert said.command != verdict(replace(duel(scores=scores), facts={**DUEL, "suited_steps": 2_000})).command
+
+
 def test_a_contest_judged_by_return_is_won_by_earning_more_than_nothing():
     """Kuhn's sides are two positions: what is lost in one and won in the other counts together."""
     facts = {**DUEL, "score": "return", "zero_sum": True, "alike": False}

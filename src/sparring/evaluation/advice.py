@@ -61,6 +61,8 @@ def next_step(found: Findings, gain: Gain, places: Sequence[Standing]) -> Step:
         return f"A bot is much harder to exploit. {words}", another(found, flags)
     if (made := facts.get("iterations", FEW)) < FEW:
         return f"It has hardly begun, after {counted(made, 'update')}: train longer.", longer
+    if (suited := facts.get("suited_steps", 0)) >= LONGER * found.steps:
+        return f"{suited:,} steps suit this game: train longer.", another(found, f"--total-steps {suited}")
     if gain == "unclear":
         return "More games may show what these do not; else train longer.", f"sparring eval {run} --games 1000"
     if facts["seeds"] == 1:

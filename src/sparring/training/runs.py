@@ -12,6 +12,7 @@ from sparring.core.frames import roomy
 from sparring.core.schedules import Schedule
 from sparring.core.settings import to_toml
 from sparring.evaluation.scoring import UNTRAINED
+from sparring.games.balance import suits_of
 from sparring.games.game import Game
 from sparring.players.checkpointed import believing, leaders_of, newest
 from sparring.players.condition import lost_checkpoints, lost_lines
@@ -213,6 +214,7 @@ def labels(built: Built) -> dict[str, Any]:
         "fates": dict(zip(spec.causes, spec.fates, strict=True)) if spec.fates else {},
         "iterations": built.iterations,
         "total_steps": config.total_steps,
+        "suited_steps": dict(suits_of(spec)).get("total_steps", 0),
         "steps_per_iteration": built.steps_per_iteration,
     }
 
