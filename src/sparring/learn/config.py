@@ -224,13 +224,12 @@ modules of one's own."""
 
 def knobs_of(knobs_H: Any, own: int = 0) -> Knobs:
     """The coefficients at the front of an array of knobs; weights of shaping terms follow them there, then those of so
-    many losses and modules of one's own. Each is taken by its place: what follows leaves no trace where it is not used.
-    """
-    return Knobs(*(knobs_H[place] for place in range(len(COEFFICIENTS))), own_M=knobs_H[-own:] if own else ())
+    many losses and modules of one's own."""
+    return Knobs(*knobs_H[: len(COEFFICIENTS)], own_M=knobs_H[-own:] if own else ())
 
 
 def columns(knobs_LH: Any) -> tuple[Any, ...]:
-    """The knobs of a stack of learners one by one, so that `knobs_of` each row reads no more than it uses."""
+    """The knobs of a stack of learners one by one, each taken by its place: what is not used leaves no trace."""
     return tuple(knobs_LH[:, place] for place in range(knobs_LH.shape[1]))
 
 

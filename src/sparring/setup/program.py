@@ -288,7 +288,7 @@ def seat_players(
     for group in plan.seating.groups:
         if group.learns:
             (ppo, _), learner, knobs_LH = next(live)
-            policy: Any = player(learner, knobs_of(knobs_LH.T), ppo)
+            policy: Any = player(learner, knobs_of(columns(knobs_LH)), ppo)
             if orders.rule is not None:
                 row_P = next(rules)
                 if plan.planning is not None:
@@ -318,7 +318,7 @@ def looking_ahead(
     """The learners of a group as players that look ahead where they are to: what is played has the probability that is
     stored, so that they learn from it off-policy."""
     games = jax.tree.map(lambda x: jnp.broadcast_to(x, (*heard_P.shape, *jnp.shape(x))), game)
-    discount = knobs_of(knobs_LH.T).discount
+    discount = knobs_of(columns(knobs_LH)).discount
     return Planner.make(policy, learner.model.judge, games, discount, config, heard_P, cut_ends=cut_ends)
 
 
