@@ -83,7 +83,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 MOST_MAPS = 45_000
 """Two thirds of the pieces of memory that Linux gives a process. Every compiled program takes some, and the one that
-finds none ends the process without a word; no file takes more than a sixth."""
+finds none ends the process without a word; no file takes more than a fifth."""
 
 
 @pytest.fixture(autouse=True, scope="module")
