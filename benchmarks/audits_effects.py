@@ -80,6 +80,8 @@ def cases(keep: Path) -> Iterator[Case]:
     yield Case("alarms, E7: weighings", partial(chance, keep))
     for name in HEALTHY:
         yield Case(f"health, well: {name}", partial(healthy, name))
+    for name in HEALTHY:
+        yield Case(f"health, whole: {name}", partial(healthy_to_the_end, name, keep / "whole" / name.replace(":", "-")))
 
 
 def config(game: str) -> Any:
@@ -192,7 +194,6 @@ def torch() -> Outcome:
 def healthy(name: str) -> Outcome:
     """64 iterations of a recipe, or of a game with what suits it."""
     from sparring.audit.effects.arms import run_arm
-    from sparring.audit.health.judge import audit_health
     from sparring.cli.audit_effects import config_of
     from sparring.setup.build import build
     from sparring.setup.config import CheckpointConfig
@@ -202,6 +203,21 @@ def healthy(name: str) -> Outcome:
     cut = replace(whole, total_steps=steps, checkpoint=CheckpointConfig(checkpoint_every=0, keep=1))
     with TemporaryDirectory() as folder:
         run_arm(cut, Path(folder) / "run")
-        audit = audit_health(Path(folder) / "run")
+        return symptoms("health, well", Path(folder) / "run")
+
+
+def healthy_to_the_end(name: str, run: Path) -> Outcome:
+    """A recipe, or a game with what suits it, as long as it says; the run is kept."""
+    from sparring.cli.audit_effects import config_of
+    from sparring.training.runs import start
+
+    start(config_of([name]), run, force=True)
+    return symptoms("health, whole", run)
+
+
+def symptoms(table: str, run: Path) -> Outcome:
+    from sparring.audit.health.judge import audit_health
+
+    audit = audit_health(run)
     sick = {one.level: one.evidence for one in audit.findings if one.outcome == "FAIL"}
-    return counted("health, well", not sick, detail=[audit.verdict, sick])
+    return counted(table, not sick, detail=[audit.verdict, sick])

@@ -4,12 +4,14 @@
     python benchmarks/hyper_study.py confirm --out study --variants mappo net   # some of them on four games, 10 seeds
     python benchmarks/hyper_study.py table --out study             # what is there so far, with intervals
     python benchmarks/hyper_study.py draw --out study              # its curves
+    python benchmarks/hyper_study.py cross --variants mappo default   # tag: one's predators, the other's prey
 
 The measure that decides, named before any run: the return of a seat at equal steps, mean of the last tenth of training
 (in battles the share of games won). A variant is better or worse than MAPPO where Student's 95 % interval of the
 difference, seed by seed, leaves 0 out. Beside it, on one set of states, those of the first rollout, which stays the
 same for the whole run: `kl`, the KL from the policy before an iteration to the one after it, and `drift`, how far the
 critic's values move in an iteration, in deviations of these values. Both are means over the run, in those of MAPPO.
+`--steps` of battles are those of the game, of others those of all seats.
 """
 
 import argparse
@@ -24,7 +26,7 @@ import numpy as np
 
 from sparring.core.settings import from_dict
 from sparring.recipes.catalogue import RECIPES
-from sparring.setup.config import EvalConfig, PlayConfig, RunConfig
+from sparring.setup.config import EvalConfig, RunConfig
 from sparring.statistics.intervals import mean_interval
 
 DEFAULT: dict[str, Any] = {"hyper": "residual"}
@@ -67,8 +69,10 @@ def tag(steps: int) -> RunConfig:
 
 
 def battle(name: str, steps: int) -> RunConfig:
-    base = RECIPES[f"fast_{name}"]()
-    return replace(base, total_steps=steps, play=PlayConfig(worlds=256, steps=64))
+    """With the settings in which MAPPO's share of battles won has room to move within some million steps."""
+    import skirmish_maps
+
+    return skirmish_maps.config_of(name, steps, 64, 0)
 
 
 GAMES: dict[str, Callable[[int], RunConfig]] = {
@@ -224,6 +228,52 @@ def shown_ratio(own: list, base: list) -> str:
     return f"{ratio.mean:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
 
 
+def cross(out: Path, variants: list[str], seeds: int, steps: int, games: int = 128) -> str:
+    """Tag by self-play: what a predator of one variant earns from the prey of another, both of the same seed. Runs that
+    are in the folder are not trained again."""
+    from sparring.evaluation.match import prepare_match
+    from sparring.store.run_dir import RunDir
+    from sparring.training.own_evaluation import players_of_seed
+    from sparring.training.runs import start, trained_state
+
+    trained = {}
+    for name in variants:
+        folder = out / f"tag-{name}"
+        if not folder.exists():
+            start(config_of("tag", name, steps, seeds), folder)
+        trained[name] = trained_state(RunDir.open(folder))
+
+    def players(r: int) -> dict[str, Any]:
+        of_variant = {name: players_of_seed(built, state, r) for name, (built, state) in trained.items()}
+        return {f"{name} {side}": policy for name, both in of_variant.items() for side, policy in both.items()}
+
+    built, _ = trained[variants[0]]
+    sides = built.plan.seating.seats_of_side
+    chaser, runner = (built.lineup.player_of_side()[k] for k in range(2))
+    pairs = [(f"{mine} {chaser}", f"{theirs} {runner}") for mine in variants for theirs in variants]
+    match = prepare_match(built.game, pairs, players(0), games=games, seats_of_side=sides)
+    earned_RVV = np.array(
+        [[one.return_GS[:, list(sides[0])].mean() for one in match(players(r), seed=r)] for r in range(seeds)]
+    ).reshape(seeds, len(variants), len(variants))
+    return crossed(variants, earned_RVV)
+
+
+def crossed(variants: list[str], earned_RVV: np.ndarray) -> str:
+    """Rows are predators, columns prey. Beside it what each variant is worth against the first: how much more its
+    predators earn from the first one's prey than that one's own do, and how much less its prey loses to them."""
+    lines = [
+        "| predators | " + " | ".join(f"prey: {name}" for name in variants) + " | better predators | better prey |"
+    ]
+    lines.append("|---" * (len(variants) + 3) + "|")
+    for i, name in enumerate(variants):
+        cells = [mean_interval(earned_RVV[:, i, j]) for j in range(len(variants))]
+        gaps = [earned_RVV[:, i, 0] - earned_RVV[:, 0, 0], earned_RVV[:, 0, 0] - earned_RVV[:, 0, i]]
+        told = [f"{one.mean:+.2f} [{one.low:+.2f}, {one.high:+.2f}]" if i else "" for one in map(mean_interval, gaps)]
+        shown = [f"{one.mean:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in cells]
+        lines.append(f"| {name} | " + " | ".join([*shown, *told]) + " |")
+    return "\n".join(lines)
+
+
 def draw(out: Path, variants: list[str]) -> None:
     from matplotlib import pyplot
 
@@ -250,7 +300,7 @@ def draw(out: Path, variants: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("screen", "confirm", "table", "draw"))
+    parser.add_argument("what", choices=("screen", "confirm", "table", "draw", "cross"))
     parser.add_argument("--out", type=Path, default=Path("runs/hyper-study"))
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
     parser.add_argument("--games", nargs="+", choices=GAMES)
@@ -262,6 +312,8 @@ def main() -> None:
         draw(given.out, given.variants)
     elif given.what == "table":
         print(table(given.out))
+    elif given.what == "cross":
+        print(cross(given.out, given.variants, given.seeds or 10, given.steps))
     else:
         confirming = given.what == "confirm"
         games = given.games or (list(GAMES) if confirming else ["spread"])

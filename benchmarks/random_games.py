@@ -2,6 +2,7 @@
 
     python benchmarks/random_games.py                       # 20 games, a million steps each
     python benchmarks/random_games.py --first 100 --games 5 --steps 4000000
+    python benchmarks/random_games.py --set 'shadow_half_life="5 -> 60"'
 
 Six kinds in turn: payoffs at random with sides alike and unlike, cycles with unequal prizes, points on a disc, weighted
 battlefields, and dominated moves; 3 to 30 moves, scales from 0.1 to 10. Figures are percent of the game's range, of the
@@ -79,12 +80,14 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="where figures are kept")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=JSON", help="other settings than the defaults")
     arguments = parser.parse_args()
+    settings = {name: json.loads(value) for name, value in (word.split("=", 1) for word in arguments.set)}
     rows = []
     print("game  kind          moves    range   newest  average   seconds")
     for number in range(arguments.first, arguments.first + arguments.games):
         kind, game, size = drawn(number)
-        found = exact(default_config(STAND_IN, total_steps=arguments.steps, seed=arguments.seed), game)
+        found = exact(default_config(STAND_IN, total_steps=arguments.steps, seed=arguments.seed, **settings), game)
         newest, average = 100 * found.newest[0] / size, 100 * found.average[0] / size
         moves = "x".join(map(str, game.choices))
         rows.append({"game": number, "kind": kind, "moves": moves, "range": size, "newest": newest, "average": average})

@@ -134,17 +134,16 @@ def tau(difficulty: list[float], classes: list[str]) -> float:
     return float(kendalltau(difficulty, [ORDER.index(name) for name in classes]).statistic)
 
 
-def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
+def config_of(name: str, steps: int, worlds: int, seed: int) -> Any:
     """A run of MAPPO of `steps` steps of the game, with the settings of the recipes but for two: MAPPO's own step size,
     and a critic that goes on seeing the battle after its agent's death. One that is blind then gives all deaths the
     same value, early and late ones, and agents learn to stay alive before they learn to fight
     (docs/log/2026-11-18-skirmish.md)."""
     from sparring.recipes.presets import mappo
     from sparring.recipes.skirmish import fast_3m
-    from sparring.training.runs import start
 
     base = fast_3m()
-    config = replace(
+    return replace(
         base,
         game=f"skirmish:{name}",
         options=(*base.options, "death_masking=false"),
@@ -154,7 +153,12 @@ def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
         play=replace(base.play, worlds=worlds),
         evaluation=replace(base.evaluation, eval_every=0, eval_times=0, eval_games=0),
     )
-    start(config, run)
+
+
+def train(name: str, run: Path, steps: int, worlds: int, seed: int) -> None:
+    from sparring.training.runs import start
+
+    start(config_of(name, steps, worlds, seed), run)
 
 
 def learned(name: str, run: Path, steps: int) -> dict[str, tuple[int, int]]:
