@@ -247,6 +247,14 @@ def test_advice_of_a_notice_comes_with_its_command():
     assert "--entropy 0.05 --name x-entropy" in verdict(replace(done, notices=("entropy",))).command
 
 
+def test_a_notice_is_no_obstacle_where_next_to_nothing_is_left_to_be_won():
+    """The prisoner's dilemma is settled early, and rightly."""
+    found = duel(scores=both("weak", 0.9), before=both("weak", 0.5), exact_before=0.75, notices=("entropy",))
+    rest = replace(found, exact={LEARNED: 0.0, "random": 0.75})
+    assert "--entropy" not in verdict(rest).command and "notices" not in verdict(rest).next
+    assert "--entropy" in verdict(replace(rest, exact={LEARNED: 0.01, "random": 0.75})).command
+
+
 def test_who_is_held_by_a_magnet_and_comes_nearer_in_circles_is_told_to_go_on():
     """0.15 early, 0.34 half way, 0.22 now: the circles are getting smaller."""
     found = duel(

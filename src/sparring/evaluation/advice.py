@@ -41,7 +41,7 @@ def next_step(found: Findings, gain: Gain, places: Sequence[Standing]) -> Step:
         return "Evaluate it.", f"sparring eval {run}"
     if has_fallen(found, gain) and not (found.opposed.magnet and rising(found, places)):  # it comes nearer, in circles
         return after_a_fall(found, gain, places)
-    if kind := next((kind for kind in ADVICE if kind in found.notices), ""):
+    if not found.settled and (kind := next((kind for kind in ADVICE if kind in found.notices), "")):
         command = longer if kind == "no_gain" else another(found, ANOTHER[kind]) if kind in ANOTHER else ""
         return f"The notices say what is in its way. Try to {ADVICE[kind]}.", command
     if found.random_is_best:

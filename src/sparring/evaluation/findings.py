@@ -11,6 +11,8 @@ from sparring.statistics.intervals import Interval
 Gain = Literal["better", "worse", "mixed", "unclear", "unknown"]
 FAR = 0.1
 """Of the largest exploitability that is known of the game: a difference of so much is one to speak of."""
+SETTLED = 0.01
+"""Of the largest exploitability that is known of the game: what is left below it is next to nothing."""
 NEAR = 0.1
 """Of a run: a policy that was kept within so many steps stands for another."""
 LISTED = 6
@@ -85,6 +87,11 @@ class Findings:
         return self.exact.get("random", 1.0) < 1e-3
 
     @property
+    def settled(self) -> bool:
+        """Whether next to nothing can be won from it: then what notices warn of did no harm."""
+        return self.own is not None and settled(self.own, [*self.points.values(), *self.of_bots])
+
+    @property
     def of_bots(self) -> list[float]:
         """Exploitability of random play and of bots."""
         return [value for team, value in self.exact.items() if team not in (LEARNED, SHADOW, MIXTURE)]
@@ -99,6 +106,11 @@ class Findings:
         steps = (iteration + 1) * self.per_iteration
         near = min(self.kept, key=lambda at: abs(at - steps), default=None)
         return self.kept[near] if near is not None and abs(near - steps) <= NEAR * self.steps else ""
+
+
+def settled(own: float, others: Iterable[float]) -> bool:
+    """Whether an exact exploitability is next to nothing beside those of other players of the game."""
+    return own < SETTLED * max(others, default=0.0)
 
 
 def rose(found: Findings) -> int | None:

@@ -37,10 +37,6 @@ def rows_with(*changed):
     return [row for row in healthy_rows() if row.opponent not in names] + list(changed)
 
 
-def swung(iteration, line):
-    line["points/past"] = 0.99 if iteration % 16 < 8 else 0.01
-
-
 SICK = {
     "entropy": {"change": set_to(learner__entropy=lambda i: 1.0 if i == 0 else 0.001)},
     "KL": {"change": set_to(learner__approx_kl=0.5)},
@@ -50,7 +46,7 @@ SICK = {
     "time": {"change": set_to(length=42.0)},
     "stale pool": {"snapshots": (0, 8)},
     "cycling league": {"rows": rows_with(*(met(i, "past-0", 80 if i // 16 % 2 else 20) for i in range(ITERATIONS)))},
-    "swings": {"change": swung},
+    "swings": {"rows": rows_with(*(met(i, "past-0", 99 if i < 40 else 1) for i in range(ITERATIONS)))},
     "rating": {
         "change": lambda _, line: line.update({"rating/learner vs greedy": 200.0}),
         "rows": rows_with(*(met(i, "greedy", 20) for i in range(ITERATIONS))),
@@ -133,7 +129,8 @@ def test_no_data_is_no_pass(tmp_path, config):
         line["points/past"] = None
         line["games"] = 0
 
-    audit = audit_health(make_run(tmp_path / "run", config, by_return))
+    seldom = [met(i, "past-0", 60) for i in range(0, ITERATIONS, 2)]
+    audit = audit_health(make_run(tmp_path / "run", config, by_return, rows=rows_with(*seldom, met(0, "greedy", 57))))
     found = {one.level: one for one in audit.findings}
     assert found["stale pool"].outcome == "SKIPPED" and found["swings"].outcome == "SKIPPED"
     unasked = sum(one.outcome == "SKIPPED" for one in found.values())
@@ -156,3 +153,27 @@ def test_a_question_about_quarters_is_not_answered_where_no_notice_could_have_co
     for done, outcomes in ((9, ["SKIPPED"] * 3), (20, ["PASS", "SKIPPED", "PASS"])):
         (begun / "metrics.jsonl").write_text("".join(x for x in lines if json.loads(x)["iteration"] < done))
         assert [answers(begun)[name].outcome for name in asked] == outcomes
+
+
+def taking_turns(iteration):
+    """A bot that always loses, and one that never does; and a first side that wins what the second one loses."""
+    bot, won = ("easy", 97) if iteration % 2 else ("hard", 3)
+    return [met(iteration, bot, won), *(met(iteration, "past-0", 97 - 94 * side, side=side) for side in (0, 1))]
+
+
+def test_opponents_and_sides_that_take_turns_are_no_swing(tmp_path, config):
+    rows = rows_with(*(row for i in range(ITERATIONS) for row in taking_turns(i)))
+    path = make_run(tmp_path / "run", config, set_to(points__bot=lambda i: 0.97 if i % 2 else 0.03), rows=rows)
+    found = {one.level: one for one in audit_health(path).findings}["swings"]
+    assert (found.outcome, found.numbers["looked"]) == ("PASS", 3 * (ITERATIONS - 1))
+
+
+@pytest.mark.parametrize(("left", "outcome"), [(0.005, "PASS"), (0.02, "FAIL")])
+def test_a_policy_that_settled_early_on_what_nobody_can_exploit_is_well(tmp_path, config, left, outcome):
+    """Beside random play, of which one could win 1, a hundredth is next to nothing."""
+    path = make_run(tmp_path / "run", config, **SICK["entropy"])
+    exact = {"exploitability": left, "exploitability/random": 1.0}
+    line = {"kind": "eval", "iteration": ITERATIONS - 1, "seed": 0, "steps": 16 * ITERATIONS, **exact}
+    RunDir.open(path).append_metrics([line])
+    found = {one.level: one for one in audit_health(path).findings}["entropy"]
+    assert found.outcome == outcome and ("0.005" in found.evidence) == (outcome == "PASS")

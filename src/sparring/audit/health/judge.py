@@ -22,7 +22,7 @@ CHECKS: dict[Question, Check] = {
     Question(
         "entropy", "does the policy keep exploring in the first half?",
         "A policy that settled early may have settled on anything.", f"Try to {ADVICE['entropy']}."
-    ): by_notice("entropy"),
+    ): learning.exploring,
     Question(
         "KL", "do updates stay near the policy that played?",
         f"Iterations with a KL above {LARGE_KL} learn from actions that the policy would hardly take any more.",

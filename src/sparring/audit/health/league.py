@@ -1,12 +1,10 @@
 """Symptoms of opposition: what is met, what was beaten, and whether it still is."""
 
 from collections import defaultdict
-from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 
 from sparring.audit.findings import Finding, Question
-from sparring.audit.health.record import ENOUGH, SURE, Record
+from sparring.audit.health.record import ENOUGH, SURE, Met, Record
 from sparring.core.names import counted
 from sparring.evaluation.advice import settling
 from sparring.evaluation.scoring import SHADOW, UNTRAINED
@@ -88,22 +86,26 @@ def cycling(ask: Question, record: Record) -> Finding:
 
 
 def swings(ask: Question, record: Record) -> Finding:
-    """From winning all to losing all, or back, from one iteration to the next."""
+    """From winning all against somebody to losing all, or back, from one iteration to the next."""
+    if not record.built.game.spec.has_winners:
+        return ask.skipped("nobody wins or loses this game")
     found, looked = [], 0
     jumps = {line["iteration"] for line in record.kind("event") if line.get("event") in ("reset", "staged", "joined")}
-    last: dict[tuple[int, str], tuple[int, Interval]] = {}
-    for line in record.kind("train"):
-        for what, points, games in rates_of(line):
-            rate = clopper_pearson(points * games, games, SURE)
-            before = last.get((line["seed"], what))
-            last[line["seed"], what] = line["iteration"], rate
-            if before is None or {before[0], line["iteration"]} & jumps:
-                continue
-            looked += 1
-            if (before[1].low > ALL and rate.high < NOTHING) or (before[1].high < NOTHING and rate.low > ALL):
-                found.append(f"{what}: {before[1].mean:.0%} to {rate.mean:.0%} in iteration {line['iteration']}")
+    last: dict[Met, tuple[int, Interval]] = {}
+    for (iteration, who), (points, games) in record.met.items():
+        if games < ENOUGH:
+            continue
+        rate, before = clopper_pearson(points, games, SURE), last.get(who)
+        last[who] = iteration, rate
+        if before is None or before[0] != iteration - 1 or {before[0], iteration} & jumps:
+            continue
+        looked += 1
+        if (before[1].low > ALL and rate.high < NOTHING) or (before[1].high < NOTHING and rate.low > ALL):
+            _, _, player, opponent, *_ = who
+            against = "itself" if player == opponent else opponent
+            found.append(f"{before[1].mean:.0%} to {rate.mean:.0%} against {against} in iteration {iteration}")
     if not looked:
-        return ask.skipped("no rates of two iterations with games enough")
+        return ask.skipped("nobody was met often enough in two iterations, one after the other")
     none = f"no swing in {looked} steps from one iteration to the next"
     return ask.found(
         not found, f"{counted(len(found), 'time')}, such as {found[0]}" if found else none,
@@ -111,18 +113,6 @@ def swings(ask: Question, record: Record) -> Finding:
         f"Lower --learning-rate or set --target-kl 0.02. {settling(record.opposed)[0]}",
         swings=found[:20], looked=looked,
     )  # fmt: skip
-
-
-def rates_of(line: Mapping[str, Any]) -> list[tuple[str, float, int]]:
-    """What was won in an iteration, and in how many games: by side, and by kind of opponent."""
-    found = []
-    for key, value in line.items():
-        start, _, what = key.partition("/")
-        if start == "won" and value is not None and line["games"] >= ENOUGH:
-            found.append((what, value + (line.get(f"drawn/{what}") or 0.0) / 2, int(line["games"])))
-        if start == "points" and value is not None and (line.get(f"games/{what}") or 0) >= ENOUGH:
-            found.append((f"against {what}", value, int(line[f"games/{what}"])))
-    return found
 
 
 def rating_against_payoff(ask: Question, record: Record) -> Finding:

@@ -6,6 +6,8 @@ from typing import Any
 from sparring.audit.findings import Finding, Question
 from sparring.audit.graph import inputs_of_step
 from sparring.audit.health.record import Record, mean
+from sparring.evaluation.findings import settled
+from sparring.evaluation.scoring import LEARNED
 from sparring.games.game import Game
 from sparring.training.trends import unasked
 
@@ -30,6 +32,15 @@ def by_notice(kind: str, *, share: float = 0.0) -> Check:
         return ask.found(False, evidence, iterations=seen, first=told[0]["iteration"])
 
     return look
+
+
+def exploring(ask: Question, record: Record) -> Finding:
+    """A policy that settled early, unless next to nothing can be won from what it settled on."""
+    found = by_notice("entropy")(ask, record)
+    others = [value for team, value in record.exact.items() if team != LEARNED]
+    if found.outcome == "FAIL" and LEARNED in record.exact and settled(record.exact[LEARNED], others):
+        return ask.found(True, f"it settled early, on what {record.exact[LEARNED]:.2g} can be won from, exactly")
+    return found
 
 
 def illegal(ask: Question, record: Record) -> Finding:

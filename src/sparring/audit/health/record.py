@@ -9,7 +9,8 @@ from typing import Any
 
 from sparring.core.errors import RunError
 from sparring.evaluation.findings import Opposed
-from sparring.evaluation.stored import opposed
+from sparring.evaluation.scoring import UNTRAINED
+from sparring.evaluation.stored import exact_at, opposed
 from sparring.setup.build import Built
 from sparring.store.results import ResultRow, read_results
 from sparring.store.run_dir import RunDir
@@ -21,6 +22,8 @@ ENOUGH = 50
 """Games below which a rate says little."""
 SURE = 0.999
 """Of intervals that are asked in every iteration, or of every opponent."""
+Met = tuple[int, int, str, str, int, int]
+"""Seed, side, player, opponent, the opponent's number, and whether noise was added to its choices."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,24 @@ class Record:
     def late(self) -> range:
         """The last quarter."""
         return range(self.done - max(1, self.done // 4), self.done)
+
+    @cached_property
+    def exact(self) -> dict[str, float]:
+        """Exact exploitability in the last evaluation, by team; empty where it is not known."""
+        last = max((line["iteration"] for line in self.kind("eval")), default=UNTRAINED)
+        return exact_at(self.lines, last) if last != UNTRAINED else {}
+
+    @cached_property
+    def met(self) -> dict[tuple[int, Met], tuple[float, int]]:
+        """Points and games in training, by iteration and by who met whom on which side. All bots together, or all past
+        selves, are no measure: one iteration meets the bot that never loses, the next one that always does."""
+        found: dict[tuple[int, Met], list[float]] = defaultdict(lambda: [0.0, 0.0])
+        for row in self.rows:
+            if row.kind == "train":
+                who = (row.seed, row.side, row.player, row.opponent, row.opponent_id, row.weakened)
+                own = found[row.iteration, who]
+                own[0], own[1] = own[0] + row.wins + row.draws / 2, own[1] + row.games
+        return {key: (points, int(games)) for key, (points, games) in sorted(found.items())}
 
     @cached_property
     def noticed(self) -> dict[str, list[Mapping[str, Any]]]:
