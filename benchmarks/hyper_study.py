@@ -56,6 +56,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "mappo_2e-3": {"learning_rate": 2e-3},
 }
 """Settings by name, on top of the recipe of a game."""
+MARK = 0.95
+"""Share of battles won at which a map counts as learned."""
 
 
 def spread(steps: int) -> RunConfig:
@@ -189,8 +191,8 @@ def final(found: dict[str, Any], iterations: int | None = None) -> np.ndarray:
 
 
 def table(out: Path) -> str:
-    """At equal steps: as many iterations as all variants of a game have. At equal time: as many as a variant trains
-    while MAPPO trains these."""
+    """At equal steps: as many iterations as all variants of a game have. At equal time: as many as each has in the time
+    of the shortest run, on a machine that all shared."""
     lines = []
     for game in GAMES:
         cells = {v: json.loads(cell(out, game, v).read_text()) for v in VARIANTS if cell(out, game, v).exists()}
@@ -198,25 +200,57 @@ def table(out: Path) -> str:
             continue
         base = cells["mappo"]
         count = min(len(found["score"]) for found in cells.values())
+        limit = min(sum(found["seconds"][1:]) for found in cells.values())
         lines += [f"{game}, {final(base).size} seeds, {count * base['steps']:,} steps, {base['device']}", ""]
-        lines.append("| variant | score | difference to MAPPO | | at equal time | KL an update | drift | size | ms |")
-        lines.append("|---|---|---|---|---|---|---|---|---|")
-        lines += [row(name, found, base, count) for name, found in cells.items()] + [""]
+        heads = ["variant", "score", "difference to MAPPO", "", "at equal time", "difference then"]
+        heads += ["KL an update", "drift", "size", "ms", *([f"million steps to {MARK:g}"] if is_battle(game) else [])]
+        lines.append(f"| {' | '.join(heads)} |")
+        lines.append("|---" * len(heads) + "|")
+        for name, found in cells.items():
+            reached = f" {shown_steps(steps_to(found))} |" if is_battle(game) else ""
+            lines.append(row(name, found, base, count, limit) + reached)
+        lines.append("")
     return "\n".join(lines)
 
 
-def row(name: str, found: dict[str, Any], base: dict[str, Any], count: int) -> str:
+def is_battle(game: str) -> bool:
+    return game not in ("spread", "tag")
+
+
+def steps_to(found: dict[str, Any], mark: float = MARK) -> np.ndarray:
+    """Million steps until each seed won that share of the battles of a fortieth of the run; infinity: never."""
+    score_IR = np.asarray([[np.nan if x is None else x for x in row] for row in found["score"]], float)
+    window = max(1, len(score_IR) // 40)
+    mean_IR = np.array([np.nanmean(score_IR[i - window : i], axis=0) for i in range(window, len(score_IR) + 1)])
+    first_R = np.where((mean_IR >= mark).any(0), (mean_IR >= mark).argmax(0) + window, np.inf)
+    return first_R * found["steps"] / 1e6
+
+
+def shown_steps(steps_R: np.ndarray) -> str:
+    reached = np.isfinite(steps_R)
+    share = f"{reached.sum()} of {reached.size} seeds"
+    return f"{np.median(steps_R):.1f}, {share}" if reached.mean() > 0.5 else share
+
+
+def row(name: str, found: dict[str, Any], base: dict[str, Any], count: int, limit: float) -> str:
+    def after(limit: float, one: dict[str, Any]) -> np.ndarray:
+        done = 1 + int((np.cumsum(one["seconds"][1:]) <= limit * (1 + 1e-9)).sum())
+        return final(one, done)
+
     own, gap = mean_interval(final(found, count)), mean_interval(final(found, count) - final(base, count))
     verdict = "" if name == "mappo" else "better" if gap.low > 0 else "worse" if gap.high < 0 else "no difference shown"
-    shown = "" if name == "mappo" else f"{gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
-    seconds, base_seconds = (np.median(one["seconds"][1:]) for one in (found, base))
-    in_time = final(found, max(1, min(count, round(count * base_seconds / seconds)))).mean()
+    shown, behind = "", ""
+    if name != "mappo":
+        shown = f"{gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
+        later = mean_interval(after(limit, found) - after(limit, base))
+        behind = f"{later.mean:+.3f} [{later.low:+.3f}, {later.high:+.3f}]"
     size = [np.mean(found[key][:count][-10:]) for key in found if key.endswith("hyper/size")]
     kl, drift = (shown_ratio(found[key][:count], base[key][:count]) for key in ("kl", "drift"))
     sized = f"{size[0]:.3f}" if size else ""
     return (
-        f"| {name} | {own.mean:.3f} [{own.low:.3f}, {own.high:.3f}] | {shown} | {verdict} | {in_time:.3f} | {kl} | "
-        f"{drift} | {sized} | {1e3 * seconds:.0f} |"
+        f"| {name} | {own.mean:.3f} [{own.low:.3f}, {own.high:.3f}] | {shown} | {verdict} | "
+        f"{after(limit, found).mean():.3f} | {behind} | {kl} | {drift} | {sized} | "
+        f"{1e3 * np.median(found['seconds'][1:]):.0f} |"
     )
 
 
