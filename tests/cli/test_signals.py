@@ -4,10 +4,12 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from time import sleep
 
 import pytest
 
 from sparring.cli.main import INTERRUPTED, STOPPED
+from sparring.cli.signals import ONE_WISH
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of POSIX")
 
@@ -62,9 +64,20 @@ def test_the_first_signal_is_answered_at_once_and_the_second_ends_the_process(sl
     said = process.stderr.readline()
     assert said == f"{name}: stopping after this iteration; again to stop now, at the last checkpoint\n"
     assert process.poll() is None
+    sleep(ONE_WISH)
     process.send_signal(signal.SIGINT)
     assert ends(process, INTERRUPTED) == "sparring: SIGINT: stopped at once, at the last checkpoint\n"
     assert not (tmp_path / "after").exists()
+
+
+def test_a_signal_that_arrives_twice_is_one_wish(slow, tmp_path):
+    """From the terminal, and from a program between that passes it on."""
+    process = slow(A_SECOND, "begun")
+    process.send_signal(signal.SIGINT)
+    assert "again to stop now" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    assert ends(process, STOPPED) == ""
+    assert (tmp_path / "after").read_text() == "True False False"
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])

@@ -14,12 +14,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Thread
+from time import monotonic
 from types import FrameType
 
 from sparring.cli.main import INTERRUPTED, STOPPED, complain
 
 SAVE = "SIGUSR1"
 """Save a checkpoint and go on."""
+ONE_WISH = 0.5
+"""Seconds in which a second signal to stop is the first one again: programs that start others often pass on what the
+terminal has sent to all of them already."""
 
 
 def stop_signals() -> list[int]:
@@ -41,6 +45,8 @@ class Wishes:
     """Whether there is an iteration to lose."""
     stopping: bool = False
     saving: bool = False
+    heard_at: float = 0.0
+    """When it was first asked to stop."""
 
     def stop(self) -> bool:
         self.begun = True
@@ -57,10 +63,12 @@ class Wishes:
             say(f"{name}: saving a checkpoint after this iteration, then going on")
         elif not self.begun:
             self.leave(f"{name}: stopped before the first iteration; nothing is lost", STOPPED)
+        elif self.stopping and monotonic() - self.heard_at < ONE_WISH:
+            return
         elif self.stopping:
             self.leave(f"{name}: stopped at once, at the last checkpoint", INTERRUPTED)
         else:
-            self.stopping = True
+            self.stopping, self.heard_at = True, monotonic()
             say(f"{name}: stopping after this iteration; again to stop now, at the last checkpoint")
 
     def leave(self, sentence: str, code: int) -> None:
