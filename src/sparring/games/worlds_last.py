@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 
 def worlds_last(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,3 +36,14 @@ def worlds_last(function: Callable[..., Any]) -> Callable[..., Any]:
         return result, jax.tree.map(lambda _: True, result)
 
     return one_world
+
+
+def folded(combine: Callable[[Array, Array], Array], values: Array, axis: int) -> Array:
+    """Reduces an axis that is not the last by halves, each step over whole rows of worlds: a compiler's own reduction
+    along such an axis takes one number at a time. It pays where an operation alone uses the values; where several do,
+    each computes them anew. `combine` must come out the same in any order, as with bits and sums of whole numbers."""
+    while (count := values.shape[axis]) > 1:
+        first, second, rest = jnp.split(values, [count // 2, 2 * (count // 2)], axis)
+        both = combine(first, second)
+        values = jnp.concatenate([both, rest], axis) if count % 2 else both
+    return jnp.squeeze(values, axis)

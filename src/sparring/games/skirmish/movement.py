@@ -11,6 +11,7 @@ from sparring.games.skirmish.army import Stats
 from sparring.games.skirmish.lengths import length, rounded, squared
 from sparring.games.skirmish.maps import MIDDLE
 from sparring.games.skirmish.terrain import BLOCKED, CLIMB, SIZE, Ground
+from sparring.games.worlds_last import folded
 
 RIM = 2.0**-10
 """Nobody stands nearer than this to the edge of a rectangle, so that its cell is one that can be walked on."""
@@ -69,8 +70,8 @@ def parted(land: Land, stats: Stats, place_XU: Array, alive_U: Array, walks_U: A
     gap_U = jnp.where(walks_U, gap_U, -jnp.inf)
     gives_UV = jnp.where(gap_U[:, None] == gap_U[None], 0.5, (gap_U[:, None] > gap_U[None]).astype(float))
     push_UV = jnp.where(near_UV & (gap_UV < 0), -gives_UV * gap_UV / length_UV, 0.0)
-    push_XUV = jnp.round(delta_XUV * push_UV * GRAIN) / GRAIN
-    return _bounded(land, stats, place_XU, place_XU + jnp.sum(push_XUV, axis=2))
+    whole_XUV = jnp.round(delta_XUV * push_UV * GRAIN)
+    return _bounded(land, stats, place_XU, place_XU + folded(jnp.add, whole_XUV, axis=2) / GRAIN)
 
 
 def _bounded(land: Land, stats: Stats, old_XU: Array, new_XU: Array) -> Array:

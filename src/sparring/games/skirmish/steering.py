@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from sparring.games.skirmish.army import Army, Stats
 from sparring.games.skirmish.lengths import length, rounded, squared
+from sparring.games.worlds_last import folded
 
 LOOK = 2
 """Loops from one look ahead to the next."""
@@ -87,7 +88,7 @@ def _closed(
         + jnp.where((rest_UV > 0) & (jnp.abs(sum_UV) < broad_UV), 4, 0)
         + jnp.where(jnp.abs(forward_UV) < width_UV, jnp.where(aside_UV > 0, 8, 16), 0)
     )
-    return lax.reduce(jnp.where(near_UV, bits_UV, 0), 0, lax.bitwise_or, (1,))
+    return folded(jnp.bitwise_or, jnp.where(near_UV, bits_UV, 0), axis=1)
 
 
 def _crowd(army: Army, place_XU: Array, left_XU: Array, stands_U: Array) -> Array:
