@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from sparring.games.registry import spelled_out
 from sparring.store.fingerprint import UPDATES, coincidences, fingerprint, first_unlike, parting
 from sparring.store.run_dir import RunDir
 
@@ -23,11 +24,10 @@ def lines(*losses, seed=0, **more):
     ]
 
 
-def make(path, told, settings="entropy = 0.01"):
+def make(path, told, settings="entropy = 0.01", game='game = "kuhn"'):
     run = RunDir.create(path)
-    run.write_text(
-        run.config_path, f'total_steps = 1\ngame = "kuhn"\n\n[ppo]\n{settings}\n\n[evaluation]\neval_games = 1\n'
-    )
+    text = f"total_steps = 1\n{game}\n\n[ppo]\n{settings}\n\n[evaluation]\neval_games = 1\n"
+    run.write_text(run.config_path, text)
     run.append_metrics(told)
     run.write_manifest({"fingerprint": fingerprint(told)})
     return path
@@ -63,6 +63,14 @@ def test_two_runs_coincide_where_settings_differ_and_numbers_never_do(tmp_path, 
     make(tmp_path / "b", lines(*other), settings)
     found = coincidences(mine, sorted(tmp_path.iterdir()))
     assert bool(found) is told and (not told or "though entropy differ" in found[0])
+
+
+@pytest.mark.parametrize(("options", "told"), [('["agents=3"]', False), ("[]", False), ('["agents=4"]', True)])
+def test_an_option_that_is_spelled_out_and_is_the_default_differs_from_nothing(tmp_path, options, told):
+    numbers = lines(1.0, 2.0, 3.0)
+    mine = make(tmp_path / "a", numbers, game='game = "particles:spread"')
+    make(tmp_path / "b", numbers, game=f'game = "particles:spread"\noptions = {options}')
+    assert bool(coincidences(mine, sorted(tmp_path.iterdir()), spelled_out)) is told
 
 
 def test_a_run_writes_its_fingerprint_down(tmp_path, tiny):

@@ -11,6 +11,7 @@ from sparring.cli.main import STOPPED
 from sparring.cli.notes import note
 from sparring.core.code import naming
 from sparring.evaluation.stored import deployed, untrained_scores, verdict_of
+from sparring.games import registry
 from sparring.reports.page import ReportFiles, write_report
 from sparring.reports.tables import fitted, score_table, scores_json
 from sparring.store.fingerprint import coincidences
@@ -31,7 +32,7 @@ def conclude(path: Path, summary: Summary, *, as_json: bool) -> int:
     run = RunDir.open(path)
     summary = replace(summary, before=summary.before or untrained_scores(run))  # of a resumed run, from before
     files, choice, verdict = write_report(run), deployed(run), verdict_of(run)
-    for sentence in coincidences(path, sorted(path.parent.iterdir())):
+    for sentence in coincidences(path, sorted(path.parent.iterdir()), registry.spelled_out):
         note(f"{sentence}.")
     if as_json:
         print(json.dumps({**result(path, summary, files), "deploy": choice.plain(), "verdict": verdict.plain()}))

@@ -238,6 +238,11 @@ def parse_options(name: str, words: Sequence[str]) -> dict[str, Any]:
     return options
 
 
+def spelled_out(name: str, words: Sequence[str]) -> dict[str, Any]:
+    """All options of a game as words set them, or as they are by default: other words may say the same."""
+    return {option.name: option.default for option in describe(name).options} | parse_options(name, words)
+
+
 def _load(name: str) -> tuple[Callable[..., "Game"], tuple[str, ...]]:
     """The function that makes a game, and the variant it is called with, if it has any."""
     if interfaces.is_outside(name):

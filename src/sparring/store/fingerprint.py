@@ -25,6 +25,7 @@ LATER = ("total_steps", "schedule_steps", "seeds")
 APART = ("evaluation", "checkpoint", "workers")
 """Tables of settings that no training depends on."""
 Line = Mapping[str, Any]
+Spelling = Callable[[str, Sequence[str]], Any]
 
 
 def comparable(line: Line) -> dict[str, Any]:
@@ -84,9 +85,15 @@ def parting(lines: Iterable[Line], others: Iterable[Line], names: Collection[str
     return Parting(len(both), None, ())
 
 
-def unlike_settings(mine: Path, other: Path) -> list[str]:
-    """Names of the settings in which two runs differ, as far as training may depend on them."""
-    a, b = settings_of(mine), settings_of(other)
+def as_written(game: str, options: Sequence[str]) -> Any:
+    del game
+    return options
+
+
+def unlike_settings(mine: Path, other: Path, spelled: Spelling = as_written) -> list[str]:
+    """Names of the settings in which two runs differ, as far as training may depend on them. `spelled` says what the
+    options of a game mean."""
+    a, b = settings_of(mine, spelled), settings_of(other, spelled)
     return sorted(name for name in {*a, *b} if a.get(name) != b.get(name))
 
 
@@ -99,22 +106,24 @@ def first_unlike(
     return None if found.iteration is None else found.iteration + 1
 
 
-def settings_of(path: Path) -> dict[str, Any]:
+def settings_of(path: Path, spelled: Spelling = as_written) -> dict[str, Any]:
     """A run's settings that training may depend on, by their bare names."""
     tables = tomllib.loads((path / "config.toml").read_text())
     flat = {name: value for name, value in tables.items() if not isinstance(value, dict) and name not in LATER}
     for name, table in tables.items():
         flat |= table if isinstance(table, dict) and name not in APART else {}
+    if "game" in flat:
+        flat["options"] = spelled(flat["game"], flat.get("options", ()))
     return flat
 
 
-def coincidences(mine: Path, others: Iterable[Path]) -> list[str]:
+def coincidences(mine: Path, others: Iterable[Path], spelled: Spelling = as_written) -> list[str]:
     """A sentence for every other run whose settings differ from this one's and whose numbers never do."""
     mark, found = stored(mine), []
     for other in others:
         if not mark or other == mine or stored(other) != mark:
             continue
-        differ = unlike_settings(mine, other)
+        differ = unlike_settings(mine, other, spelled)
         if differ and first_unlike(RunDir.open(mine).metrics(), RunDir.open(other).metrics()) is None:
             found.append(
                 f"{mine} and {other} are one training, number by number, though {', '.join(differ)} differ: what these "
