@@ -267,6 +267,22 @@ def test_weights_of_jax_are_arrays_too():
     assert shadow["w"].tolist() == [0.5, 0.5] and shadow["count"] == 3
 
 
+@pytest.mark.parametrize(
+    ("named", "shares"),
+    [
+        ({}, (1 / 3, 1 / 3, 1 / 3)),
+        ({"history": 0.5}, (0.25, 0.25, 0.5)),
+        ({"history": "0.5 -> 0.3"}, (0.25, 0.25, 0.5)),
+        ({"history": 0.8, "shadow": 0.1}, (0.1, 0.1, 0.8)),
+        ({"history": 1.0}, (0.0, 0.0, 1.0)),
+        ({"shadow": 0}, (0.5, 0.0, 0.5)),
+    ],
+)
+def test_a_share_that_is_named_is_a_share_of_all_games_and_the_others_have_the_rest(named, shares):
+    told = filled(1, 2, **named).shares()
+    assert tuple(told[name] for name in ("current", "shadow", "history")) == pytest.approx(shares, abs=2e-3)
+
+
 def test_shares_can_be_set_by_hand():
     one = filled(1)
     one.set_shares(history=0.9)

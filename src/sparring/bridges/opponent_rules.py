@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from sparring.core.errors import ConfigError, unknown
+from sparring.core.schedules import Schedule
 from sparring.core.seeding import Seed
 from sparring.core.settings import from_dict
 from sparring.league.config import (
@@ -64,8 +65,8 @@ def shares_of(
     settings: Mapping[str, Any], *, history_weight: float | None, shadow_weight: float | None, use_shadow: bool,
     use_pool: bool, bots: bool,
 ) -> dict[str, Any]:  # fmt: skip
-    """Shares before those in `settings`: all alike; or, where weights are given, a past that fades and a shadow that
-    takes over, so that at the end it is met alone."""
+    """Shares beside those in `settings`: alike, of what those leave; or, where weights are given, a past that fades and
+    a shadow that takes over, so that at the end it is met alone."""
     shares: dict[str, Any] = {**THREE_ALIKE, "bots": 1.0 if bots else 0.0}
     if history_weight is not None or shadow_weight is not None:
         named = sorted(set(settings) & set(THREE_ALIKE))
@@ -83,7 +84,16 @@ def shares_of(
         if not used and name in settings:
             raise ConfigError(f"{name} has a share, but {word}=False. Leave one of them out.")
         shares[name] = shares[name] if used else 0.0
-    return {name: share for name, share in shares.items() if name not in settings}
+    named = [Schedule.parse(settings[name]) for name in shares if name in settings]
+    rest = {name: share for name, share in shares.items() if name not in settings}
+    met = [name for name, share in rest.items() if share]
+    if named and met:  # a share that is named is a share of all games, whoever else there is
+        start, end = (
+            max(0.0, 1.0 - sum(ends)) / len(met) for ends in zip(*((x.start, x.end) for x in named), strict=True)
+        )
+        shape = next((one.shape for one in named if one.shape != "constant"), "linear")
+        rest |= dict.fromkeys(met, Schedule(start, end, shape))
+    return rest
 
 
 def _read(kind: type[C], asked: Mapping[str, Any]) -> C:
