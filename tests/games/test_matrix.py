@@ -93,6 +93,19 @@ def test_symmetry_and_zero_sum_are_read_off_the_table() -> None:
     }
 
 
+def test_unequal_prizes_are_judged_by_what_is_earned_and_equal_ones_by_games_won() -> None:
+    """Of nine cells three are draws; of the others, seen by one seat, two pay 1, two 2 and two 3 (rock paper scissors
+    with unequal prizes), so a game that is no draw is worth the root of 14 / 3."""
+    biased = np.array([[0.0, -1.0, 2.0], [1.0, 0.0, -3.0], [-2.0, 3.0, 0.0]])
+    spec = matrix.matrix_game(np.stack([biased, -biased])).spec
+    assert (spec.score, spec.rated_by_return) == ("return", True)
+    assert spec.stake == pytest.approx(np.sqrt(14 / 3))
+    equal = matrix.matrix_game(np.stack([np.sign(biased), -np.sign(biased)]) * 0.1).spec
+    assert (equal.score, equal.stake) == ("outcome", 0.0)
+    often = matrix.matrix_game(np.stack([biased, -biased]), rounds=9).spec
+    assert often.stake == pytest.approx(np.sqrt(9 * 28 / 9)), "of nine rounds, each with a mean square of 28 / 9"
+
+
 def test_seats_of_one_role_are_found_among_three_and_roles_are_shown() -> None:
     """Seats 0 and 2 want to meet; seat 1 wants to be away from both."""
     payoff = np.zeros((3, 2, 2, 2))

@@ -148,6 +148,9 @@ def matrix_game(
         raise ConfigError(f"A matrix game lasts at least 1 round, found rounds={rounds}.")
     roles = _roles(payoff)
     zero_sum = bool(np.allclose(payoff.sum(axis=0), 0.0, atol=1e-9))
+    prizes = np.abs(payoff[payoff != 0])
+    # Where prizes differ, who wins more games may well lose: what is earned counts.
+    by_wins = zero_sum and (not prizes.size or np.allclose(prizes, prizes[0]))
     layout = _layout(seats, max(payoff.shape[1:]), rounds, max(roles) + 1)
     groups = [tuple(s for s in range(seats) if roles[s] == role) for role in range(max(roles) + 1)]
     spec = GameSpec(
@@ -160,12 +163,20 @@ def matrix_game(
         shortest=rounds,
         exchangeable=tuple(group for group in groups if len(group) > 1),
         zero_sum=zero_sum,
-        score="outcome" if zero_sum else "return",
+        score="outcome" if by_wins else "return",
+        stake=_stake(payoff, rounds) if zero_sum and not by_wins else 0.0,
         suits=AT_ONCE if zero_sum and seats == 2 else (),
     )
     width = spec.action.entries
     padded = np.pad(payoff, [(0, 0), *((0, width - size) for size in payoff.shape[1:])])
     return MatrixGame(spec, MatrixRules(jnp.asarray(padded, float)), payoff.shape[1:], roles, scripts)
+
+
+def _stake(payoff: np.ndarray, rounds: int) -> float:
+    """The root mean square of what random play wins or loses in a game, draws of a single round left out."""
+    spread_S, mean_S = payoff.var(axis=tuple(range(1, payoff.ndim))), payoff.mean(axis=tuple(range(1, payoff.ndim)))
+    square = float(np.mean(rounds * spread_S + (rounds * mean_S) ** 2))
+    return float(np.sqrt(square / (np.mean(payoff != 0) if rounds == 1 else 1.0)))
 
 
 def _layout(seats: int, width: int, rounds: int, roles: int) -> tuple[Feature, ...]:
