@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sick_runs import ITERATIONS, healthy_rows, make_run, met
 
-from sparring.audit.findings import FAULT, SOUND
+from sparring.audit.findings import FAULT, OPEN, SOUND
 from sparring.audit.health.judge import CHECKS, audit_health
 from sparring.audit.health.learning import cuts
 from sparring.core.errors import RunError
@@ -153,6 +153,8 @@ def test_a_question_about_quarters_is_not_answered_where_no_notice_could_have_co
     for done, outcomes in ((9, ["SKIPPED"] * 3), (20, ["PASS", "SKIPPED", "PASS"])):
         (begun / "metrics.jsonl").write_text("".join(x for x in lines if json.loads(x)["iteration"] < done))
         assert [answers(begun)[name].outcome for name in asked] == outcomes
+        audit = audit_health(begun)
+        assert (audit.verdict, audit.code) == (("UNDECIDED", OPEN) if done == 9 else ("HEALTHY", SOUND))
 
 
 def taking_turns(iteration):

@@ -6,7 +6,7 @@ a notice existed are judged like those made today.
 
 from pathlib import Path
 
-from sparring.audit.findings import FAULT, SOUND, Audit, Picture, Question, Verdict, concluded
+from sparring.audit.findings import FAULT, OPEN, SOUND, Audit, Picture, Question, Verdict, concluded
 from sparring.audit.health import league, learning
 from sparring.audit.health.learning import Check, by_notice
 from sparring.audit.health.record import Record
@@ -15,6 +15,7 @@ from sparring.core.names import counted
 from sparring.evaluation.advice import ADVICE
 from sparring.reports.curves import curve
 from sparring.training.notices import LARGE_KL
+from sparring.training.trends import LEAST
 
 OFTEN = 0.1
 """Share of iterations from which on something is not an accident."""
@@ -61,9 +62,14 @@ def audit_health(path: Path, command: str = "") -> Audit:
     summary = f"{counted(len(sick), 'symptom')}: {', '.join(sick)}." if sick else "No symptom was found."
     if unknown := sum(one.outcome == "SKIPPED" for one in told):
         summary += f" {unknown} of {len(told)} questions could not be asked of this run."
+    name, code = (f"SICK({', '.join(sick)})", FAULT) if sick else ("HEALTHY", SOUND)
+    if not sick and not record.quartered:
+        name, code = "UNDECIDED", OPEN
+        summary = f"Too short to tell, with no quarter of {LEAST} iterations done: train longer. {summary}"
     facts = {"iterations": str(record.done), "game": str(record.manifest["game"]), "checks": str(len(told))}
-    verdict = Verdict(f"SICK({', '.join(sick)})" if sick else "HEALTHY", FAULT if sick else SOUND, summary)
-    return concluded("health", str(path), verdict, told, facts=facts, command=command, pictures=pictures(record))
+    return concluded(
+        "health", str(path), Verdict(name, code, summary), told, facts=facts, command=command, pictures=pictures(record)
+    )
 
 
 def pictures(record: Record) -> tuple[Picture, ...]:

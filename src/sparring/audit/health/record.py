@@ -55,6 +55,11 @@ class Record:
         return 1 + max(line["iteration"] for line in self.kind("train"))
 
     @property
+    def quartered(self) -> bool:
+        """Whether it went so far that a quarter of it, with iterations enough, could be looked at."""
+        return any(len(quarter(i, self.built.iterations)) >= LEAST for i in range(self.done))
+
+    @property
     def late(self) -> range:
         """The last quarter."""
         return range(self.done - max(1, self.done // 4), self.done)
