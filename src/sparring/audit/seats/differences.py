@@ -128,7 +128,7 @@ def judged(names: Sequence[str], played: Played, *, by_place: str = "") -> Findi
         "high": span.high, "size": played.size, "margin": MARGIN, "games_for_5_percent": needed,
         "means": {probe: np.concatenate(x).mean(0).tolist() for probe, x in played.returns.items()},
     }  # fmt: skip
-    told = f"{worst.count:,} games of each of {len(played.returns)} probes; a difference of 5 % takes {needed:,}."
+    told = f"{worst.count:,} games of each of {len(played.returns)} probes; a difference of 5 % would be seen in {needed:,}."
     if p_value < ALPHA:
         return L2.found(
             False, f"{shown}{share}, p = {p_value:.1g} over {tests} tests and all looks. {told}",
@@ -143,7 +143,7 @@ def judged(names: Sequence[str], played: Played, *, by_place: str = "") -> Findi
         return L2.found(True, text, **numbers)
     more = max(more_games(one, tests, MARGIN * played.size) for one in played.tallies)
     enough = ceil(1.2 * played.seconds * (1 + more / worst.count))  # a machine may be busier the next time
-    flags = f": --games {worst.count + more} --seconds {enough}"
+    flags = f", with --games {worst.count + more} --seconds {enough}"
     return L2.found(
         None, f"No difference shown. Largest: {shown}{share}. {told}",
         f"That it is below {MARGIN:.0%} of what a seat earns is not shown either.",

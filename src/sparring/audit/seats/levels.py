@@ -50,8 +50,12 @@ def verdict_of(findings: Sequence[Finding]) -> Verdict:
     training = next((level for level in TRAINING if level in failed), "")
     if training:
         return Verdict(f"TRAINING-BIASED({module_of(by_level[training])})", FAULT, told(training))
-    left = ", ".join(one.level for one in findings if one.outcome == "SKIPPED")
-    asked = f" Not asked: {left}." if left else ""
+
+    def named(outcome: str, word: str) -> str:
+        levels = ", ".join(one.level for one in findings if one.outcome == outcome)
+        return f" {word}: {levels}." if levels else ""
+
+    asked = named("UNDECIDED", "Undecided") + named("SKIPPED", "Not asked")
     if passed("L1", "L4", "L5", "L8"):
         return Verdict("SYMMETRIC", SOUND, f"The game treats its seats exactly alike, and so does the training.{asked}")
     if passed("L1"):
