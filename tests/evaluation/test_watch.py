@@ -153,7 +153,7 @@ def test_a_side_whose_seats_are_driven_one_by_one_is_still_one_side():
 
 def test_what_cannot_be_shown_is_refused():
     with pytest.raises(
-        GameError, match=r"Timetable cannot be shown: it draws no scenes\. A game of your own needs a method scene"
+        GameError, match=r"This game cannot be shown: it draws no scenes\. A game of your own needs a method scene"
     ):
         watch(timetable([[0.0]]), ("a",), {}, seed=0)
     with pytest.raises(ConfigError, match="most_steps must be at least 1, found 0"):

@@ -92,9 +92,9 @@ def check(game: Game, most_steps: int | None) -> None:
         )
     if type(game).scene is Game.scene:
         raise GameError(
-            f"{type(game).__name__} cannot be shown: it draws no scenes. A game of your own needs a method "
-            "scene(state) -> Scene, as games/particles/tag.py has; of ours, boards, particles, dogfight, skirmish and "
-            "the social games can be watched."
+            "This game cannot be shown: it draws no scenes. A game of your own needs a method scene(state) -> Scene "
+            "(docs/guide/your-game.md); of ours, boards, particles, dogfight, skirmish and the social games can be "
+            "watched."
         )
     if most_steps is not None and most_steps < 1:
         raise ConfigError(f"most_steps must be at least 1, found {most_steps}.")
