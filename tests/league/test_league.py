@@ -607,7 +607,7 @@ def test_a_learner_is_rated_above_the_first_bot_or_else_the_oldest_past_self():
     with_state(league, book=told(league.state.book, {(0, MEEK): Score(won=1)}))
     assert live_ratings(league.rules, league.state) == {"learner vs meek": 16.0}
     league = with_member(begin(mix(history=1.0), bots=()), past(3), 0)
-    assert live_ratings(league.rules, league.state) == {"learner vs past-3": 0.0}
+    assert live_ratings(league.rules, league.state) == {}, "they never met"
     with_state(league, book=told(league.state.book, {(0, past(3)): Score(lost=1)}))
     assert live_ratings(league.rules, league.state) == {"learner vs past-3": -16.0}
     alone = begin(mix(shadow=1.0), bots=())

@@ -75,7 +75,8 @@ def described(state: LeagueState, player: Player, learner: int) -> Member:
 
 def live_ratings(rules: Rules, state: LeagueState) -> dict[str, float]:
     """Of every learner, above that of an anchor that does not learn: the first bot that it can meet, else the oldest
-    past player. By "LEARNER vs ANCHOR"; none where there is no anchor, nor of PSRO's oracles, who start over."""
+    past player. By "LEARNER vs ANCHOR"; none where there is no anchor, or it was never met, so that a number would say
+    nothing, nor of PSRO's oracles, who start over."""
     if rules.meta is not None:
         return {}
     column, rating_M = state.book.roll.column, state.book.rating_M
@@ -84,6 +85,6 @@ def live_ratings(rules: Rules, state: LeagueState) -> dict[str, float]:
     found = {}
     for place, name in enumerate(rules.names):
         anchor = next((player for player in (*bots, *past) if rules.opposed(place, player)), None)
-        if anchor is not None:
+        if anchor is not None and state.book.interval(place, anchor).count:
             found[f"{name} vs {anchor.name}"] = float(rating_M[place] - rating_M[column[anchor]])
     return found
