@@ -106,7 +106,7 @@ COMPILATIONS = {
     "known_solution/test_probe_learning.py": 210,
     "known_solution/test_small_games.py": 220,
     "learn/test_batch.py": 240,
-    "learn/test_epochs.py": 670,
+    "learn/test_epochs.py": 270,
     "learn/test_estimate.py": 380,
     "learn/test_groups.py": 190,
     "learn/test_health.py": 240,
