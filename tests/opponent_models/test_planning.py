@@ -76,7 +76,7 @@ search = quick(look)
 
 
 def plays(own: Planner, belief: np.ndarray, lot: float = 0.1, prior: np.ndarray = FLAT) -> np.ndarray:
-    return np.exp(np.asarray(search(own, belief, jnp.asarray(lot), prior)))
+    return np.exp(np.asarray(search(own, belief, np.float32(lot), prior)))  # of one type: another is another program
 
 
 def sharp(simulations: int) -> Planner:
