@@ -26,6 +26,7 @@ from sparring.play.witness import afterwards, attended, blank_mind, kept_of, sai
 from sparring.recipes.defaults import default_config
 from sparring.setup.beginning import first_state
 from sparring.setup.build import build
+from sparring.setup.rows import taken
 
 
 class Loop:
@@ -38,10 +39,11 @@ class Loop:
         self.groups = [Group(f"agent_{i}", (((0, i),),), learns=True) for i in self.agents]
         self.seating = Seating(spec, plan.seating.seats_of_side, 1, worlds, tuple(self.groups))
         stacks = first_state(self.built).learners[0]
-        self.learners = [jax.tree.map(lambda x, i=i: x[0, i], stacks) for i in self.agents]
-        drivers = [self.driver(learner) for learner in self.learners]
-        pairs = zip(self.groups, drivers, strict=True)
-        self.minds = [jax.jit(partial(blank_mind, self.seating, group))(driver) for group, driver in pairs]
+        self.learners = [taken(stacks, 0, i) for i in self.agents]
+        self.minds = [
+            jax.jit(lambda learner, group=group: blank_mind(self.seating, group, self.driver(learner)))(learner)
+            for group, learner in zip(self.groups, self.learners, strict=True)
+        ]
         self.state, self.start_BW = fresh_starts(game, jax.random.key(0), worlds), jnp.ones((1, worlds), bool)
         self.iteration, self.ppo = 0, plan.ppo
         self.compile()

@@ -12,7 +12,7 @@ from sparring.cli.main import INTERRUPTED, STOPPED
 
 GAME = "matrix:rock_paper_scissors"
 TINY = ("--worlds", 8, "--steps", 10, "--blocks", 2, "--minibatches", 2, "--hidden", 8, "--eval-games", 8)
-LENGTH = ("--total-steps", 150 * 8 * 10 * 2, "--seeds", 2)
+LENGTH = ("--total-steps", 100 * 8 * 10 * 2, "--eval-times", 4, "--seeds", 2)
 
 pytest.importorskip("resource", reason="signals of POSIX")
 

@@ -19,7 +19,7 @@ SEEDS = 3
 
 
 @cache
-def trained(game: str, opponent: str = "", iterations: int = 60, shared: float = 0.0) -> TrainingLoop:
+def trained(game: str, opponent: str = "", iterations: int = 20, shared: float = 0.0) -> TrainingLoop:
     config = RunConfig(
         game=game,
         seeds=SEEDS,
@@ -76,7 +76,7 @@ def test_a_fixed_opponent_of_rock_paper_scissors_is_answered(bot, answer):
 def test_always_betting_in_kuhn_poker_is_punished_to_the_last_third_of_a_chip():
     """Against one who always bets and calls, the king wins 2, the queen breaks even and the jack folds for 1, first or
     second to act: (2 + 0 - 1) / 3."""
-    loop = trained("kuhn", "always_bet", iterations=150)
+    loop = trained("kuhn", "always_bet", iterations=60)
     examine = examination(loop.built, games=2000, deterministic=True, with_bots_alone=False)
     scores = score_sides(loop.built.game.spec, examine.teams, examine.play(loop.state, seed=5))
     for score in scores:

@@ -1,6 +1,8 @@
 """Minibatches that are not finite, critics that learn alone, penalties that adapt: what happens between the epochs."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -35,10 +37,12 @@ def first(tree, axis: int = 0):
     return jax.tree.map(lambda x: x[(slice(None),) * axis + (0,)], tree)
 
 
+@cache
 def learner_of(config: PPOConfig, net: NetConfig = NET):
     return first(learners_of(GAME, net, [4], ppo=config, worlds=2 * WORLDS))
 
 
+@cache
 def played(net: NetConfig = NET, sequence: int | None = None):
     """One learner's rollout: it drives both sides, so it has twice the worlds."""
     learners = learners_of(GAME, net, [4])
@@ -53,8 +57,13 @@ def rollout():
     return played()
 
 
+@cache
+def program_of(config: PPOConfig) -> Callable:
+    return quick(lambda *inputs: update(*inputs, config))
+
+
 def updated(config: PPOConfig, learner, rollout, **changes: float):
-    return quick(lambda *inputs: update(*inputs, config))(learner, rollout, KEY, knobs(config, **changes))
+    return program_of(config)(learner, rollout, KEY, knobs(config, **changes))
 
 
 def differing(one, other, tolerance: float = 0.0) -> set[str]:

@@ -54,7 +54,8 @@ ITERATIONS, PLAIN = 6, Pay()
 
 def config(**mind: Any) -> RunConfig:
     own = {} if "imagine" not in mind else {"imagine_length": Schedule.parse("1 -> 3")}
-    ppo = PPOConfig(epochs=2, minibatches=2, reward_scale=True, value_norm="popart", **own)
+    shared = Schedule.parse(1)
+    ppo = PPOConfig(epochs=2, minibatches=2, reward_scale=True, value_norm="popart", shared_reward=shared, **own)
     return RunConfig(
         game="timetable", total_steps=ITERATIONS * 2 * 4 * 8, seats=SeatsConfig(share="seat"), ppo=ppo,
         play=PlayConfig(worlds=4, steps=8), net=NetConfig(hidden=(8,), normalise=True),
@@ -343,12 +344,7 @@ def test_the_oracle_pays_what_a_learner_is_paid_for_a_step_that_is_played():
 
 def test_the_model_of_the_world_learns_what_a_learner_is_paid():
     """All of the mean of both seats: what the table says, and half of what each did."""
-    own = config(**IMAGINES["learned"])
-    built = build(replace(own, ppo=replace(own.ppo, shared_reward=Schedule.parse(1))), game=GAME)
-    knobs, seeds_R = jax.tree.map(jnp.asarray, built.knobs(0)), jnp.asarray(built.seeds_R)
-    go, state = compile_program(built.plan), first_state(built)
-    state, _ = go(built.game, state, {}, built.standing, knobs, seeds_R, jnp.asarray(0))
-    study = jax.tree.map(lambda x: np.asarray(x[0, 0]), state.learners[0].study.world)
+    study = jax.tree.map(lambda x: x[0], ran("learned").learners[0].study.world)
     rows = jax.tree.map(lambda x: x[study.buffer.useful], study.buffer.transition)
     assert len(rows.reward) == 16, "a quarter of the room"
     table_T = np.asarray(GAME.rules.reward_TS).mean(1)
@@ -436,6 +432,18 @@ OTHERS = {"imagine_gate": 0.25, "imagine_share": 0.2, "imagine_members": 4, "ima
 
 
 @cache
+def lived(imagine: str) -> Any:
+    """The shapes of what one learner lived; no other setting of imagination has a part in it."""
+    built = build(config(**IMAGINES[imagine]), game=GAME)
+    state = jax.tree.map(
+        lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), jax.eval_shape(lambda: first_state(built))
+    )
+    orders, play = jax.tree.map(lambda x: x[0], built.standing), partial(program.play, built.plan)
+    _, (rollout,), *_ = jax.eval_shape(play, GAME, state, {}, orders, built.knobs(0), jax.random.key(0))
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct((x.shape[0], *x.shape[2:]), x.dtype), rollout)
+
+
+@cache
 def text_of(name: str = "", value: Any = None) -> str:
     """What one learner imagines and how it learns from that, as it is traced."""
     own = dict(IMAGINES["learned"]) | ({} if name in ("", "imagine_length") else {name: value})
@@ -443,11 +451,10 @@ def text_of(name: str = "", value: Any = None) -> str:
     if name == "imagine_length":
         whole = replace(whole, ppo=replace(whole.ppo, imagine_length=Schedule.parse(value)))
     built = build(whole, game=GAME)
-    state = jax.eval_shape(lambda: first_state(built))
-    shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), state)
-    orders = jax.tree.map(lambda x: x[0], built.standing)
-    iterate = partial(program.iterate, built.plan)
-    return str(jax.make_jaxpr(iterate)(GAME, shapes, {}, orders, built.knobs(0), jax.random.key(0)))
+    (learners,) = jax.eval_shape(lambda: first_state(built)).learners
+    learner = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[2:], x.dtype), learners)
+    teach = partial(program.teach, built.plan, game=GAME)
+    return str(jax.make_jaxpr(teach)(learner, lived(own["imagine"]), [*built.knobs(0)[0][0]], jax.random.key(0)))
 
 
 @pytest.mark.parametrize(

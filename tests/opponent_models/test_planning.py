@@ -68,15 +68,20 @@ def ahead(belief: np.ndarray, lot: float = 0.1, clock: int = 0) -> Ahead:
     )
 
 
-def look(own: Planner, belief: Any, lot: Any) -> jax.Array:
-    return own.planned(jnp.asarray(FLAT)[None], jnp.asarray(LEGAL)[None], ahead(belief, lot))[0]
+def look(own: Planner, belief: Any, lot: Any, prior: Any = FLAT) -> jax.Array:
+    return own.planned(jnp.asarray(prior)[None], jnp.asarray(LEGAL)[None], ahead(belief, lot))[0]
 
 
 search = quick(look)
 
 
-def plays(own: Planner, belief: np.ndarray, lot: float = 0.1) -> np.ndarray:
-    return np.exp(np.asarray(search(own, belief, jnp.asarray(lot))))
+def plays(own: Planner, belief: np.ndarray, lot: float = 0.1, prior: np.ndarray = FLAT) -> np.ndarray:
+    return np.exp(np.asarray(search(own, belief, np.float32(lot), prior)))  # of one type: another is another program
+
+
+def sharp(simulations: int) -> Planner:
+    """Chooses the best of what it found; two trees, since a program is compiled for each number of simulations."""
+    return planner(plan_simulations=simulations, plan_goals=2, plan_sharpness=1000.0)
 
 
 @quick
@@ -103,8 +108,7 @@ def test_a_choice_is_as_likely_as_its_value_says():
     p = plays(planner(plan_simulations=400, plan_goals=2), SURE[0])
     q = np.array([0.9, 0.0, 0.6])
     np.testing.assert_allclose(p[:3], np.exp(2 * q) / np.exp(2 * q).sum(), atol=0.02)
-    sharp = plays(planner(plan_sharpness=50.0), SURE[0])
-    assert sharp[0] > 0.99
+    assert plays(sharp(60), SURE[0])[0] > 0.99
 
 
 def test_what_is_illegal_is_never_chosen_however_well_it_pays():
@@ -115,14 +119,13 @@ def test_what_is_illegal_is_never_chosen_however_well_it_pays():
 
 def test_with_one_simulation_it_does_what_its_policy_finds_likeliest():
     prior = np.log(np.array([0.3, 0.5, 0.2, 1e-12], np.float32))
-    log_p = quick(lambda own: own.planned(prior[None], LEGAL[None], ahead(SURE[0])))(planner(plan_simulations=1))
-    np.testing.assert_array_equal(np.exp(log_p)[0], [0, 1, 0, 0])
+    np.testing.assert_array_equal(plays(sharp(1), SURE[0], prior=prior), [0, 1, 0, 0])
 
 
 def test_more_simulations_are_no_worse():
     worth = []
     for simulations in (1, 6, 60):
-        own = planner(plan_simulations=simulations, plan_goals=2, plan_sharpness=1000.0)
+        own = sharp(simulations)
         worth.append(np.mean([plays(own, SURE[1], lot) @ [0.0, 0.9, 0.6, 0.0] for lot in np.linspace(0, 0.9, 4)]))
     assert worth[0] < worth[2] and worth[1] <= worth[2] + 1e-6 and worth[2] > 0.89
 
@@ -167,9 +170,9 @@ def test_many_searches_at_once_are_as_each_alone_and_follow_from_their_lots():
     own, lots = planner(), np.array([0.1, 0.1, 0.7], np.float32)
     beliefs = np.stack([SURE[0], UNSURE, UNSURE])
     together = np.asarray(quick(jax.vmap(look, (None, 0, 0)))(own, beliefs, lots))
-    alone = [np.asarray(search(own, belief, lot)) for belief, lot in zip(beliefs, lots, strict=True)]
+    alone = [np.asarray(search(own, belief, lot, FLAT)) for belief, lot in zip(beliefs, lots, strict=True)]
     np.testing.assert_allclose(together, alone, rtol=1e-5)
-    np.testing.assert_array_equal(search(own, UNSURE, lots[1]), alone[1])
+    np.testing.assert_array_equal(search(own, UNSURE, lots[1], FLAT), alone[1])
     spread = {tuple(np.round(plays(own, UNSURE, lot), 4)) for lot in np.linspace(0, 0.9, 8)}
     assert len(spread) > 1, "other lots draw other goals"
 

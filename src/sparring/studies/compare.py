@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -219,8 +220,7 @@ def by_seed(
 
 def judged(run: RunDir, seed: int, seconds: float | None) -> list[Mapping[str, Any]]:
     """A seed's evaluations in the second half of training, or of these seconds of it."""
-    timing = run.timing()
-    until = run.read_manifest()["iterations"] if seconds is None else iterations_within(timing, seconds)
+    until = run.read_manifest()["iterations"] if seconds is None else iterations_within(run.timing(), seconds)
     return second_half(evaluations(run).get(seed, []), until)
 
 
@@ -238,8 +238,18 @@ def ranked(candidate: Candidate, standing: Standing) -> Candidate:
     return replace(candidate, figures=figures, worst=standing.against)
 
 
-def evaluations(run: RunDir) -> dict[int, list[dict[str, Any]]]:
+def evaluations(run: RunDir) -> Mapping[int, Sequence[dict[str, Any]]]:
     """For each seed its lines of evaluation, the oldest first."""
+    if not run.metrics_path.exists():
+        return {}
+    state = run.metrics_path.stat()
+    return _evaluations(run, (state.st_size, state.st_mtime_ns))
+
+
+@lru_cache(maxsize=64)
+def _evaluations(run: RunDir, state: tuple[int, int]) -> Mapping[int, Sequence[dict[str, Any]]]:
+    """Every figure of every seed asks for them: the file is read once for as long as its size and time are the same."""
+    del state
     found: dict[int, list[dict[str, Any]]] = {}
     for line in run.metrics():
         if line["kind"] == "eval":

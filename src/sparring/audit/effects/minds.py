@@ -25,6 +25,7 @@ from sparring.play.rollout import Rollout
 from sparring.setup import program
 from sparring.setup.build import Built
 from sparring.setup.program import Plan, TrainState
+from sparring.setup.rows import taken
 
 PLACE = "actor.mind."
 """How names of its parameters begin in a model."""
@@ -84,17 +85,16 @@ def minded(built: Built, state: TrainState, group: int) -> Minded | None:
     """The first learner of a group in this state, which has learned; None where it has no mind."""
     if not built.plan.kinds[group].mind.on:
         return None
-    state, orders = (jax.tree.map(lambda x: x[0], tree) for tree in (state, built.standing))
+    state, orders = taken(state, 0), jax.tree.map(lambda x: x[0], built.standing)
     knobs, key = tuple(map(jnp.asarray, built.knobs(0))), jax.random.key(int(built.seeds_R[0]))
 
     def lived(game: Any, state: Any, key: Any) -> tuple:
-        return program.play(built.plan, game, state, built.rosters, orders, knobs, key)[:2]
+        learners, rollouts, *_ = program.play(built.plan, game, state, built.rosters, orders, knobs, key)
+        return jax.tree.map(lambda x: x[0], learners[group]), jax.tree.map(lambda x: x[:, 0], rollouts[group])
 
-    learners, rollouts = quick_jit(lived)(built.game_of(0), state, jax.random.fold_in(key, 1))
+    learner, rollout = quick_jit(lived)(built.game_of(0), state, jax.random.fold_in(key, 1))
     beliefs: Any = state.cursor.minds
-    beliefs = beliefs[built.plan.seating.learning[group]]
-    learner, beliefs = jax.tree.map(lambda x: x[0], (learners[group], beliefs))
-    rollout = jax.tree.map(lambda x: x[:, 0], rollouts[group])
+    beliefs = taken(beliefs[built.plan.seating.learning[group]], 0)
     return Minded(learner, beliefs, rollout, knobs[group][0], built.plan, group)
 
 

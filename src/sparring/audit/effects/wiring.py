@@ -31,6 +31,7 @@ from sparring.setup.beginning import first_state
 from sparring.setup.build import Built
 from sparring.setup.named_arrays import leaf_name
 from sparring.setup.program import compile_program
+from sparring.setup.rows import taken
 
 TERMS = ("policy_loss", "value_loss", "entropy", "anchor_kl", "imitation")
 
@@ -67,7 +68,7 @@ def probe(built: Built, group: int = 0) -> Probe:
     seeds_R = jnp.asarray(built.seeds_R)
     program = compile_program(built.plan)
     later, report = program(built.game_of(0), state, built.rosters, orders, knobs, seeds_R, jnp.asarray(0))
-    batch = jax.tree.map(lambda x: x[0, 0], report.suspects[group])
+    batch = taken(report.suspects[group], 0, 0)
     ppo = built.plan.kinds[group].ppo
     own = weights_of(ppo.losses, ppo.modules)
     weights = {name: max(weight.start, weight.end, key=abs) for name, (_, weight) in own.items()}

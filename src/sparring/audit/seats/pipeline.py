@@ -29,6 +29,7 @@ from sparring.setup.build import Built, build
 from sparring.setup.config import RunConfig
 from sparring.setup.named_arrays import leaf_name
 from sparring.setup.needs import without_idle
+from sparring.setup.rows import taken
 
 WORLDS = 8
 
@@ -102,7 +103,7 @@ class Pipeline:
 
     @cached_property
     def state(self) -> Any:
-        return jax.tree.map(lambda x: x[0], first_state(self.built))
+        return taken(first_state(self.built), 0)
 
     @cached_property
     def _remember(self) -> list[Any]:
