@@ -240,16 +240,14 @@ def ranked(candidate: Candidate, standing: Standing) -> Candidate:
 
 def evaluations(run: RunDir) -> Mapping[int, Sequence[dict[str, Any]]]:
     """For each seed its lines of evaluation, the oldest first."""
-    if not run.metrics_path.exists():
-        return {}
-    state = run.metrics_path.stat()
-    return _evaluations(run, (state.st_size, state.st_mtime_ns))
+    path = run.metrics_path
+    return _evaluations(run, path.stat().st_mtime_ns if path.exists() else 0)
 
 
 @lru_cache(maxsize=64)
-def _evaluations(run: RunDir, state: tuple[int, int]) -> Mapping[int, Sequence[dict[str, Any]]]:
-    """Every figure of every seed asks for them: the file is read once for as long as its size and time are the same."""
-    del state
+def _evaluations(run: RunDir, written: int) -> Mapping[int, Sequence[dict[str, Any]]]:
+    """Every figure of every seed asks for them: the file is read once for as long as nobody writes to it."""
+    del written
     found: dict[int, list[dict[str, Any]]] = {}
     for line in run.metrics():
         if line["kind"] == "eval":
