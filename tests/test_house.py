@@ -211,7 +211,7 @@ def test_a_file_has_a_subject_and_can_be_read_in_one_sitting():
     assert wrong == []
 
 
-SIGNED = re.compile(r":[+,]*\.[^}\s]*f\}")
+SIGNED = re.compile(r":[+,]*\.(\d|\{[\w.]+\})f\}")
 """A figure as text that may be -0.00."""
 
 

@@ -290,6 +290,8 @@ def test_what_is_lost_against_bots_is_told_where_exploitability_has_not_moved():
     said = verdict(found)
     assert said.gain == "better" and "It was better earlier: against ace 0.75 after 500 steps" in said.learned
     assert "circl" not in said.learned + said.next and "--target-kl 0.01" in said.command
+    (told,) = fall_notices(9, 0, found)
+    assert "against ace" in told["text"] and "magnet" not in told["text"] and "circl" not in told["text"]
 
 
 def test_what_one_would_deploy_must_still_fall_for_a_run_to_be_told_to_go_on():

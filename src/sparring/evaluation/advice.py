@@ -114,8 +114,7 @@ def after_a_fall(found: Findings, gain: Gain, places: Sequence[Standing]) -> Ste
         return f"It loses as it gains: let it take smaller steps (--target-kl 0.01){meet}.", (
             another(found, "--target-kl 0.01")
         )
-    balanced = is_contest(found.facts) or found.facts.get("alike")
-    if not balanced or (found.unmoved and rose(found) is None):  # no circle without a rise
+    if not may_circle(found):
         smaller = (
             "It was better earlier: take smaller steps (--target-kl 0.01), or let rates fall to 0 (--learning-rate)."
         )
@@ -127,6 +126,14 @@ def after_a_fall(found: Findings, gain: Gain, places: Sequence[Standing]) -> Ste
     return f"It was better earlier and may be circling, so more of the same would not help. {words}{measured}", (
         another(found, flags)
     )
+
+
+def may_circle(found: Findings) -> bool:
+    """Whether what was lost may be the way round of who answers an opponent that changes: not where what a perfect
+    opponent would win is known and has not risen."""
+    if found.unmoved and rose(found) is None:
+        return False
+    return is_contest(found.facts) or bool(found.facts.get("alike"))
 
 
 def settling(opposed: Opposed) -> Step:

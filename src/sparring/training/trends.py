@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparring.core.spec import GameSpec
-from sparring.evaluation.advice import settling
+from sparring.evaluation.advice import may_circle, settling
 from sparring.evaluation.deploy import measure
 from sparring.evaluation.findings import FAR, Findings
 from sparring.evaluation.scoring import LEARNED, SHADOW, UNTRAINED, SideScore
@@ -141,7 +141,7 @@ def fall_notices(iteration: int, seed: int, found: Findings) -> list[dict[str, A
     if not said or found.opposed.magnet:  # who is held by one comes nearer in circles, at first wide ones
         return []
     circling = " It may be circling." * (found.own is None)  # where it is known exactly, the sentence says so itself
-    advice = f"{circling} {settling(found.opposed)[0]}" if is_contest(found.facts) else ""
+    advice = f"{circling} {settling(found.opposed)[0]}" if is_contest(found.facts) and may_circle(found) else ""
     return [noticed(iteration, seed, EVERYBODY, "fallen", f"{said[0].lower()}{said[1:]}{advice}")]
 
 
