@@ -334,6 +334,10 @@ def test_who_is_less_exploitable_and_earns_less_among_its_own_kind_is_told_both(
     assert chance.gain == "better" and "own kind" not in chance.learned, "0.05 of a figure known within 0.14"
     contest = replace(found, facts={**SHARED, "zero_sum": True}, exact_before=0.75)
     assert verdict(contest).gain == "better", "what one side gains the other loses"
+    tag = replace(found, facts={**SHARED, "alike": False}, exact_before=0.75)
+    shifted = [earned(LEARNED, 3.0, LEARNED, 0), earned(LEARNED, 1.0, LEARNED, 1)]
+    assert "a 1.00 (2.25 before training); b 1.00" in verdict(tag).learned
+    assert "own kind" not in verdict(replace(tag, scores=shifted)).learned, "what b lost, a has"
 
 
 def test_of_many_bots_the_hardest_are_named():

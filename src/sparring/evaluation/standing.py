@@ -168,11 +168,13 @@ def poorer(
     scores: Sequence[SideScore], before: Sequence[SideScore], facts: Mapping[str, Any]
 ) -> dict[str, tuple[float, float]]:
     """By side, what the learner earned among its own kind before training and earns now, where that surely is less and
-    nobody gained it."""
+    no other side gained it."""
     if is_contest(facts) or facts.get("zero_sum") or facts["score"] != "return":
         return {}
     now, then = ({side: among_own(own) for side, own in by_side(seen, facts).items()} for seen in (scores, before))
     pairs = {side: (past, own) for side, own in now.items() if own and (past := then.get(side))}
+    if any(own.mean > past.mean for past, own in pairs.values()):
+        return {}
     return {side: (past.mean, own.mean) for side, (past, own) in pairs.items() if less(own, past).high < 0}
 
 
