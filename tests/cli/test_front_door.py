@@ -19,6 +19,7 @@ from sparring.cli.train import Train, flagged, ready_made, settled
 from sparring.cli.watch import compiled_before, headline, span
 from sparring.core.errors import ConfigError, GameError
 from sparring.core.schedules import Schedule
+from sparring.evaluation.stored import findings_of
 from sparring.games import registry
 from sparring.players.loaded import Run
 from sparring.recipes.catalogue import RECIPES
@@ -436,3 +437,11 @@ def test_a_file_without_a_function_says_what_it_has(tmp_path):
         registry.make(str(tmp_path / "race.py"))
     with pytest.raises(GameError, match="without a function, or none"):
         registry.make(str(tmp_path / "gone.py"))
+
+
+def test_a_verdict_knows_every_evaluation_between_half_way_and_the_end(trained):
+    """Evaluated after each of ten iterations: half way is the fifth, and four lie between it and the last."""
+    found = findings_of(RunDir.open(trained))
+    assert found.exact_half == {"learned": found.curve[4]}
+    assert [exact["learned"] for exact in found.exact_since] == [found.curve[i] for i in (5, 6, 7, 8)]
+    assert found.done == found.steps == 1600

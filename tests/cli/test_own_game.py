@@ -130,7 +130,7 @@ def test_a_run_is_resumed_with_code_that_was_moved_and_says_where_it_has_changed
 
 def test_lists_of_runs_and_reports_show_commands_that_name_the_code(sparring, place):
     assert sparring("runs", "runs/dash-1").out.splitlines()[-1].endswith(" --code dash.py")
-    assert "sparring eval runs/dash-1 --games 1000 --code dash.py" in (place / "runs/dash-1/report.html").read_text()
+    assert "sparring eval runs/dash-1 --games 16 --code dash.py" in (place / "runs/dash-1/report.html").read_text()
 
 
 def test_a_game_that_breaks_the_contract_is_trained_with_a_warning(sparring, place):

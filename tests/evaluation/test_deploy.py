@@ -40,6 +40,15 @@ def test_the_lowest_exact_exploitability_decides_and_equal_ones_are_the_newest()
     assert deployment(Evidence(exact={LEARNED: [0.3], SHADOW: [0.4], MIXTURE: [0.2]})).team == MIXTURE
 
 
+def test_exact_figures_that_differ_are_shown_so_that_they_differ_and_others_are_called_the_same():
+    near = deployment(Evidence(exact={LEARNED: [0.99983], SHADOW: [0.99978]}))
+    assert near.because == "its exploitability is 0.99978, exactly; of the newest policy 0.99983"
+    same = deployment(Evidence(exact={LEARNED: [0.1], SHADOW: [0.1 + 1e-9]}))
+    assert same.because == (
+        "its exploitability is 0.1000, exactly; that of the shadow is the same, and the newest is the simple choice"
+    )
+
+
 def test_games_say_nothing_where_exploitability_is_exact():
     scores = against_each_other(0.9)
     assert deployment(Evidence(scores, exact={LEARNED: [0.1], SHADOW: [0.2]})).team == LEARNED

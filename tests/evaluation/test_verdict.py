@@ -53,7 +53,7 @@ def test_a_run_of_few_updates_is_told_to_be_much_longer_and_any_other_twice_as_l
     few, many = (replace(duel(scores=same, before=same), facts={**DUEL, "iterations": count}) for count in (2, 20))
     assert verdict(few).gain == verdict(many).gain == "unclear"
     assert verdict(few).next == "It has hardly begun, after 2 updates: train longer.", "more games would not help"
-    assert verdict(many).command == "sparring eval runs/x --games 1000"
+    assert verdict(many).command == "sparring eval runs/x --games 400"
 
 
 def test_a_run_far_shorter_than_suits_its_game_is_told_how_long_that_is():
@@ -245,6 +245,117 @@ def test_advice_of_a_notice_comes_with_its_command():
     done = duel(scores=both("weak", 0.9), before=both("weak", 0.5))
     assert verdict(replace(done, notices=("no_gain",))).command == "sparring resume runs/x --total-steps 2000"
     assert "--entropy 0.05 --name x-entropy" in verdict(replace(done, notices=("entropy",))).command
+
+
+OPEN_BOARD = {
+    "exact": {LEARNED: 0.996, "random": 0.96, "perfect": 0.0},
+    "exact_before": 0.96,
+    "notices": ("exploitable",),
+}
+"""A single fault loses every game to a perfect opponent: nearly the largest exploitability from the first move on."""
+
+
+def test_where_exploitability_has_not_moved_games_tell_what_was_learned():
+    before = [*both("random", 0.5), *both("perfect", 0.05)]
+    found = duel(scores=[*both("random", 0.8), *both("perfect", 0.05)], before=before, **OPEN_BOARD)
+    said = verdict(found)
+    assert said.gain == "better" and said.short.startswith("better; still exploitability 0.996 (was 0.960)")
+    assert said.learned.startswith(
+        "Better than before training, against 1 of 2 opponents. What a perfect opponent would win has hardly changed."
+    )
+    assert "circl" not in said.learned + said.next and "magnet" not in said.next
+    assert said.next.startswith("It is behind perfect: train longer")
+    lower = verdict(replace(found, exact={**found.exact, LEARNED: 0.95}, scores=[*both("random", 0.2)]))
+    assert lower.gain == "worse", "0.95 and 0.96 are as good as the same, and games say worse"
+    mixed = verdict(replace(found, scores=[*both("random", 0.8), *both("perfect", 0.0)]))
+    assert mixed.gain == "mixed" and "against random, and worse against perfect" in mixed.learned
+    assert verdict(replace(found, before=())).gain == "worse", "no games before training, so by the exact figure"
+
+
+def test_an_exploitability_that_moved_counts_more_than_games():
+    """0.3 of 1.0 more than before is no small thing; 0.03 instead of 0.06 is half."""
+    found = duel(scores=both("random", 0.9), before=both("random", 0.5), exact_before=0.5)
+    risen = verdict(replace(found, exact={LEARNED: 0.8, "random": 1.0}))
+    assert risen.gain == "worse" and "circling" in risen.next and "still" not in risen.short
+    halved = replace(found, scores=both("random", 0.3), exact={LEARNED: 0.03, "random": 1.0}, exact_before=0.06)
+    assert verdict(halved).gain == "better"
+
+
+def test_what_is_lost_against_bots_is_told_where_exploitability_has_not_moved():
+    seen = {UNTRAINED: both("ace", 0.2), 4: both("ace", 0.75), 9: both("ace", 0.4)}
+    found = duel(
+        scores=seen[9], before=seen[UNTRAINED], falls=falls(seen, DUEL), per_iteration=100,
+        curve={4: 0.97}, **OPEN_BOARD,
+    )  # fmt: skip
+    said = verdict(found)
+    assert said.gain == "better" and "It was better earlier: against ace 0.75 after 500 steps" in said.learned
+    assert "circl" not in said.learned + said.next and "--target-kl 0.01" in said.command
+    (told,) = fall_notices(9, 0, found)
+    assert "against ace" in told["text"] and "magnet" not in told["text"] and "circl" not in told["text"]
+
+
+def test_what_one_would_deploy_must_still_fall_for_a_run_to_be_told_to_go_on():
+    """Of the largest exploitability, 1.0, what is below 0.01 is next to nothing."""
+    bots = {"random": 1.0, "weak": 0.5}
+    done = replace(duel(scores=both("weak", 0.9), exact_half={LEARNED: 0.4, "shadow": 0.3}), facts={**DUEL, "seeds": 3})
+
+    def told(*since, **now) -> bool:
+        return verdict(replace(done, exact={**now, **bots}, exact_since=since)).next.startswith("It was still")
+
+    assert told(learned=0.2) and told({LEARNED: 0.25}, learned=0.2) and told({}, learned=0.2)
+    assert not told({LEARNED: 0.2}, {LEARNED: 0.3}, learned=0.2), "it was as low before"
+    assert not told({LEARNED: 0.3, "shadow": 0.1}, learned=0.2, shadow=0.15), "its shadow was lower"
+    assert told({LEARNED: 0.1, "shadow": 0.1}, learned=0.2, shadow=0.05), "its shadow is what one would deploy"
+    assert not told(learned=0.35, shadow=0.29), "less than a fifth of what the shadow was"
+    assert not told(learned=0.02, shadow=0.009), "nothing is left"
+
+
+def test_a_run_of_less_than_an_iteration_is_told_to_do_more_than_was_done():
+    facts = {**DUEL, "iterations": 1}
+    found = replace(duel(scores=both("ace", 0.1), per_iteration=1024), facts=facts, steps=10)
+    assert verdict(found).command == "sparring resume runs/x --total-steps 10240"
+
+
+SHARED = {"game": "dilemma", "sides": ["a", "b"], "score": "return", "alike": True, "seeds": 1}
+
+
+def test_who_is_less_exploitable_and_earns_less_among_its_own_kind_is_told_both():
+    def among_own(mean):
+        return [earned(LEARNED, mean, other, side) for other in (LEARNED, "random") for side in (0, 1)]
+
+    found = Findings(run="r", facts=SHARED, scores=among_own(1.0), before=among_own(2.25), exact={LEARNED: 0.1})
+    said = verdict(replace(found, exact_before=0.75))
+    assert said.gain == "mixed" and said.short == "less exploitable, but earns less; exploitability 0.100 (was 0.750)"
+    assert said.learned.startswith(
+        "Less exploitable than before training. Among its own kind it earns less than it did: 1.00 (2.25 before "
+        "training)."
+    )
+    chance = verdict(replace(found, scores=among_own(2.2), exact_before=0.75))
+    assert chance.gain == "better" and "own kind" not in chance.learned, "0.05 of a figure known within 0.14"
+    contest = replace(found, facts={**SHARED, "zero_sum": True}, exact_before=0.75)
+    assert verdict(contest).gain == "better", "what one side gains the other loses"
+    tag = replace(found, facts={**SHARED, "alike": False}, exact_before=0.75)
+    shifted = [earned(LEARNED, 3.0, LEARNED, 0), earned(LEARNED, 1.0, LEARNED, 1)]
+    assert "a 1.00 (2.25 before training); b 1.00" in verdict(tag).learned
+    assert "own kind" not in verdict(replace(tag, scores=shifted)).learned, "what b lost, a has"
+
+
+def test_of_many_bots_the_hardest_are_named():
+    scores = [score for k in range(8) for score in both(f"bot {k}", 0.95 - 0.03 * k)]
+    assert "Beats bot 7, bot 6, bot 5, bot 4, bot 3, bot 2 and 2 more." in verdict(duel(scores=scores)).learned
+
+
+def test_an_exploitability_that_rounds_to_0_has_no_sign():
+    said = verdict(duel(scores=both("weak", 0.9), exact={LEARNED: -1e-9}, exact_before=0.5))
+    assert "-0.000" not in said.learned + said.short and "would win 0.000" in said.learned
+
+
+def test_more_games_are_more_than_were_played():
+    """--games is of a line-up and a seed."""
+    same = both("ace", 0.5, games=6144)
+    facts = {**DUEL, "seeds": 3, "iterations": 20}
+    assert verdict(duel(scores=same, before=same)).command.endswith("--games 24576")
+    assert verdict(replace(duel(scores=same, before=same), facts=facts)).command.endswith("--games 8192")
 
 
 def test_a_notice_is_no_obstacle_where_next_to_nothing_is_left_to_be_won():

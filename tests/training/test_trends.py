@@ -182,3 +182,17 @@ def test_exploitability_is_compared_with_that_of_random_play(game, own, told):
     found = list(exact_remarks(SimpleNamespace(game=make(game)), {L: [own]}))
     assert [kind for kind, _ in found] == ["exploitable"] * told
     assert not told or "(0.458)" in found[0][1]
+
+
+@pytest.mark.parametrize(
+    ("own", "learned", "told"),
+    [
+        (0.47, 2.0, False),  # a little above 11/24, and surely better than random play in its place
+        (0.47, 1.1, True),  # which may be chance
+        (0.51, 2.0, True),  # more than a tenth above: it beats random play and loses to others
+    ],
+)
+def test_who_is_as_exploitable_as_random_play_and_beats_it_is_told_nothing(own, learned, told):
+    scores = [score(side, team, "random", mean) for side in (0, 1) for team, mean in ((L, learned), ("random", 1.0))]
+    found = list(exact_remarks(SimpleNamespace(game=make("kuhn")), {L: [own]}, scores))
+    assert [kind for kind, _ in found] == ["exploitable"] * told

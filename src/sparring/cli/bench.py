@@ -98,9 +98,9 @@ def table(config: RunConfig, results: dict[str, dict[str, "Speed"]]) -> Table:
         for what, speed in speeds.items():
             made.add_row(
                 name if several else WHAT[what],
-                f"{speed.steps_per_second:,.0f}",
-                "" if speed.games_per_second is None else f"{speed.games_per_second:,.0f}",
-                f"{speed.seconds * 1e3:.1f}",
-                f"{speed.compile_seconds:.1f}",
+                f"{speed.steps_per_second:z,.0f}",
+                "" if speed.games_per_second is None else f"{speed.games_per_second:z,.0f}",
+                f"{speed.seconds * 1e3:z.1f}",
+                f"{speed.compile_seconds:z.1f}",
             )
     return made

@@ -65,7 +65,7 @@ def examine() -> tuple[dict, list[str]]:
     facts["devices"] = ", ".join(f"{d.platform}: {d.device_kind}" for d in jax.devices())
     facts["sqlite"] = sqlite3.sqlite_version
     free = shutil.disk_usage(Path.cwd()).free
-    facts["free disk"] = f"{free / 2**30:.1f} GiB"
+    facts["free disk"] = f"{free / 2**30:z.1f} GiB"
     facts["compiled programs"] = str(cache_folder())
     worries = []
     if free < ROOM:
@@ -75,7 +75,7 @@ def examine() -> tuple[dict, list[str]]:
     began = time.monotonic()
     try:
         check_game(make("matrix:rock_paper_scissors"))
-        facts["self test"] = f"a game keeps its contract ({time.monotonic() - began:.1f} s)"
+        facts["self test"] = f"a game keeps its contract ({time.monotonic() - began:z.1f} s)"
     except Exception as error:
         raise RunError(f"The self test failed: {error}. Reinstall sparring, or report this.") from error
     return facts, worries

@@ -94,7 +94,7 @@ def command(words: list[str]) -> None:
     console = Console()
     console.print(fitted(score_table(scores, facts, width=console.width), console.width))
     for team, values in exact.items():
-        listed = ", ".join(f"{value:.4f}" for value in values)
+        listed = ", ".join(f"{value:z.4f}" for value in values)
         console.print(f"Exploitability of the {team} policy (0 is a Nash equilibrium): {listed}")
     if verdict.chosen:
         print(verdict.sentence())

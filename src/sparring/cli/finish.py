@@ -73,7 +73,7 @@ def where_time_went(timing: list[dict[str, Any]]) -> str:
         return ""
     shares = ", ".join(f"{stage} {sum(line[stage] for line in known) / total:.0%}" for stage in STAGES)
     memory = [value for key, value in known[-1].items() if key.startswith("memory/")]
-    return f"{len(memory)}, up to {max(memory):.0f} MiB each; time: {shares}"
+    return f"{len(memory)}, up to {max(memory):z.0f} MiB each; time: {shares}"
 
 
 def result(path: Path, summary: Summary, files: ReportFiles) -> dict[str, Any]:

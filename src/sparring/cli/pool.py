@@ -164,11 +164,11 @@ def table(run: "RunDir", known: "LastKnown") -> Table:
                          no_wrap=column == "weight", overflow=NAMES)  # fmt: skip
     for seed, member in everybody(known):
         games = member.games
-        weight = "" if member.weight is None else f"{member.weight:.3f}"
+        weight = "" if member.weight is None else f"{member.weight:z.3f}"
         rates = (
-            f"{member.rate:.2f}" if games else "",
-            f"{member.interval.low:.2f} to {member.interval.high:.2f}" if games else "",
-            weight if mixed else f"{member.rating:.0f}" if games else "",
+            f"{member.rate:z.2f}" if games else "",
+            f"{member.interval.low:z.2f} to {member.interval.high:z.2f}" if games else "",
+            weight if mixed else f"{member.rating:z.0f}" if games else "",
         )
         found.add_row(
             *([str(seed)] if several else []),
@@ -177,7 +177,7 @@ def table(run: "RunDir", known: "LastKnown") -> Table:
             f"{member.player.born:,}" if member.player.kind in ("past", "guest") else "",
             f"{games:,}",
             *(
-                [f"{earned[at]:.3f}" if (at := (member.player.name, seed)) in earned else ""]
+                [f"{earned[at]:z.3f}" if (at := (member.player.name, seed)) in earned else ""]
                 if "return" in judged
                 else []
             ),

@@ -71,7 +71,7 @@ class Watch:
         """Say who opposes, and that nothing more is to be seen until the program is compiled; `usual`: how many
         seconds that took before."""
         self.asked = time.monotonic()
-        took = f"took {usual:.0f} s last time" if usual else "takes 5 to 60 s the first time"
+        took = f"took {usual:z.0f} s last time" if usual else "takes 5 to 60 s the first time"
         for line in (told, f"Compiling, which {took}; Ctrl-C stops at any time."):
             self.say(line)
         if not self.quiet:
@@ -111,11 +111,11 @@ class Watch:
         if self.began is None:
             self.began = time.monotonic()
             waited = seconds if self.asked is None else self.began - self.asked  # the first evaluation compiles, too
-            return f"compiled in {waited:.1f} s"
+            return f"compiled in {waited:z.1f} s"
         self.iterations += 1
         self.trained += seconds
         steps = self.iterations * self.steps_per_iteration * self.seeds
-        return f"{steps / self.trained:,.0f} steps/s"
+        return f"{steps / self.trained:z,.0f} steps/s"
 
     def clock(self, moment: "Moment") -> str:
         """Time since the first iteration, and what is left at this pace."""
@@ -173,7 +173,7 @@ def outcome(lines: Lines) -> str:
     first = lines[-1]
     for word in ("earned", "points"):  # where both are known the game is judged by what is earned
         told = {kind: mean_of_games(lines, word, kind) for kind in KINDS if f"{word}/{kind}" in first}
-        parts = [f"{KINDS[kind]} {x:.2f}" for kind, x in told.items() if x is not None]
+        parts = [f"{KINDS[kind]} {x:z.2f}" for kind, x in told.items() if x is not None]
         if parts:
             return f"{word}: {', '.join(parts)}"
     returns = {key: x for key in first if key.startswith("return/") and (x := mean(lines, [key])) is not None}
@@ -181,11 +181,11 @@ def outcome(lines: Lines) -> str:
     if not returns:
         return "no game ended"
     if len(won) == 1:
-        return f"won {won[0]:.0%}, return {sum(returns.values()) / len(returns):.2f}"
+        return f"won {won[0]:.0%}, return {sum(returns.values()) / len(returns):z.2f}"
     if len(returns) > 1 and abs(sum(returns.values())) < 1e-3 * sum(map(abs, returns.values())):
-        return f"games of {mean(lines, ['length']) or 0:.1f} steps"
+        return f"games of {mean(lines, ['length']) or 0:z.1f} steps"
     shown = list(by_team(returns).items())[:4]
-    return "return: " + ", ".join(f"{name} {x:.2f}" for name, x in shown)
+    return "return: " + ", ".join(f"{name} {x:z.2f}" for name, x in shown)
 
 
 def by_team(returns: Mapping[str, float]) -> dict[str, float]:
@@ -204,12 +204,12 @@ def newest_evaluation(lines: Lines) -> str:
     """Of the newest evaluation: exact exploitability, or the mean against bots."""
     when = " at the start" if lines and lines[0]["steps"] == 0 else ""
     if (exact := mean(lines, ["exploitability"])) is not None:
-        return f"exploitability {exact:.3f}{when}"
+        return f"exploitability {exact:z.3f}{when}"
     for word in ("points", "return") if lines else ():
         keys = [key for key in lines[0] if key.startswith(f"{word}/") and "/learned" in key]
         keys = [key for key in keys if not key.endswith(("vs learned", "vs shadow"))]
         if (figure := mean(lines, keys)) is not None:
-            return f"evaluated{when}: {word} {figure:.2f}{' against bots' if ' vs ' in keys[0] else ''}"
+            return f"evaluated{when}: {word} {figure:z.2f}{' against bots' if ' vs ' in keys[0] else ''}"
     return ""
 
 
@@ -217,11 +217,11 @@ def rating(lines: Lines) -> str:
     """How far the first learner is rated above its anchor, where there is one."""
     key = next((key for key in lines[0] if key.startswith("rating/")), "")
     figure = mean(lines, [key]) if key else None
-    return "" if figure is None else f"rated {figure:+.0f} against {key.partition(' vs ')[2]}"
+    return "" if figure is None else f"rated {figure:+z.0f} against {key.partition(' vs ')[2]}"
 
 
 def health(lines: Lines) -> str:
     """Entropy and KL, the mean over learners."""
-    words = {"entropy": "entropy {:.2f}", "approx_kl": "KL {:.4f}"}
+    words = {"entropy": "entropy {:z.2f}", "approx_kl": "KL {:z.4f}"}
     found = {word: mean(lines, [key for key in lines[0] if key.endswith(f"/{word}")]) for word in words}
     return ", ".join(words[word].format(x) for word, x in found.items() if x is not None)

@@ -1,9 +1,9 @@
 """Which policy of a run to deploy: the newest, its slow average, or PSRO's mixture. One function decides, on figures
 alone; where nothing differs it is the newest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import hypot, isnan
+from math import ceil, hypot, isnan, log10
 
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, SideScore
 from sparring.statistics.intervals import Interval, mean_of
@@ -66,8 +66,21 @@ def by_exact(exact: Mapping[str, Sequence[float]]) -> Deployment:
     best = min(mean, key=lambda team: mean[team])
     if mean[best] > mean[LEARNED] - NEARLY:
         best = LEARNED
-    rest = ", ".join(f"of {WORDS[team]} {value:.4f}" for team, value in mean.items() if team != best)
-    return Deployment(best, f"its exploitability is {mean[best]:.4f}, exactly; {rest}")
+    gaps = {team: value - mean[best] for team, value in mean.items() if team != best}
+    told = f"its exploitability is {{:z.{digits(gaps.values())}f}}, exactly; "
+    if best == LEARNED and all(gap < NEARLY for gap in gaps.values()):
+        others = " and ".join(WORDS[team] for team in gaps)
+        return Deployment(
+            best, f"{told.format(mean[best])}that of {others} is the same, and the newest is the simple choice"
+        )
+    rest = ", ".join(f"of {WORDS[team]} {mean[team]:z.{digits(gaps.values())}f}" for team in gaps)
+    return Deployment(best, told.format(mean[best]) + rest)
+
+
+def digits(gaps: Iterable[float]) -> int:
+    """So many that figures which differ by so much look different."""
+    least = min((gap for gap in gaps if gap >= NEARLY), default=1.0)
+    return max(4, ceil(-log10(least)))
 
 
 def by_bounds(bounds: Mapping[str, Interval]) -> Deployment | None:
@@ -137,4 +150,4 @@ def excludes_0(lead: Interval) -> bool:
 
 
 def text(interval: Interval, digits: int = 3) -> str:
-    return f"{interval.mean:.{digits}f} [{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+    return f"{interval.mean:z.{digits}f} [{interval.low:z.{digits}f}, {interval.high:z.{digits}f}]"

@@ -25,7 +25,7 @@ class Ending:
         if not self.finished:
             return f"not over after {steps}"
         if not self.outcome_K:
-            returns = ", ".join(f"{name} {x:.2f}" for name, x in zip(names_K, self.return_K, strict=True))
+            returns = ", ".join(f"{name} {x:z.2f}" for name, x in zip(names_K, self.return_K, strict=True))
             return f"over after {steps}; return of a seat: {returns}"
         won, lost = (
             " and ".join(name for name, outcome in zip(names_K, self.outcome_K, strict=False) if outcome == result)

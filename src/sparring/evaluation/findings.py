@@ -51,6 +51,8 @@ class Findings:
     exact_before: float | None = None
     """Of the policy before training."""
     exact_half: Mapping[str, float] = field(default_factory=dict)
+    exact_since: Sequence[Mapping[str, float]] = ()
+    """The same of the evaluations between half way and the end."""
     bounds: Mapping[str, Interval] = field(default_factory=dict)
     """What trained responses won from its policies."""
     notices: Sequence[str] = ()
@@ -76,6 +78,11 @@ class Findings:
         return self.exact.get(MIXTURE, self.exact.get(LEARNED))
 
     @property
+    def done(self) -> int:
+        """Steps: more than were planned where an iteration is larger than that."""
+        return max(self.steps, self.facts.get("iterations", 0) * self.per_iteration)
+
+    @property
     def points(self) -> dict[int, float]:
         """The curve of exploitability before now, from before training on."""
         start = {} if self.exact_before is None else {UNTRAINED: self.exact_before}
@@ -89,7 +96,20 @@ class Findings:
     @property
     def settled(self) -> bool:
         """Whether next to nothing can be won from it: then what notices warn of did no harm."""
-        return self.own is not None and settled(self.own, [*self.points.values(), *self.of_bots])
+        return self.own is not None and settled(self.own, self.others)
+
+    @property
+    def others(self) -> list[float]:
+        """What exploitability is known of besides that of now."""
+        return [*self.points.values(), *self.of_bots]
+
+    @property
+    def unmoved(self) -> bool:
+        """Whether it is about as exploitable as before training, though not because nothing was left: a single fault is
+        enough for the largest value, so games against others tell what was learned."""
+        if self.own is None or self.exact_before is None or self.settled:
+            return False
+        return -FAR * self.exact_before < self.own - self.exact_before < FAR * max(self.own, *self.others)
 
     @property
     def of_bots(self) -> list[float]:
@@ -108,6 +128,11 @@ class Findings:
         return self.kept[near] if near is not None and abs(near - steps) <= NEAR * self.steps else ""
 
 
+def deployable(exact: Mapping[str, float]) -> float | None:
+    """The lowest exact exploitability of the run's own policies: what one would deploy."""
+    return min((exact[team] for team in (LEARNED, SHADOW, MIXTURE) if team in exact), default=None)
+
+
 def settled(own: float, others: Iterable[float]) -> bool:
     """Whether an exact exploitability is next to nothing beside those of other players of the game."""
     return own < SETTLED * max(others, default=0.0)
@@ -118,7 +143,7 @@ def rose(found: Findings) -> int | None:
     if found.own is None or not found.points:
         return None
     best = min(found.points, key=lambda iteration: found.points[iteration])
-    largest = max(found.own, *found.points.values(), *found.of_bots)
+    largest = max(found.own, *found.others)
     return best if found.own - found.points[best] > FAR * largest else None
 
 

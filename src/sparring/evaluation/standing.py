@@ -36,16 +36,21 @@ class Standing:
     """Over itself half way, the mean over opponents."""
 
     @property
+    def hardest(self) -> dict[str, Interval]:
+        """The leads, smallest first: where a sentence names a few, they are those that say most."""
+        return dict(sorted(self.leads.items(), key=lambda item: item[1].mean))
+
+    @property
     def above(self) -> list[str]:
-        return [bot for bot, lead in self.leads.items() if lead.low > 0]
+        return [bot for bot, lead in self.hardest.items() if lead.low > 0]
 
     @property
     def below(self) -> list[str]:
-        return [bot for bot, lead in self.leads.items() if lead.high < 0]
+        return [bot for bot, lead in self.hardest.items() if lead.high < 0]
 
     @property
     def open(self) -> list[str]:
-        return [bot for bot in self.leads if bot not in (*self.above, *self.below)]
+        return [bot for bot in self.hardest if bot not in (*self.above, *self.below)]
 
 
 class Fall(NamedTuple):
@@ -157,6 +162,25 @@ def against_bots(scores: Sequence[SideScore]) -> dict[str, SideScore]:
         for score in scores
         if score.team == LEARNED and not {LEARNED, SHADOW} & {*score.opponents.split(", ")}
     }
+
+
+def poorer(
+    scores: Sequence[SideScore], before: Sequence[SideScore], facts: Mapping[str, Any]
+) -> dict[str, tuple[float, float]]:
+    """By side, what the learner earned among its own kind before training and earns now, where that surely is less and
+    no other side gained it."""
+    if is_contest(facts) or facts.get("zero_sum") or facts["score"] != "return":
+        return {}
+    now, then = ({side: among_own(own) for side, own in by_side(seen, facts).items()} for seen in (scores, before))
+    pairs = {side: (past, own) for side, own in now.items() if own and (past := then.get(side))}
+    if any(own.mean > past.mean for past, own in pairs.values()):
+        return {}
+    return {side: (past.mean, own.mean) for side, (past, own) in pairs.items() if less(own, past).high < 0}
+
+
+def among_own(scores: Sequence[SideScore]) -> Interval | None:
+    """What the learner earns where it drives every side; None where nobody else plays."""
+    return next((measure(s) for s in scores if s.team == LEARNED and {*s.opponents.split(", ")} == {LEARNED}), None)
 
 
 def beside_bots(scores: Sequence[SideScore]) -> dict[str, Interval]:

@@ -58,7 +58,7 @@ def findings_of(run: RunDir, newest: Sequence[Mapping[str, Any]] = ()) -> Findin
         steps=facts.get("total_steps", facts["iterations"] * facts["steps_per_iteration"]),
         scores=scores[last] if known else (), before=scores[UNTRAINED], half=scores[half] if half != UNTRAINED else (),
         exact=exact[last] if known else {}, exact_before=exact[UNTRAINED].get(LEARNED),
-        exact_half=exact[half] if half != UNTRAINED else {},
+        exact_half=exact[half] if half != UNTRAINED else {}, exact_since=[exact[i] for i in known if half < i < last],
         notices=[line["notice"] for line in lines if line["kind"] == "notice"],
         falls=falls(scores, facts) if known else (), per_iteration=facts["steps_per_iteration"],
         curve={i: exact[i][team] for i in known if i != last and team in exact[i]},

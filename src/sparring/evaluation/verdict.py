@@ -10,7 +10,8 @@ from sparring.core.code import naming
 from sparring.evaluation.advice import next_step
 from sparring.evaluation.findings import Findings, Gain, listed, rose
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, UNTRAINED
-from sparring.evaluation.standing import Standing, standings
+from sparring.evaluation.standing import Standing, poorer, standings
+from sparring.statistics.intervals import Interval
 
 INDENT = 9
 """Letters before a sentence in a terminal."""
@@ -48,7 +49,7 @@ def filled(text: str, word: str, width: int) -> str:
 def verdict(found: Findings) -> Verdict:
     places = standings(found.scores, found.before, found.half, found.facts)
     gain = gain_of(found, places)
-    said = [start_sentence(found, gain, places), *map(bots_sentence, places)]
+    said = [start_sentence(found, gain, places), poorer_sentence(found), *map(bots_sentence, places)]
     if any(place.side and place.leads and not place.duel for place in places):
         said.append("Each was compared with the bots in its own place.")
     said += [fall_sentence(found), exact_sentence(found)]
@@ -59,29 +60,55 @@ def verdict(found: Findings) -> Verdict:
 
 
 def gain_of(found: Findings, places: Sequence[Standing]) -> Gain:
-    """By exact exploitability where it is known before and after; else by games."""
+    """By exact exploitability where it is known before and after, and has moved; else by games. Who is less exploitable
+    and earns less among its own kind has gained one thing and lost another."""
     if found.random_is_best:
         return "unclear"
-    if found.own is not None and found.exact_before is not None:
-        return "better" if found.own < found.exact_before else "worse"
-    gains = [gain for place in places for gain in place.gains.values() if not isnan(gain.low)]
+    if by_exact(found, places) and found.own is not None and found.exact_before is not None:
+        return "worse" if found.own >= found.exact_before else "mixed" if losers(found) else "better"
+    gains = known_gains(places)
     up, down = any(gain.low > 0 for gain in gains), any(gain.high < 0 for gain in gains)
     if not gains:
         return "unknown"
     return "mixed" if up and down else "better" if up else "worse" if down else "unclear"
 
 
+def by_exact(found: Findings, places: Sequence[Standing]) -> bool:
+    """Whether exact exploitability says what was gained: where it has not moved, games do."""
+    known = found.own is not None and found.exact_before is not None
+    return known and not (found.unmoved and known_gains(places))
+
+
+def known_gains(places: Sequence[Standing]) -> list[Interval]:
+    return [gain for place in places for gain in place.gains.values() if not isnan(gain.low)]
+
+
+def losers(found: Findings) -> dict[str, tuple[float, float]]:
+    return poorer(found.scores, found.before, found.facts)
+
+
+def poorer_sentence(found: Findings) -> str:
+    """What is lost by all at once, as where two no longer trust each other."""
+    told = [
+        f"{f'{side} ' if side else ''}{now:z.2f} ({then:z.2f} before training)"
+        for side, (then, now) in losers(found).items()
+    ]
+    return f"Among its own kind it earns less than it did: {'; '.join(told)}." if told else ""
+
+
 def start_sentence(found: Findings, gain: Gain, places: Sequence[Standing]) -> str:
     if found.random_is_best:
         return "Random play is an equilibrium of this game: there is nothing to be gained over it."
-    if found.own is not None and found.exact_before is not None:
-        return {"better": "Better than before training.", "worse": "Not better than before training."}[gain]
+    if by_exact(found, places):
+        words = {"better": "Better than", "mixed": "Less exploitable than", "worse": "Not better than"}
+        return f"{words[gain]} before training."
     gains = [(bot, lead) for place in places for bot, lead in place.gains.items()]
     up, down = (
         dict.fromkeys(bot for bot, lead in gains if surely(lead) and bot)  # where nobody opposes, the name is empty
         for surely in (lambda lead: lead.low > 0, lambda lead: lead.high < 0)
     )
     opponents = len(dict(gains))
+    still = " What a perfect opponent would win has hardly changed." * found.unmoved
     return {
         "better": "Better than before training"
         + (f", against {len(up)} of {opponents} opponents." if opponents > 1 else "."),
@@ -89,7 +116,7 @@ def start_sentence(found: Findings, gain: Gain, places: Sequence[Standing]) -> s
         "mixed": f"Better than before training against {listed(up)}, and worse against {listed(down)}.",
         "unclear": "These games show no difference from before training.",
         "unknown": "" if found.scores else "Not evaluated yet.",
-    }[gain]
+    }[gain] + still
 
 
 def bots_sentence(place: Standing) -> str:
@@ -111,17 +138,16 @@ def bots_sentence(place: Standing) -> str:
 
 def fall_sentence(found: Findings) -> str:
     """What it could do earlier and has lost: by exact figures where there are any, else by games."""
-    if found.own is not None:
-        best = rose(found)
-        return "" if best is None else (
-            f"A perfect opponent would have won {found.points[best]:.3f} {found.when(best)} and wins {found.own:.3f} "
+    if found.own is not None and (best := rose(found)) is not None:
+        return (
+            f"A perfect opponent would have won {found.points[best]:z.3f} {found.when(best)} and wins {found.own:z.3f} "
             f"now{': it seems to circle' * (not found.opposed.magnet)}."
-        )  # fmt: skip
-    if not found.falls:
+        )
+    if not found.falls or (found.own is not None and not found.unmoved):
         return ""
     told = [
-        f"{fall.side and f'{fall.side!r} '}{f'against {fall.opponent} ' if fall.opponent else ''}{fall.then.mean:.2f} "
-        f"{found.when(fall.iteration)}, {fall.now.mean:.2f} now"
+        f"{fall.side and f'{fall.side!r} '}{f'against {fall.opponent} ' if fall.opponent else ''}{fall.then.mean:z.2f} "
+        f"{found.when(fall.iteration)}, {fall.now.mean:z.2f} now"
         for fall in found.falls
     ]
     worst, kept = found.falls[0].iteration, found.kept_near(found.falls[0].iteration)
@@ -144,10 +170,12 @@ def exact_sentence(found: Findings) -> str:
             best = min(bots, key=lambda bot: bots[bot])
             from_[f"the best bot ({best})"] = bots[best]
         (first, own), *rest = from_.items()
-        amounts = listed([f"{own:.3f} {unit} from {first}", *(f"{value:.3f} from {words}" for words, value in rest)])
+        amounts = listed([f"{own:z.3f} {unit} from {first}", *(f"{value:z.3f} from {words}" for words, value in rest)])
         return f"A perfect opponent would win {amounts}."
     if bound := found.bounds.get(LEARNED):
-        return f"Opponents trained against it won {bound.mean:.3f} [{bound.low:.3f}, {bound.high:.3f}] {unit} from it."
+        return (
+            f"Opponents trained against it won {bound.mean:z.3f} [{bound.low:z.3f}, {bound.high:z.3f}] {unit} from it."
+        )
     return ""
 
 
@@ -164,10 +192,13 @@ def sure_sentence(found: Findings) -> str:
 
 def short_text(found: Findings, gain: Gain, places: Sequence[Standing]) -> str:
     """For a list of runs."""
-    parts = [{"unknown": "", "unclear": "no gain seen"}.get(gain, gain)]
+    plain = {"unknown": "", "unclear": "no gain seen"}.get(gain, gain)
+    exact = by_exact(found, places)
+    parts = ["less exploitable, but earns less" if exact and gain == "mixed" else plain]
     if found.own is not None:
-        start = "" if found.exact_before is None else f" (was {found.exact_before:.3f})"
-        parts.append(f"exploitability {found.own:.3f}{start}")
+        start = "" if found.exact_before is None else f" (was {found.exact_before:z.3f})"
+        still = "still " * (found.unmoved and not exact)
+        parts.append(f"{still}exploitability {found.own:z.3f}{start}")
     for place in places if any(place.leads for place in places) else ():
         verb = "beats" if place.duel else "ahead of"
         side = f"{place.side} " if place.side else ""

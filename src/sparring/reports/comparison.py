@@ -210,7 +210,7 @@ def no_gain(comparison: Comparison, judged: Sequence[Measure]) -> list[str]:
         best = min(means) if measure.better == "low" else max(means)
         if best >= start if measure.better == "low" else best <= start:
             lines.append(
-                f"By {measure.name}, none is better than the policy before training ({start:.{measure.digits}f}): "
+                f"By {measure.name}, none is better than the policy before training ({start:z.{measure.digits}f}): "
                 "where random play is nearly an equilibrium there is nothing to gain."
             )
     return lines
@@ -245,7 +245,7 @@ def strength_table(comparison: Comparison) -> Table:
         table.add_row(*map(Text, (one.name, *cells)))
     if any(measure.name in comparison.untrained for measure in columns):
         first = [comparison.untrained.get(measure.name) for measure in columns]
-        cells = ["" if x is None else f"{x:.{m.digits}f}" for x, m in zip(first, columns, strict=True)]
+        cells = ["" if x is None else f"{x:z.{m.digits}f}" for x, m in zip(first, columns, strict=True)]
         table.add_row(*map(Text, ("untrained", *cells, *[""] * bool(comparison.games))))
     return table
 
@@ -256,7 +256,7 @@ def cost_table(comparison: Comparison) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for regime, cost in comparison.costs.items():
         figures = (cost.seconds, cost.first_seconds, cost.steps_per_second, cost.peak_mib)
-        cells = ["" if x is None else f"{x:,.{digits}f}" for x, digits in zip(figures, (1, 1, 0, 0), strict=True)]
+        cells = ["" if x is None else f"{x:z,.{digits}f}" for x, digits in zip(figures, (1, 1, 0, 0), strict=True)]
         table.add_row(*map(Text, (regime, *cells)))
     return table
 
@@ -271,7 +271,7 @@ def explanation(comparison: Comparison) -> list[str]:
         mean = f"means over a run's evaluations in the second half of its steps, {count} or more"
         notes.append(("figures", f"{mean}{ranked}."))
     if comparison.clock is not None:
-        begun = f"the same of the first {comparison.clock:,.1f} seconds of training, compiling left out"
+        begun = f"the same of the first {comparison.clock:z,.1f} seconds of training, compiling left out"
         notes.append(("equal time", f"{begun}: what the fastest took for all its steps."))
     if comparison.games:
         notes.append(("against", f"the most frequent such opponent. {comparison.games} games a pair, from both sides."))

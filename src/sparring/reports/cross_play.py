@@ -35,7 +35,7 @@ def earnings_table(found: Conventions) -> Table:
         least, partner = hardest(found, i)
         cells = (
             f"{place}", cross.names[i], spread_text(cross.interval(i, i)), spread_text(found.with_others[i]),
-            spread_text(found.to_others[i]), f"{least:.2f}", partner,
+            spread_text(found.to_others[i]), f"{least:z.2f}", partner,
         )  # fmt: skip
         number = () if groups is None else (f"{found.group_M[i] + 1}",)
         table.add_row(*map(Text, (*cells, *number)))  # a name is a text, never markup
@@ -58,7 +58,7 @@ def returns_table(found: Conventions) -> Table:
     for place, i in enumerate(order, start=1):
         intervals = [cross.interval(i, j) for j in order]
         close = len(order) > WIDEST_WITH_INTERVALS
-        table.add_row(f"{place}", *(f"{own.mean:.2f}" if close else spread_text(own) for own in intervals))
+        table.add_row(f"{place}", *(f"{own.mean:z.2f}" if close else spread_text(own) for own in intervals))
     return table
 
 
@@ -67,8 +67,8 @@ def conventions_table(found: Conventions) -> Table:
     for column in ("inside", "across"):
         table.add_column(column, justify="right")
     for number, group in enumerate(found.groups or (), start=1):
-        across = "" if group.across is None else f"{group.across:.2f}"
-        table.add_row(*map(Text, (f"{number}", ", ".join(group.names), f"{group.inside:.2f}", across)))
+        across = "" if group.across is None else f"{group.across:z.2f}"
+        table.add_row(*map(Text, (f"{number}", ", ".join(group.names), f"{group.inside:z.2f}", across)))
     return table
 
 
@@ -80,8 +80,8 @@ def explanation(found: Conventions) -> list[str]:
     if found.groups is None:
         return ["zero-sum    one side gains what the other loses: there is no gap, and there are no conventions.", last]
     lines = [
-        f"self-play   {found.self_play:.2f}, what players earn with their own copies, on average.",
-        f"cross-play  {found.cross_play:.2f}, what they earn with each other.",
+        f"self-play   {found.self_play:z.2f}, what players earn with their own copies, on average.",
+        f"cross-play  {found.cross_play:z.2f}, what they earn with each other.",
         *gap_lines(found),
         "loss        " + loss_text(found),
         "partners    " + partners_text(found),
@@ -101,7 +101,9 @@ def gap_lines(found: Conventions) -> list[str]:
     others = found.gap_of_others
     wider = "two players say nothing about others that were made the same way."
     if others is not None:
-        wider = f"roughly between {others.low:.2f} and {others.high:.2f} for other players that were made the same way."
+        wider = (
+            f"roughly between {others.low:z.2f} and {others.high:z.2f} for other players that were made the same way."
+        )
     return [
         f"gap         {spread_text(found.gap)}, self-play less cross-play of these very players;",
         f"            {wider}",
@@ -119,9 +121,9 @@ def partners_text(found: Conventions) -> str:
     given = [one.mean for one in found.to_others]
     best, worst = int(np.argmax(given)), int(np.argmin(given))
     if given[best] - given[worst] <= found.near:
-        return f"others earn nearly the same with everybody, {np.mean(given):.2f}."
+        return f"others earn nearly the same with everybody, {np.mean(given):z.2f}."
     names = found.cross.names
-    return f"others earn most with {names[best]} ({given[best]:.2f}), least with {names[worst]} ({given[worst]:.2f})."
+    return f"others earn most with {names[best]} ({given[best]:z.2f}), least with {names[worst]} ({given[worst]:z.2f})."
 
 
 def cross_play_json(found: Conventions) -> dict[str, Any]:
@@ -171,7 +173,7 @@ def cross_play_csv(found: Conventions) -> str:
     for i, player in enumerate(found.cross.names):
         for j, partner in enumerate(found.cross.names):
             own = found.cross.interval(i, j)
-            figures = [f"{x:.4f}" if isfinite(x) else "" for x in (own.mean, own.low, own.high)]
+            figures = [f"{x:z.4f}" if isfinite(x) else "" for x in (own.mean, own.low, own.high)]
             writer.writerow([player, partner, 2 * own.count, *figures])
     return text.getvalue()
 
@@ -203,6 +205,6 @@ def cross_play_picture(found: Conventions) -> bytes:
         right.axvline(row, color="white", linewidth=3)
     middle = (mean_MM.min() + mean_MM.max()) / 2
     for i, j in np.ndindex(mean_MM.shape) if len(order) <= MOST_NUMBERS else ():
-        right.text(j, i, f"{mean_MM[i, j]:.2f}", ha="center", va="center", color="wk"[int(mean_MM[i, j] > middle)])
+        right.text(j, i, f"{mean_MM[i, j]:z.2f}", ha="center", va="center", color="wk"[int(mean_MM[i, j] > middle)])
     figure.colorbar(image, ax=right, label="return of row with column")
     return png(figure)

@@ -239,9 +239,9 @@ def aircraft_lines(draw: ImageDraw.ImageDraw, body: Body, left: int, top: int, *
     draw.rectangle(box, fill=PANEL)
     if level > 0:
         draw.rectangle((box[0], box[1], (left + width * level) * FINE, box[3]), fill=canvas.colour_of(body.side))
-    state = "gone" if body.gone else f"{100 * level:.0f} % left"
+    state = "gone" if body.gone else f"{100 * level:z.0f} % left"
     text(draw, (left, top + 17), f"{body.name}: {state}" if named else state, size=12)
-    text(draw, (left + width, top + 17), f"height {body.at[2] / 1000:.1f} km", size=12, anchor="ra")
+    text(draw, (left + width, top + 17), f"height {body.at[2] / 1000:z.1f} km", size=12, anchor="ra")
     if not body.remark or body.gone:
         return top + 40
     text(draw, (left, top + 34), body.remark, size=12, colour=SOFT)

@@ -117,9 +117,9 @@ def _text(value: float) -> str:
     return (
         ("never" if value > 0 else "-")
         if not isfinite(value)
-        else f"{value:.2f}"
+        else f"{value:z.2f}"
         if value > LEAST
-        else f"< {LEAST:.0f}"
+        else f"< {LEAST:z.0f}"
     )
 
 
@@ -127,7 +127,7 @@ def _bounds(values: Sequence[float]) -> str:
     if not values:
         return ""
     mean, low, high = values
-    return _text(mean) if isnan(low) else f"{mean:.2f} [{low:.2f}, {high:.2f}]"
+    return _text(mean) if isnan(low) else f"{mean:z.2f} [{low:z.2f}, {high:z.2f}]"
 
 
 def terminal(found: Told) -> RenderableType:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from sparring.core.code import naming
 from sparring.core.errors import RunError
+from sparring.evaluation.advice import more_games
 from sparring.evaluation.scoring import UNTRAINED, SideScore
 from sparring.evaluation.stored import deployed, last_scores, scores_at, verdict_of
 from sparring.reports.curves import draw_curves
@@ -84,7 +85,7 @@ def evaluation(run: RunDir, manifest: dict[str, Any], scores: list[SideScore]) -
     if not scores:
         first = command(f"sparring eval {run.path}{naming(manifest)}")
         return f"<p>None yet: the run was stopped before its first evaluation, or has none.</p>{first}"
-    more = command(f"sparring eval {run.path} --games 1000{naming(manifest)}")
+    more = command(f"sparring eval {run.path} --games {more_games(scores, manifest['seeds'])}{naming(manifest)}")
     before = scores_at(read_results(run.results_path, "eval"), UNTRAINED, manifest)
     header, rows = summary_rows(scores, manifest, before)
     best = " The best bot is the one that did best in the learner's place." * any("bot" in name for name in header)

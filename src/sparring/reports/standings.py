@@ -41,7 +41,7 @@ def standings_table(payoff: Payoff, summary: Summary) -> Table:
     for place, i in enumerate(ranking(summary), start=1):
         worst = summary.worst[i]
         weakness = ("", "") if worst is None else (interval_text(worst[1]), worst[0])
-        nash = "" if summary.nash_M is None else f"{summary.nash_M[i]:.2f}"
+        nash = "" if summary.nash_M is None else f"{summary.nash_M[i]:z.2f}"
         cells = (f"{place}", payoff.names[i], rating_text(summary, i), nash, *weakness)
         table.add_row(*map(Text, cells))  # a name is a text, never markup
     return table
@@ -54,7 +54,7 @@ def matrix_table(payoff: Payoff, summary: Summary) -> Table:
     for place in range(len(order)):
         table.add_column(f"{place + 1}", justify="right")
     for place, i in enumerate(order, start=1):
-        rates = ["" if i == j else f"{payoff.rate_MM[i, j]:.2f}" if payoff.games_MM[i, j] else "-" for j in order]
+        rates = ["" if i == j else f"{payoff.rate_MM[i, j]:z.2f}" if payoff.games_MM[i, j] else "-" for j in order]
         table.add_row(f"{place}", *rates)
     return table
 
@@ -83,14 +83,14 @@ def explanation(payoff: Payoff, summary: Summary) -> list[str]:
 def cyclic_text(share: float, noise: Noise) -> str:
     """What the cyclic share says: no more than that noise can or cannot be all of it."""
     sign = "there are cycles" if noise.p_value <= 0.05 else "no sign of cycles"
-    noisy = f"noise shows up to {noise.floor:.1%} (p = {noise.p_value:.3f})"
+    noisy = f"noise shows up to {noise.floor:.1%} (p = {noise.p_value:z.3f})"
     return f"{share:.1%} of the differences fit no ranking; {noisy}: {sign}."
 
 
 def diversity_text(found: Diversity) -> str:
-    won = f"{found.effective:.2f}"
+    won = f"{found.effective:z.2f}"
     return (
-        f"{found.players:.1f} players share the Nash mixture; they win {won} of each other (0: all alike or one best)."
+        f"{found.players:z.1f} players share the Nash mixture; they win {won} of each other (0: all alike or one best)."
     )
 
 
@@ -151,7 +151,7 @@ def standings_csv(payoff: Payoff) -> str:
             if payoff.games_MM[i, j]:
                 rate = payoff.interval(i, j)
                 counts = (payoff.games_MM[i, j], payoff.won_MM[i, j], payoff.drawn_MM[i, j], payoff.won_MM[j, i])
-                figures = [f"{x:.4f}" for x in (rate.mean, rate.low, rate.high)]
+                figures = [f"{x:z.4f}" for x in (rate.mean, rate.low, rate.high)]
                 writer.writerow([player, opponent, *map(int, counts), *figures])
     return text.getvalue()
 

@@ -47,7 +47,7 @@ def is_ladder(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> bool:
 
 
 def mean_text(score: SideScore | None) -> str:
-    return f"{measure(score):.2f}" if score else ""
+    return f"{measure(score):z.2f}" if score else ""
 
 
 def causes_text(score: SideScore) -> str:
@@ -58,7 +58,7 @@ def counts_text(score: SideScore) -> str:
     """What a seat did in a game, and the share of each where several things are counted."""
     total = sum(mean for _, mean in score.counts)
     share = {name: f" ({mean / total:.0%})" if total and len(score.counts) > 1 else "" for name, mean in score.counts}
-    return ", ".join(f"{name} {mean:.2f}{share[name]}" for name, mean in score.counts)
+    return ", ".join(f"{name} {mean:z.2f}{share[name]}" for name, mean in score.counts)
 
 
 def summary_rows(scores: Sequence[SideScore], manifest: Mapping[str, Any], before: Sequence[SideScore] = ()) -> Rows:
@@ -221,14 +221,14 @@ def fates_text(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> str:
 
 def spread_text(interval: Interval) -> str:
     """Of a mean, whose interval is symmetric."""
-    return f"{interval.mean:.2f}" + ("" if isnan(interval.low) else f" ±{interval.high - interval.mean:.2f}")
+    return f"{interval.mean:z.2f}" + ("" if isnan(interval.low) else f" ±{interval.high - interval.mean:z.2f}")
 
 
 def interval_text(interval: Interval | None, digits: int = 2) -> str:
     """Nothing where there is none; a mean that rounds to 0 has no sign."""
     if interval is None:
         return ""
-    mean, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in (interval.mean, interval.low, interval.high))
+    mean, low, high = (f"{x:z.{digits}f}" for x in (interval.mean, interval.low, interval.high))
     return mean if isnan(interval.low) else f"{mean} [{low}, {high}]"
 
 

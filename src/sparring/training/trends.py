@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from sparring.core.spec import GameSpec
-from sparring.evaluation.advice import settling
+from sparring.evaluation.advice import may_circle, settling
 from sparring.evaluation.deploy import measure
-from sparring.evaluation.findings import Findings
+from sparring.evaluation.findings import FAR, Findings
 from sparring.evaluation.scoring import LEARNED, SHADOW, UNTRAINED, SideScore
 from sparring.evaluation.standing import is_contest
 from sparring.evaluation.verdict import fall_sentence
@@ -39,9 +39,9 @@ TEXTS = {
     "--value-norm popart, --critic-epochs 4, a larger --critic-rate, or --memory gru where the past matters.",
     "by_time": "every game of {count} iterations ended by time, after {longest} steps. If games should end sooner, pay "
     "for what leads there (--shaping){easier} or allow more steps (--options).",
-    "no_gain": "{side} is not clearly better than {than}: {own:.2f} beside {base:.2f}, where the bot {bot} gets "
-    "{best:.2f}. Train longer, with larger steps (--learning-rate), or pay for what leads there (--shaping).",
-    "exploitable": "exploitability is {own:.3f}, no lower than that of random play ({base:.3f}). "
+    "no_gain": "{side} is not clearly better than {than}: {own:z.2f} beside {base:z.2f}, where the bot {bot} gets "
+    "{best:z.2f}. Train longer, with larger steps (--learning-rate), or pay for what leads there (--shaping).",
+    "exploitable": "exploitability is {own:z.3f}, no lower than that of random play ({base:z.3f}). "
     "Train with what settles (--self-play magnet), or longer.",
 }
 
@@ -125,7 +125,7 @@ def gain_notices(
     """Of the last evaluation: what shows no gain over random play or, where an evaluation came before training, over
     the start; and then critics that explain nothing. `lines` are all of the run."""
     begun = [line for line in lines if line["kind"] == "eval" and line["iteration"] == UNTRAINED]
-    found = list(exact_remarks(built, exact)) if LEARNED in exact else list(score_remarks(built, scores, begun))
+    found = list(exact_remarks(built, exact, scores)) if LEARNED in exact else list(score_remarks(built, scores, begun))
     told = [noticed(iteration, built.config.seed, EVERYBODY, *one) for one in found]
     stretch = quarter(iteration, built.iterations)
     last = [line for line in lines if line["kind"] == "train" and line["iteration"] in stretch]
@@ -141,16 +141,26 @@ def fall_notices(iteration: int, seed: int, found: Findings) -> list[dict[str, A
     if not said or found.opposed.magnet:  # who is held by one comes nearer in circles, at first wide ones
         return []
     circling = " It may be circling." * (found.own is None)  # where it is known exactly, the sentence says so itself
-    advice = f"{circling} {settling(found.opposed)[0]}" if is_contest(found.facts) else ""
+    advice = f"{circling} {settling(found.opposed)[0]}" if is_contest(found.facts) and may_circle(found) else ""
     return [noticed(iteration, seed, EVERYBODY, "fallen", f"{said[0].lower()}{said[1:]}{advice}")]
 
 
-def exact_remarks(built: Built, exact: Mapping[str, Sequence[float]]) -> Iterator[tuple[str, str]]:
-    """Where random play is an equilibrium, as in rock paper scissors, no policy can be better."""
+def exact_remarks(
+    built: Built, exact: Mapping[str, Sequence[float]], scores: Sequence[SideScore] = ()
+) -> Iterator[tuple[str, str]]:
+    """Where random play is an equilibrium, as in rock paper scissors, no policy can be better. Where both are about as
+    exploitable, as with a single fault on an open board, who surely beats random play has learned something."""
     rate, own = answers.exploitability_of(built.game), float(np.mean(exact[LEARNED]))
     base = rate(built.game, lambda _, __, legal_RA: legal_RA / legal_RA.sum(-1, keepdims=True)) if rate else 0.0
-    if own >= base > 0.01:
+    if own >= base > 0.01 and (own > (1.0 + FAR) * base or not above_random(scores)):
         yield "exploitable", TEXTS["exploitable"].format(own=own, base=base)
+
+
+def above_random(scores: Sequence[SideScore]) -> bool:
+    """Whether the learner surely gets more against random play than random play does, on every side that it has."""
+    own = {(score.side, score.team): score for score in scores if {*score.opponents.split(", ")} == {RANDOM}}
+    pairs = [(score, own.get((side, RANDOM))) for (side, team), score in own.items() if team == LEARNED]
+    return bool(pairs) and all(base and lead(score, measure(base).mean, base)[0] > 0 for score, base in pairs)
 
 
 def score_remarks(built: Built, scores: Sequence[SideScore], begun: Sequence[Line]) -> Iterator[tuple[str, str]]:
