@@ -301,6 +301,8 @@ def test_where_all_are_as_exploitable_as_can_be_points_against_bots_lead():
     for largest in (2.0, None):
         told = " ".join(judgement(replace(found, largest=largest)))
         assert "none is better than the policy before training (0.960)." in told, "no word of an equilibrium"
+    fell = replace(pool, figures={**pool.figures, "exploitability": (0.5, 0.6)})
+    assert "pool has the lowest exploitability (0.550)" in judgement(replace(found, candidates=(naive, fell)))[0]
     measure = measures(found)[0]
     interval = interval_of(naive, measure, found)
     assert interval is not None and interval.high == 1.0, "nothing can be more exploitable"
