@@ -6,9 +6,11 @@ import signal
 import pytest
 
 from sparring.cli.child import Ended, run_child
-from sparring.cli.compare import Compare, settled
+from sparring.cli.compare import Compare, Plan, next_step, settled, with_seeds
 from sparring.cli.flags import split
 from sparring.cli.main import INTERRUPTED, STOPPED
+from sparring.evaluation.regimes import Candidate, Comparison
+from sparring.store.run_dir import RunDir
 
 GAME = "matrix:rock_paper_scissors"
 TINY = ("--worlds", 8, "--steps", 10, "--blocks", 2, "--minibatches", 2, "--hidden", 8, "--eval-games", 8)
@@ -47,6 +49,8 @@ def test_a_comparison_is_stopped_gone_on_with_and_called_again(sparring, launch,
     assert f"sparring compare --out {out}" in page and "for each of 4 learners" in page and "[" in page
     told = json.loads((out / "compare.json").read_text())
     assert told["judgement"][-1] in said.out
+    order = ["brackets", "figures  ", told["judgement"][0], told["judgement"][-1], "next  "]
+    assert sorted(order, key=said.out.rindex) == order, "what is shown stands last, above what to do next"
     naive, *_ = told["candidates"]
     assert len(naive["figures"]["exploitability"]["seeds"]) == len(naive["worst_against"]) == 2
     assert 0 <= naive["figures"]["worst opponent"]["mean"] <= 0.5 < told["games"] == 4
@@ -154,3 +158,26 @@ def test_a_child_tells_why_it_failed_and_what_it_took(capsys):
     assert f"x: sparring: {ended.reason}" in capsys.readouterr().err
     assert ended.seconds > 0 and ended.peak_mib is not None and 5 < ended.peak_mib < 100_000 and not ended.stopped
     assert run_child(["--version"], prefix="x", quiet=True).code == 0 and capsys.readouterr().err == ""
+
+
+def test_what_is_next_goes_on_with_the_run_that_is_there_or_asks_for_more_seeds_and_says_why(tmp_path):
+    out = tmp_path / "two words"
+    RunDir.create(out / "pool").write_manifest({"iterations": 7, "total_steps": 1000})
+    plan = Plan(out, ("naive", "pool", "pbt"), ("kuhn", "--seeds", "3", "--worlds", "8"))
+
+    def of(*values: tuple[float, ...]) -> Comparison:
+        candidates = (Candidate(name, name, {"rating": x}) for name, x in zip(("naive", "pool"), values, strict=True))
+        return Comparison("kuhn", len(values[0]), tuple(candidates), failures={"pbt": "no room"})
+
+    why, command = next_step(of((0.0, 1.0, 2.0), (13.0, 14.0, 15.0)), plan)
+    assert why.startswith("pool is surely ahead in rating") and command == (
+        f"sparring resume '{out}/pool' --total-steps 2000"
+    )
+    why, command = next_step(of((0.0, 1.0, 2.0), (0.5, 1.5, 2.5)), plan)
+    assert why == "pool is ahead in rating, not surely: 6 seeds tell more than 3."
+    assert command == "sparring compare kuhn --seeds 6 --worlds 8 --regimes naive pool", "what failed is left out"
+    assert next_step(of((0.0,), (9.0,)), plan)[0] == "Nothing is sure: 5 seeds tell more than 1."
+    why, command = next_step(of((0.0, 1.0) * 5, (0.1, 1.1) * 5), plan)
+    assert "after 10 seeds" in why and command == ""
+    assert with_seeds(["kuhn", "--seeds=3"], 6) == ["kuhn", "--seeds=6"]
+    assert with_seeds(["kuhn"], 6) == ["kuhn", "--seeds", "6"]

@@ -11,11 +11,13 @@ import pytest
 from sparring.evaluation.scoring import SideScore
 from sparring.evaluation.stored import last_scores
 from sparring.reports.curves import (
+    MOST_LINES,
     MOST_POINTS,
     add_clock,
     curve,
     draw_curves,
     draw_evaluation,
+    draw_ladder,
     draw_met,
     draw_seats,
     draw_training,
@@ -170,6 +172,28 @@ def labels(draw, lines: list[dict], manifest: dict) -> list[str]:
     draw(axis, lines, manifest)
     plt.close(figure)
     return axis.get_legend_handles_labels()[1]
+
+
+def test_the_hardest_opponents_are_those_of_both_sides_and_all_seeds():
+    """Ten easy bots, and three that are hard on one side, in one seed, or no longer."""
+
+    def line(seed: int, step: int, one: dict, other: dict) -> dict:
+        sides = {"a": one, "b": other}
+        keys = {f"points/{side}/learned vs {bot}": x for side, own in sides.items() for bot, x in own.items()}
+        return {"kind": "eval", "seed": seed, "steps": step, **keys}
+
+    easy = {f"easy{n}": 0.8 for n in range(9)}
+    old = line(0, 1, {**easy, "past": 0.0}, {**easy, "past": 0.0})
+    first = line(
+        0, 2, {**easy, "past": 1.0, "second": 0.9, "seed": 0.1}, {**easy, "past": 1.0, "second": 0.1, "seed": 0.1}
+    )
+    last = line(
+        1, 2, {**easy, "past": 1.0, "second": 0.9, "seed": 0.9}, {**easy, "past": 1.0, "second": 0.1, "seed": 0.9}
+    )
+    manifest = {"sides": ["a", "b"], "alike": True, "zero_sum": True, "score": "outcome", "seats": ["a", "b"]}
+    shown = labels(lambda *given: draw_ladder(*given, "points"), [old, first, last], manifest)
+    assert len(shown) == MOST_LINES
+    assert {"against second", "against seed"} <= {*shown} and "against past" not in shown
 
 
 def test_where_opponents_change_training_is_shown_by_points_against_each_kind():

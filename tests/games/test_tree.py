@@ -195,3 +195,24 @@ def test_a_game_of_one_step_without_chance_is_answered_though_nobody_lists_its_s
     assert thrown(lucky=True).openings() is None, "chance at the start"
     assert thrown(rounds=2).openings() is None, "more than one step"
     assert registry.make("probe:bandit").openings() is None, "nobody to answer"
+
+
+@pytest.mark.parametrize(
+    ("name", "largest"),
+    [
+        ("kuhn", 2.0),  # an ante and a bet
+        ("matrix:rock_paper_scissors", 1.0),
+        ("matrix:prisoners_dilemma", 4.0),  # 5 for each at most; both always have 1 at least
+        ("tic_tac_toe", 1.0),
+        ("particles:tag", None),
+    ],
+)
+def test_the_largest_exploitability_is_what_a_game_pays_at_most(name: str, largest: float | None) -> None:
+    assert answers.largest_exploitability(registry.make(name)) == largest
+
+
+def test_what_is_paid_on_the_way_counts_for_the_largest_exploitability() -> None:
+    """Two rounds of the prisoner's dilemma: 10 for each at most, and both always have 2 at least."""
+    payoff = np.array([[[3.0, 0.0], [5.0, 1.0]], [[3.0, 5.0], [0.0, 1.0]]])
+    game = matrix.matrix_game(payoff, rounds=2)
+    assert tree.largest_exploitability(opened(game)) == matrix.largest_exploitability(game) == 8.0

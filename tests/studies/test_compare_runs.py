@@ -20,6 +20,7 @@ from sparring.studies.compare import (
     mixtures_of,
     no_tournament,
     shortest,
+    unequal,
     where_all_have,
     with_timing,
 )
@@ -150,3 +151,12 @@ def test_only_games_won_or_lost_between_sides_that_are_alike_are_ranked():
     assert "two sides that are alike" in no_tournament(unlike)
     with pytest.raises(RunError, match="no finished run"):
         compared({})
+
+
+def test_it_is_said_where_one_run_went_on_for_longer(tmp_path):
+    runs = {name: RunDir.create(tmp_path / name) for name in ("naive", "pool")}
+    for run in runs.values():
+        run.write_manifest({"iterations": 7, "total_steps": 1000})
+    assert unequal(runs) == ()
+    runs["pool"].write_manifest({"iterations": 14, "total_steps": 2000})
+    assert unequal(runs) == ("Not the same budget: naive 1,000, pool 2,000 steps of a seed.",)

@@ -9,6 +9,7 @@ DIR/compare.html   DIR/compare.json   DIR/compare.png    what came out
 import json as json_text
 import shlex
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
@@ -37,17 +38,20 @@ from sparring.reports.comparison import (
     cost_table,
     equal_time_table,
     explanation,
-    judgement,
-    recommended,
     strength_table,
 )
 from sparring.reports.comparison_page import comparison_page
+from sparring.reports.judgement import ahead, judgement, recommended
+from sparring.reports.tables import parted
 from sparring.setup.checks import check_rows
 from sparring.store.durable import replace_file
 from sparring.store.fingerprint import coincidences
+from sparring.store.run_dir import RunDir
 
 USUAL = tuple(make.__name__ for make in (averaged, magnet, sparring, shadow, pool, alphastar))
 SEEDS, TIMES = "3", "20"
+FEW, ENOUGH = 5, 10
+"""Seeds: the fewest that are advised where nothing is sure, and as many as show what is worth finding."""
 PLAN, COSTS = "plan.json", "costs.json"
 RESULT, PICTURE, PAGE = "compare.json", "compare.png", "compare.html"
 OURS = {
@@ -258,8 +262,6 @@ def train_all(plan: Plan, arguments: Compare) -> dict[str, str] | None:
 
 def begun(path: Path) -> bool:
     """Whether there is enough of a run to go on with; settings are written first, and then the manifest in full."""
-    from sparring.store.run_dir import RunDir
-
     return (path / "manifest.json").is_file() and "iterations" in RunDir.open(path).read_manifest()
 
 
@@ -298,21 +300,59 @@ def tell(comparison: Comparison, plan: Plan) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=LINE)
-    console.print(strength_table(comparison))
-    if comparison.clock is not None:
-        console.print(equal_time_table(comparison))
-    console.print(cost_table(comparison))
-    print("\n".join([*explanation(comparison), "", *judgement(comparison)]))
-    print(f"picture  {plan.out / PICTURE}\nreport   {plan.out / PAGE}\nfigures  {plan.out / RESULT}")
-    print(f"next     {' '.join(filter(None, next_step(comparison, plan)))}")
+    timed = [equal_time_table(comparison)] * (comparison.clock is not None)
+    for table in (strength_table(comparison), *timed, cost_table(comparison)):
+        for part in parted(table, console.width):
+            console.print(part)
+    notes = explanation(comparison)
+    indent = len(notes[0]) - len(notes[0].partition("  ")[2].lstrip())
+    if console.is_terminal:
+        notes = [wrapped(line, console.width, indent) for line in notes]
+    print("\n".join(notes))
+    print(f"picture  {plan.out / PICTURE}\nreport   {plan.out / PAGE}\nfigures  {plan.out / RESULT}\n")
+    advice, advised = next_step(comparison, plan)
+    said, step = judgement(comparison), f"next     {advice}"
+    if console.is_terminal:
+        said, step = [wrapped(line, console.width) for line in said], wrapped(step, console.width, indent=9)
+    print("\n".join([*said, "", step, *[f"         {advised}"] * bool(advised)]))  # a command in one line, to be copied
+
+
+def wrapped(line: str, width: int, indent: int = 0) -> str:
+    return textwrap.fill(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def next_step(comparison: Comparison, plan: Plan) -> tuple[str, str]:
-    """A sentence and a command, one of which may be empty."""
-    if regime := recommended(comparison):
-        return "", f"sparring train {shlex.join(plan.words)} --self-play {regime}"
-    first = comparison.candidates[0].name
-    return f"Nothing is surely better than {first} here: use more --seeds or --total-steps, or keep what you have.", ""
+    """A sentence that says why, and a command, which may be empty."""
+    found, regime = ahead(comparison), recommended(comparison)
+    if found is not None and regime:
+        path = plan.out / regime
+        steps = 2 * RunDir.open(path).read_manifest().get("total_steps", 0)
+        longer = f" --total-steps {steps}" if steps else ""
+        why = f"{found.best.name} is surely ahead in {found.measure.name}; that run is there: go on with it."
+        return why, shlex.join(["sparring", "resume", str(path)]) + longer
+    if len(comparison.candidates) < 2:
+        return "Mend what failed, or name more --regimes.", f"sparring compare --out {shlex.quote(str(plan.out))}"
+    if comparison.seeds >= ENOUGH:
+        return f"Nothing is surely better after {comparison.seeds} seeds: keep what you have, or train for longer.", ""
+    why = f"{found.best.name} is ahead in {found.measure.name}, not surely" if found else "Nothing is sure"
+    regimes = [regime for regime in plan.regimes if regime not in comparison.failures]
+    words = shlex.join(["sparring", "compare", *with_seeds(plan.words, more := more_seeds(comparison.seeds))])
+    return f"{why}: {more} seeds tell more than {comparison.seeds}.", f"{words} --regimes {' '.join(regimes)}"
+
+
+def more_seeds(seeds: int) -> int:
+    return min(max(2 * seeds, FEW), ENOUGH)
+
+
+def with_seeds(words: Sequence[str], seeds: int) -> list[str]:
+    """The same words with another number of seeds."""
+    kept = list(words)
+    for place, word in enumerate(kept):
+        if word == "--seeds":
+            return [*kept[: place + 1], f"{seeds}", *kept[place + 2 :]]
+        if word.startswith("--seeds="):
+            return [*kept[:place], f"--seeds={seeds}", *kept[place + 1 :]]
+    return [*kept, "--seeds", f"{seeds}"]
 
 
 def say(line: str, arguments: Compare) -> None:

@@ -70,6 +70,8 @@ class Comparison:
     untrained: Mapping[str, float] = field(default_factory=dict)
     """The same figures of the policies before training, the mean over runs and seeds, as far as they are known."""
     remarks: tuple[str, ...] = ()
+    largest: float | None = None
+    """What no exploitability can exceed in this game; None where that is not known."""
 
 
 class Standing(NamedTuple):

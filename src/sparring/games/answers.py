@@ -19,6 +19,12 @@ def gains_of(game: Game) -> Callable[[Any, Callable], Sequence[float]] | None:
     return _exact(game, "policy_gains")
 
 
+def largest_exploitability(game: Game) -> float | None:
+    """What no policy's exact exploitability can exceed; None where the game does not tell."""
+    told = _exact(game, "largest_exploitability")
+    return told(game) if told else None
+
+
 def exact_is_slow(game: Game) -> bool:
     """Whether such an answer takes seconds, as the module that defines the game says (`EXACT_IS_SLOW`)."""
     return bool(_in_module_of(game, "EXACT_IS_SLOW"))

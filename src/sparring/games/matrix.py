@@ -260,6 +260,13 @@ def policy_exploitability(game: MatrixGame, probabilities: Probabilities) -> flo
     return float(np.mean(policy_gains(game, probabilities)))
 
 
+def largest_exploitability(game: MatrixGame) -> float:
+    """What NashConv / S cannot exceed: each round, the most that each seat can earn less the least that all do."""
+    payoff = np.asarray(game.rules.payoff, float)[(slice(None), *map(slice, game.choices))]
+    earned_SR = payoff.reshape(game.spec.seats, -1)
+    return game.spec.longest * float(earned_SR.max(axis=1).mean() - earned_SR.mean(axis=0).min())
+
+
 def policy_gains(game: MatrixGame, probabilities: Probabilities) -> np.ndarray:
     """gain_S of a policy, exact: it is asked once for every situation of each seat."""
     joint = list(np.ndindex(*game.choices)) if game.spec.longest > 1 else []

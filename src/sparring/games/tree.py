@@ -53,6 +53,8 @@ class Tree(NamedTuple):
     """Probability that chance lets it happen."""
     reward_SE: np.ndarray
     nodes: int
+    largest: float
+    """What no exploitability can exceed: the most that each seat can earn in a game, less the least that all do."""
 
 
 def tree_of(game: Game) -> Tree:
@@ -81,6 +83,11 @@ def mixture_exploitability(game: Game, members: Sequence[Probabilities], weight_
     """
     tree = tree_of(game)
     return exploitability(tree, [mixed_plan(tree, seat, members, weight_M) for seat in range(len(tree.sets))])
+
+
+def largest_exploitability(game: Game) -> float:
+    """What NashConv / S cannot exceed, whatever is played."""
+    return tree_of(game).largest
 
 
 def mixed_plan(tree: Tree, seat: int, members: Sequence[Probabilities], weight_M: np.ndarray) -> np.ndarray:
@@ -190,6 +197,8 @@ class _Level(NamedTuple):
     state_N: State
     weight_N: np.ndarray
     sequence_SN: np.ndarray
+    earned_SN: np.ndarray
+    """On the way there."""
 
 
 @lru_cache(KEPT)
@@ -198,7 +207,7 @@ def _grown(structure: Any, leaves: tuple[tuple[bytes, str, tuple[int, ...]], ...
     game: Game = jax.tree.unflatten(structure, arrays)
     spec, level = game.spec, _first(game)
     books = [_Book(seat, spec.features, spec.action.entries) for seat in range(spec.seats)]
-    nodes, moves, paid = len(level.weight_N), 0, []
+    nodes, moves, paid, ends = len(level.weight_N), 0, [], []
     while len(level.weight_N):
         if moves == spec.longest:
             raise GameError(f"Length of games: expected an end after {moves} steps, found one that goes on.")
@@ -209,8 +218,9 @@ def _grown(structure: Any, leaves: tuple[tuple[bytes, str, tuple[int, ...]], ...
                 f"The tree of a game: expected at most {MOST_NODES:,} nodes, found {nodes:,} within {moves} moves. "
                 "Choose options that make the game smaller, or let openings() return None."
             )
-        level, *payments = _next(game, level, set_SN, legal_NSA)
+        level, earned_SE, *payments = _next(game, level, set_SN, legal_NSA)
         paid.append(payments)
+        ends.append(earned_SE)
     sequences, weights, rewards = zip(*paid, strict=True)
     return Tree(
         tuple(book.closed() for book in books),
@@ -218,7 +228,13 @@ def _grown(structure: Any, leaves: tuple[tuple[bytes, str, tuple[int, ...]], ...
         np.concatenate(weights),
         np.concatenate(rewards, axis=1),
         nodes,
+        _largest(np.concatenate(ends, axis=1)),
     )
+
+
+def _largest(earned_SE: np.ndarray) -> float:
+    """From what all seats earn in each way that a game can end."""
+    return float(earned_SE.max(axis=1).mean() - earned_SE.mean(axis=0).min())
 
 
 def _first(game: Game) -> _Level:
@@ -238,7 +254,8 @@ def _first(game: Game) -> _Level:
     state_N, weight_N = jax.tree.map(np.asarray, opened)
     if not (weight_N > 0.0).all() or abs(weight_N.sum() - 1.0) > 1e-6:
         raise GameError(f"Openings: expected probabilities that sum to 1, found {weight_N.sum():g}. Count every start.")
-    return _Level(state_N, weight_N.astype(float), np.zeros((game.spec.seats, len(weight_N)), np.int32))
+    shape = (game.spec.seats, len(weight_N))
+    return _Level(state_N, weight_N.astype(float), np.zeros(shape, np.int32), np.zeros(shape))
 
 
 @quick_jit
@@ -277,8 +294,9 @@ def _seen(game: Game, level: _Level, books: list[_Book]) -> tuple[np.ndarray, np
 
 def _next(
     game: Game, level: _Level, set_SN: np.ndarray, legal_NSA: np.ndarray
-) -> tuple[_Level, np.ndarray, np.ndarray, np.ndarray]:
-    """The nodes one move later, and sequence_SE, weight_E and reward_SE of the transitions that pay."""
+) -> tuple[_Level, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The nodes one move later, earned_SE where the game ended, and sequence_SE, weight_E and reward_SE of the
+    transitions that pay."""
     parent_E, choice_SE = _joint_choices(legal_NSA)
     own_SE = 1 + set_SN[:, parent_E] * legal_NSA.shape[2] + choice_SE
     sequence_SE = np.where(set_SN[:, parent_E] < 0, level.sequence_SN[:, parent_E], own_SE).astype(np.int32)
@@ -293,8 +311,9 @@ def _next(
     reward_SE, on_E, weight_E = np.concatenate(reward).T.astype(float), np.concatenate(on), level.weight_N[parent_E]
     pays_E = (reward_SE != 0.0).any(axis=0)
     state_N = jax.tree.map(lambda *parts: np.concatenate(parts), *after)
-    following = _Level(state_N, weight_E[on_E], sequence_SE[:, on_E])
-    return following, sequence_SE[:, pays_E], weight_E[pays_E], reward_SE[:, pays_E]
+    earned_SE = level.earned_SN[:, parent_E] + reward_SE
+    following = _Level(state_N, weight_E[on_E], sequence_SE[:, on_E], earned_SE[:, on_E])
+    return following, earned_SE[:, ~on_E], sequence_SE[:, pays_E], weight_E[pays_E], reward_SE[:, pays_E]
 
 
 def _joint_choices(legal_NSA: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,8 +5,9 @@ from html import escape
 from rich.table import Table
 
 from sparring.evaluation.regimes import Comparison
-from sparring.reports.comparison import cost_table, equal_time_table, explanation, judgement, seeds_text, strength_table
+from sparring.reports.comparison import cost_table, equal_time_table, explanation, seeds_text, strength_table
 from sparring.reports.html import command, definitions, document, marked, picture, table
+from sparring.reports.judgement import judgement
 
 
 def comparison_page(comparison: Comparison, png: bytes, advice: str, advised: str, again: str) -> str:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -234,7 +235,8 @@ def draw_ladder(axis: Axes, lines: Lines, manifest: Mapping[str, Any], score: st
     """Against each bot, two sides together, or among several of a kind, one side for all; where there are many, those
     against whom most is left to learn. Its own kind is one of them where not all that one gains another loses."""
     sides = manifest["sides"] if manifest.get("alike") else manifest["sides"][:1]
-    found = levels(lines[-1:], f"{score}/{sides[0]}/")
+    last = max((line["steps"] for line in lines), default=0)
+    found = levels([line for line in lines if line["steps"] == last], *(f"{score}/{side}/" for side in sides))
     left_out = {SHADOW, LEARNED} if is_contest(manifest) else {SHADOW}
     kinds = {place: {*place.split(", ")} for team, place in found if team == LEARNED}
     bots = [place for place, kind in kinds.items() if len(kind) == 1 and not kind & left_out]
@@ -267,10 +269,10 @@ def hardest_place(found: Mapping[tuple[str, str], float]) -> str | None:
     return min(against_bots or places, key=lambda place: found[LEARNED, place], default=None)
 
 
-def levels(lines: Lines, prefix: str) -> dict[tuple[str, str], float]:
-    """The mean over all evaluations of each (team, opponents) of a side."""
+def levels(lines: Lines, *prefixes: str) -> dict[tuple[str, str], float]:
+    """The mean over all evaluations of each (team, opponents) of a side, or of several sides that are alike."""
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for line in lines:
+    for line, prefix in product(lines, prefixes):
         for key, value in line.items():
             if key.startswith(prefix) and value is not None:
                 team, _, opponents = key.removeprefix(prefix).partition(" vs ")

@@ -7,6 +7,7 @@ from math import isfinite, isnan
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from sparring.core.errors import RunError
 from sparring.evaluation.scoring import LEARNED, SHADOW, SideScore, company, company_kind, merged
@@ -19,6 +20,8 @@ LEFT = (
 )  # fmt: skip
 NAMES = "fold"
 """How tables treat names that are too long for them: cut, two players could look alike."""
+GAP = 2
+"""Letters between the columns of a table that has no border."""
 LONG = 8
 """Rows from which a table rather leaves out what seats did than folds every row."""
 Rows = tuple[list[str], list[list[str]]]
@@ -191,6 +194,29 @@ def fitted(table: Table, width: int) -> Table:
     for column, letters in zip(table.columns, wide, strict=True):
         column.width = letters
     return table
+
+
+def parted(table: Table, width: int) -> list[Table]:
+    """A table without a border, or where a width has no room for it several, below each other: each with the first
+    column and as many of the others as there is room for. Headers are folded between words, cells never."""
+    headers = [str(column.header) for column in table.columns]
+    cells = [[*map(str, column.cells)] for column in table.columns]
+    whole = [max(map(len, [header, *own])) + GAP for header, own in zip(headers, cells, strict=True)]
+    if sum(whole) <= width:
+        return [table]
+    wide = [max(map(len, [*header.split(), *own]), default=0) for header, own in zip(headers, cells, strict=True)]
+    parts: list[list[int]] = [[0]]
+    for column in range(1, len(wide)):
+        if len(parts[-1]) > 1 and sum(wide[i] + GAP for i in (*parts[-1], column)) > width:
+            parts.append([0])
+        parts[-1].append(column)
+    shown = [Table(box=None, title=None if number else table.title) for number in range(len(parts))]
+    for part, found in zip(parts, shown, strict=True):
+        for i in part:
+            found.add_column(headers[i], justify=table.columns[i].justify, width=wide[i], overflow=NAMES)
+        for row in zip(*(cells[i] for i in part), strict=True):
+            found.add_row(*map(Text, row))
+    return shown
 
 
 def legend(scores: Sequence[SideScore], manifest: Mapping[str, Any]) -> str:

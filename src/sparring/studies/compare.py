@@ -32,7 +32,7 @@ from sparring.evaluation.regimes import (
 )
 from sparring.evaluation.scoring import LEARNED, MIXTURE, SHADOW, UNTRAINED
 from sparring.evaluation.tournament import play_pairs
-from sparring.games import registry
+from sparring.games import answers, registry
 from sparring.games.game import Game
 from sparring.play.scripted import RANDOM, bot_names
 from sparring.players.checkpointed import SHADOW as SHADOW_ENDING
@@ -88,7 +88,8 @@ def compared(
     evaluated = [len(judged(run, number, None)) for run in opened.values() for number in evaluations(run)]
     plain = Comparison(
         first.game, seeds, (), costs, failures or {}, evaluations=min(evaluated, default=0), clock=fastest,
-        untrained=before_training(opened.values()),
+        untrained=before_training(opened.values()), remarks=unequal(opened),
+        largest=answers.largest_exploitability(game) if is_exact(opened.values()) else None,
     )  # fmt: skip
     mixtures = [mixture for regime, run in opened.items() for mixture in mixtures_of(regime, run, fastest)]
     if why := no_tournament(game.spec):
@@ -100,7 +101,7 @@ def compared(
                     f"Evaluate it: sparring resume {run.path} --eval-games 32"
                 )
         candidates = (*where_all_have([examined(entry, fastest) for entry in entries]), *mixtures)
-        return replace(plain, candidates=candidates, remarks=(f"No tournament: {why}.",))
+        return replace(plain, candidates=candidates, remarks=(f"No tournament: {why}.", *plain.remarks))
     payoff = meet(game, entries, games=games, seed=seed)
     seeds_of = {entry.name: tuple(entry.players) for entry in entries}
     found = standings(payoff, seeds_of, RANDOM)
@@ -119,6 +120,17 @@ def before_training(runs: Iterable[RunDir]) -> dict[str, float]:
             if line["kind"] == "eval" and line["iteration"] == UNTRAINED:
                 found.append(figures_of_line(line, LEARNED, facts["sides"], alike=bool(facts.get("alike"))))
     return mean_figures(found)
+
+
+def unequal(runs: Mapping[str, RunDir]) -> tuple[str, ...]:
+    """A remark where one run was trained for longer than another, as after `sparring resume --total-steps`."""
+    steps = {regime: run.read_manifest().get("total_steps", 0) for regime, run in runs.items()}
+    told = ", ".join(f"{regime} {count:,}" for regime, count in steps.items())
+    return (f"Not the same budget: {told} steps of a seed.",) if len({*steps.values()}) > 1 else ()
+
+
+def is_exact(runs: Iterable[RunDir]) -> bool:
+    return any(EXPLOITABILITY in line for run in runs for line in run.metrics())
 
 
 def no_tournament(spec: GameSpec) -> str:

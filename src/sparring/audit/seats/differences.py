@@ -128,7 +128,7 @@ def judged(names: Sequence[str], played: Played, *, by_place: str = "") -> Findi
         "high": span.high, "size": played.size, "margin": MARGIN, "games_for_5_percent": needed,
         "means": {probe: np.concatenate(x).mean(0).tolist() for probe, x in played.returns.items()},
     }  # fmt: skip
-    told = f"{worst.count:,} games of each of {len(played.returns)} probes; a difference of 5 % would be seen in {needed:,}."
+    told = f"{worst.count:,} games of each of {len(played.returns)} probes; {needed:,} would show a difference of 5 %."
     if p_value < ALPHA:
         return L2.found(
             False, f"{shown}{share}, p = {p_value:.1g} over {tests} tests and all looks. {told}",

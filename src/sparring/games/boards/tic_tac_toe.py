@@ -128,6 +128,11 @@ def best_moves() -> np.ndarray:
     return best
 
 
+def largest_exploitability(_: TicTacToe) -> float:
+    """A game pays 1 at most, and what one gains the other loses."""
+    return 1.0
+
+
 def policy_exploitability(game: TicTacToe, probabilities: Probabilities) -> float:
     """NashConv / 2 of a policy, exact: the mean of what the best first and the best second player earn against it.
 

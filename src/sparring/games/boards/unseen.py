@@ -206,6 +206,11 @@ def from_open_spiel(game: Unseen, rows_RI: np.ndarray, position_R: np.ndarray) -
     return _seen(game, own_R, found_R, whose_R)
 
 
+def largest_exploitability(_: Unseen) -> float:
+    """A game pays 1 at most, and what one gains the other loses."""
+    return 1.0
+
+
 def policy_exploitability(game: Unseen, probabilities: Probabilities) -> float:
     """NashConv / 2 of a policy, exact: the mean of what the best first and the best second player earn against it.
 
