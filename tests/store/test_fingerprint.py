@@ -73,6 +73,14 @@ def test_an_option_that_is_spelled_out_and_is_the_default_differs_from_nothing(t
     assert bool(coincidences(mine, sorted(tmp_path.iterdir()), spelled_out)) is told
 
 
+def test_code_of_another_run_is_not_loaded_to_see_what_differs(tmp_path):
+    numbers = lines(1.0, 2.0, 3.0)
+    mine = make(tmp_path / "a", numbers)
+    make(tmp_path / "b", numbers, game='game = "somebodys.py:race"')
+    (told,) = coincidences(mine, sorted(tmp_path.iterdir()), spelled_out)
+    assert "though game differ" in told
+
+
 def test_a_run_writes_its_fingerprint_down(tmp_path, tiny):
     from dataclasses import replace
 

@@ -92,8 +92,12 @@ def as_written(game: str, options: Sequence[str]) -> Any:
 
 def unlike_settings(mine: Path, other: Path, spelled: Spelling = as_written) -> list[str]:
     """Names of the settings in which two runs differ, as far as training may depend on them. `spelled` says what the
-    options of a game mean."""
-    a, b = settings_of(mine, spelled), settings_of(other, spelled)
+    options of a game mean; it is asked only where both play the same one, and so never loads code for another."""
+    a, b = settings_of(mine), settings_of(other)
+    if a.get("game") == b.get("game"):
+        a, b = (
+            own | {"options": spelled(own["game"], own.get("options", ()))} if "game" in own else own for own in (a, b)
+        )
     return sorted(name for name in {*a, *b} if a.get(name) != b.get(name))
 
 
@@ -106,14 +110,12 @@ def first_unlike(
     return None if found.iteration is None else found.iteration + 1
 
 
-def settings_of(path: Path, spelled: Spelling = as_written) -> dict[str, Any]:
+def settings_of(path: Path) -> dict[str, Any]:
     """A run's settings that training may depend on, by their bare names."""
     tables = tomllib.loads((path / "config.toml").read_text())
     flat = {name: value for name, value in tables.items() if not isinstance(value, dict) and name not in LATER}
     for name, table in tables.items():
         flat |= table if isinstance(table, dict) and name not in APART else {}
-    if "game" in flat:
-        flat["options"] = spelled(flat["game"], flat.get("options", ()))
     return flat
 
 
